@@ -1,4 +1,4 @@
-package jobs_test
+package operate_test
 
 import (
 	"context"
@@ -85,7 +85,7 @@ func done(context.Context, jobs.Job) (jobs.Result, error) {
 	return jobs.Result{Outcome: "ok", Document: json.RawMessage(`{"schema":1}`)}, nil
 }
 
-func TestSubmitAndRun(t *testing.T) {
+func TestJobsSubmitAndRun(t *testing.T) {
 	p := newPlace(t)
 	r := p.open(jobs.Options{})
 	a, b := p.submit(r, "coordinator"), p.submit(r, "writer")
@@ -116,7 +116,7 @@ func TestSubmitAndRun(t *testing.T) {
 
 // What was accepted is told of after a kill: what waited is done, what ran is
 // begun once more, and then told to be interrupted.
-func TestKilled(t *testing.T) {
+func TestJobsKilled(t *testing.T) {
 	p := newPlace(t)
 	r := p.open(jobs.Options{})
 	first, second := p.submit(r, "coordinator"), p.submit(r, "writer")
@@ -144,7 +144,7 @@ func TestKilled(t *testing.T) {
 }
 
 // A server that is stopped leaves its job to the next start, however often.
-func TestStopped(t *testing.T) {
+func TestJobsStopped(t *testing.T) {
 	p := newPlace(t)
 	var id string
 	for range 4 {
@@ -165,7 +165,7 @@ func TestStopped(t *testing.T) {
 	p.want(r, id, jobs.Finished)
 }
 
-func TestTooOld(t *testing.T) {
+func TestJobsTooOld(t *testing.T) {
 	p := newPlace(t)
 	r := p.open(jobs.Options{})
 	id := p.submit(r, "coordinator").ID
@@ -174,7 +174,7 @@ func TestTooOld(t *testing.T) {
 	p.want(p.open(jobs.Options{}), id, jobs.Interrupted)
 }
 
-func TestLimits(t *testing.T) {
+func TestJobsLimits(t *testing.T) {
 	p := newPlace(t)
 	r := p.open(jobs.Options{Keep: 3, Waiting: 5})
 	for i := range 5 {
@@ -194,7 +194,7 @@ func TestLimits(t *testing.T) {
 }
 
 // The same id is the same job, also when that has ended and the process as well.
-func TestSameID(t *testing.T) {
+func TestJobsSameID(t *testing.T) {
 	p := newPlace(t)
 	r := p.open(jobs.Options{})
 	q := jobs.Request{ID: "nightly-20260301-0330", Kind: "run", Subject: "nightly"}
@@ -214,7 +214,7 @@ func TestSameID(t *testing.T) {
 	}
 }
 
-func TestRefused(t *testing.T) {
+func TestJobsRefused(t *testing.T) {
 	p := newPlace(t)
 	no := errors.New("no")
 	r := p.open(jobs.Options{Accept: func(jobs.Job) error { return no }})
@@ -230,7 +230,7 @@ func TestRefused(t *testing.T) {
 }
 
 // A file that is no job is told of and left alone.
-func TestDamagedFile(t *testing.T) {
+func TestJobsDamagedFile(t *testing.T) {
 	p := newPlace(t)
 	id := p.submit(p.open(jobs.Options{}), "coordinator").ID
 	p.kill()

@@ -1,4 +1,4 @@
-package schedule_test
+package operate_test
 
 import (
 	"os"
@@ -35,8 +35,8 @@ func packagedJobs() []schedule.Job {
 }
 
 // The units of the packages are those that schedule makes.
-func TestPackagedUnits(t *testing.T) {
-	dir := filepath.Join("..", "..", "..", "contrib", "systemd", "user")
+func TestSchedulePackagedUnits(t *testing.T) {
+	dir := filepath.Join("..", "..", "contrib", "systemd", "user")
 	want := map[string]string{}
 	for _, job := range packagedJobs() {
 		for _, f := range job.Units("") {

@@ -1,4 +1,4 @@
-package jobs_test
+package operate_test
 
 import (
 	"os"
@@ -54,7 +54,7 @@ func minutes(from time.Time, n, step int) []time.Time {
 	return all
 }
 
-func TestClock(t *testing.T) {
+func TestJobsClock(t *testing.T) {
 	berlin := zone(t, "Europe/Berlin")
 	at := func(year int, month time.Month, day, hour, minute int) time.Time {
 		return time.Date(year, month, day, hour, minute, 20, 0, berlin)
@@ -92,7 +92,7 @@ func TestClock(t *testing.T) {
 }
 
 // A clock that cannot be read is no empty one: slots would be begun twice.
-func TestClockDamaged(t *testing.T) {
+func TestJobsClockDamaged(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "schedules.json")
 	if err := os.WriteFile(path, []byte(`{"last":`), 0o600); err != nil {
 		t.Fatal(err)
@@ -102,7 +102,7 @@ func TestClockDamaged(t *testing.T) {
 	}
 }
 
-func TestScheduleCheck(t *testing.T) {
+func TestJobsScheduleCheck(t *testing.T) {
 	for expr, good := range map[string]bool{
 		"30 3 * * *": true, "*/5 * * * *": true, "0 4 1 * *": true, "0 3 * * MON-FRI": true, "@daily": true, "0 0 29 2 *": true,
 		"": false, "30 3 * *": false, "61 3 * * *": false, "* * * * * *": false, "@always": false, "@reboot": false, "0 0 30 2 *": false, "x 3 * * *": false,
@@ -114,7 +114,7 @@ func TestScheduleCheck(t *testing.T) {
 }
 
 // The last slot that has come is the one that a look at every minute finds.
-func TestClockAgainstEveryMinute(t *testing.T) {
+func TestJobsClockAgainstEveryMinute(t *testing.T) {
 	for _, expr := range []string{"30 3 * * *", "*/15 * * * *", "0 4 1 * *", "5 0 * * 1", "0 12 * * 1-5", "17 */6 * * *", "0 0 15 * 5", "59 23 31 * *", "@weekly"} {
 		due := gronx.New()
 		from := time.Date(2026, 1, 28, 22, 37, 0, 0, time.UTC)

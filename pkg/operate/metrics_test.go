@@ -1,7 +1,8 @@
-package metrics
+package operate_test
 
 import (
 	"fmt"
+	"github.com/sessctl/sessctl/pkg/operate/metrics"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -9,30 +10,30 @@ import (
 	"unicode/utf8"
 )
 
-func full() Reading {
+func full() metrics.Reading {
 	at := time.Unix(1_772_000_000, 0)
-	return Reading{
+	return metrics.Reading{
 		Version: "1.2.3", Go: "go1.26", Time: at, Threshold: 150_000,
-		Agents: []Agent{
+		Agents: []metrics.Agent{
 			{Runtime: "openclaw", Agent: "coordinator", Sessions: 1, Over: 1, Tokens: 160_000, Ratio: 0.8, LogBytes: 1 << 20, ArchiveBytes: 5 << 20, Pending: 3, Purge: at},
 			{Runtime: "claude", Agent: "work", Sessions: 4, Tokens: 1000, LogBytes: 10},
 		},
-		Disks: []Disk{{"/data", 7}, {"/data", 7}}, Archives: &Archives{Count: 2, Damaged: 1}, Memory: &Memory{Bytes: 9, Records: 8},
-		Runs:   &Runs{Total: map[string]int64{"ok": 4, "failed": 1}, Profiles: []Profile{{"nightly", at, time.Minute}, {Profile: "new"}}},
-		Events: &Events{Waiting: 1, Dead: 2}, Unreadable: 1,
+		Disks: []metrics.Disk{{Directory: "/data", Free: 7}, {Directory: "/data", Free: 7}}, Archives: &metrics.Archives{Count: 2, Damaged: 1}, Memory: &metrics.Memory{Bytes: 9, Records: 8},
+		Runs:   &metrics.Runs{Total: map[string]int64{"ok": 4, "failed": 1}, Profiles: []metrics.Profile{{Profile: "nightly", Success: at, Duration: time.Minute}, {Profile: "new"}}},
+		Events: &metrics.Events{Waiting: 1, Dead: 2}, Unreadable: 1,
 	}
 }
 
-func text(t *testing.T, r Reading) string {
+func text(t *testing.T, r metrics.Reading) string {
 	t.Helper()
 	var b strings.Builder
-	if err := Write(&b, r); err != nil {
+	if err := metrics.Write(&b, r); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
 }
 
-func TestWrite(t *testing.T) {
+func TestMetricsWrite(t *testing.T) {
 	got := text(t, full())
 	for _, line := range []string{
 		"# TYPE sessctl_runs_total counter\n",
@@ -54,7 +55,7 @@ func TestWrite(t *testing.T) {
 			t.Errorf("with %s", none)
 		}
 	}
-	for _, name := range Names() {
+	for _, name := range metrics.Names() {
 		if !strings.Contains(got, "\n"+name) {
 			t.Errorf("a full reading has no %s", name)
 		}
@@ -62,28 +63,28 @@ func TestWrite(t *testing.T) {
 	if !strings.HasSuffix(got, "\n") || !utf8.ValidString(got) {
 		t.Error("the last line does not end, or it is no UTF-8")
 	}
-	empty := text(t, Reading{})
+	empty := text(t, metrics.Reading{})
 	if strings.Contains(empty, "sessctl_damaged_archives") || !strings.Contains(empty, "sessctl_unreadable 0") {
 		t.Errorf("of nothing:\n%s", empty)
 	}
 }
 
-// TestLabels: whatever stands in names of agents, each series is there once and
+// TestMetricsLabels: whatever stands in names of agents, each series is there once and
 // their number is bounded.
-func TestLabels(t *testing.T) {
-	var r Reading
-	r.Memory = &Memory{}
-	for i := range 3 * MaxAgents {
-		r.Agents = append(r.Agents, Agent{Runtime: "claude", Agent: fmt.Sprint("a", i), Sessions: 1, Tokens: int64(i), LogBytes: 1, Pending: 1})
+func TestMetricsLabels(t *testing.T) {
+	var r metrics.Reading
+	r.Memory = &metrics.Memory{}
+	for i := range 3 * metrics.MaxAgents {
+		r.Agents = append(r.Agents, metrics.Agent{Runtime: "claude", Agent: fmt.Sprint("a", i), Sessions: 1, Tokens: int64(i), LogBytes: 1, Pending: 1})
 	}
 	got := text(t, r)
-	if n := strings.Count(got, "\nsessctl_log_bytes{"); n != MaxAgents {
+	if n := strings.Count(got, "\nsessctl_log_bytes{"); n != metrics.MaxAgents {
 		t.Errorf("%d series", n)
 	}
-	if !strings.Contains(got, fmt.Sprintf("sessctl_log_bytes{agent=\"other\",runtime=\"other\"} %d\n", 2*MaxAgents+1)) {
+	if !strings.Contains(got, fmt.Sprintf("sessctl_log_bytes{agent=\"other\",runtime=\"other\"} %d\n", 2*metrics.MaxAgents+1)) {
 		t.Error("the others are not added up")
 	}
-	if !strings.Contains(got, fmt.Sprintf("agent=\"a%d\"", 3*MaxAgents-1)) {
+	if !strings.Contains(got, fmt.Sprintf("agent=\"a%d\"", 3*metrics.MaxAgents-1)) {
 		t.Error("the largest is not named")
 	}
 	random := rand.New(rand.NewPCG(1, 2))
@@ -93,9 +94,9 @@ func TestLabels(t *testing.T) {
 			name[i] = byte(random.IntN(256))
 		}
 		r := full()
-		r.Agents = append(r.Agents, Agent{Runtime: "pi", Agent: string(name)}, Agent{Runtime: "pi", Agent: string(name) + "\xff"}, Agent{Runtime: "pi", Agent: string(name) + "\xfe"})
-		r.Disks = append(r.Disks, Disk{Directory: "/" + string(name)})
-		r.Runs.Profiles = append(r.Runs.Profiles, Profile{Profile: "\xff"}, Profile{Profile: "\xfe"})
+		r.Agents = append(r.Agents, metrics.Agent{Runtime: "pi", Agent: string(name)}, metrics.Agent{Runtime: "pi", Agent: string(name) + "\xff"}, metrics.Agent{Runtime: "pi", Agent: string(name) + "\xfe"})
+		r.Disks = append(r.Disks, metrics.Disk{Directory: "/" + string(name)})
+		r.Runs.Profiles = append(r.Runs.Profiles, metrics.Profile{Profile: "\xff"}, metrics.Profile{Profile: "\xfe"})
 		r.Version = string(name)
 		if got := text(t, r); !utf8.ValidString(got) {
 			t.Fatalf("%q is written as no UTF-8", name)

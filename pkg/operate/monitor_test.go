@@ -1,8 +1,9 @@
-package monitor
+package operate_test
 
 import (
 	"encoding/json"
 	"fmt"
+	"github.com/sessctl/sessctl/pkg/operate/monitor"
 	"os"
 	"path/filepath"
 	"slices"
@@ -10,28 +11,28 @@ import (
 	"time"
 )
 
-var noon = time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
+var monitorNoon = time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
 
 // watcher plays looks, and forgets the events that were put.
 type watcher struct {
 	t     *testing.T
-	state *State
-	o     Options
+	state *monitor.State
+	o     monitor.Options
 	told  []string // types and subjects, in order
 }
 
 func newWatcher(t *testing.T) *watcher {
 	t.Helper()
 	n := 0
-	state, err := Load(nil, filepath.Join(t.TempDir(), "monitor.json"))
+	state, err := monitor.Load(nil, filepath.Join(t.TempDir(), "monitor.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &watcher{t: t, state: state, o: Options{CoolDown: time.Hour, NewID: func() string { n++; return fmt.Sprint("id-", n) }}}
+	return &watcher{t: t, state: state, o: monitor.Options{CoolDown: time.Hour, NewID: func() string { n++; return fmt.Sprint("id-", n) }}}
 }
 
 // look returns how many events the look has made ready, and what is wrong.
-func (w *watcher) look(look Look) (events int, alerts []Alert) {
+func (w *watcher) look(look monitor.Look) (events int, alerts []monitor.Alert) {
 	w.t.Helper()
 	path := filepath.Join(w.t.TempDir(), "monitor.json")
 	alerts = w.state.Step(look, w.o)
@@ -44,21 +45,21 @@ func (w *watcher) look(look Look) (events int, alerts []Alert) {
 		w.t.Fatal(err)
 	}
 	var err error
-	if w.state, err = Load(nil, path); err != nil {
+	if w.state, err = monitor.Load(nil, path); err != nil {
 		w.t.Fatal(err)
 	}
 	return events, alerts
 }
 
-func sized(at time.Time, tokens int64) Look {
-	return Look{Time: at, Sessions: []Session{{
+func sized(at time.Time, tokens int64) monitor.Look {
+	return monitor.Look{Time: at, Sessions: []monitor.Session{{
 		Runtime: "openclaw", Agent: "coordinator", Session: "s1", Tokens: tokens, Threshold: 100, Over: tokens >= 100, Near: tokens >= 90, Strategy: "rotate",
 	}}}
 }
 
-// TestCrossing: one event a crossing, with hysteresis and a cool-down, also when
+// TestMonitorCrossing: one event a crossing, with hysteresis and a cool-down, also when
 // the clock is set back.
-func TestCrossing(t *testing.T) {
+func TestMonitorCrossing(t *testing.T) {
 	w := newWatcher(t)
 	for i, step := range []struct {
 		at     time.Duration
@@ -84,17 +85,17 @@ func TestCrossing(t *testing.T) {
 		{-998 * time.Hour, 10, 0, 0},
 		{-997 * time.Hour, 120, 1, 1},
 	} {
-		events, alerts := w.look(sized(noon.Add(step.at), step.tokens))
+		events, alerts := w.look(sized(monitorNoon.Add(step.at), step.tokens))
 		if events != step.events || len(alerts) != step.wrong {
 			t.Errorf("step %d: %d events, %v", i, events, alerts)
 		}
 	}
 }
 
-// TestEvent: the data of an event is what the session is, and what to do.
-func TestEvent(t *testing.T) {
+// TestMonitorEvent: the data of an event is what the session is, and what to do.
+func TestMonitorEvent(t *testing.T) {
 	w := newWatcher(t)
-	w.state.Step(sized(noon, 120), w.o)
+	w.state.Step(sized(monitorNoon, 120), w.o)
 	e := w.state.Ready[0]
 	var data struct {
 		Agent   string `json:"agent"`
@@ -111,83 +112,83 @@ func TestEvent(t *testing.T) {
 	}
 }
 
-// TestDamagedState: a state that cannot be read is begun anew. What is wrong may
+// TestMonitorDamagedState: a state that cannot be read is begun anew. What is wrong may
 // have been told: it is told when a cool-down is over, not at once and not never.
-func TestDamagedState(t *testing.T) {
+func TestMonitorDamagedState(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "monitor.json")
 	for _, text := range []string{"", "{", `{"schema":2}`, `{"schema":1,"conditions":{"x":7}}`} {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		state, err := Load(nil, path)
+		state, err := monitor.Load(nil, path)
 		if err == nil || !state.Anew {
 			t.Fatalf("%q: %v", text, err)
 		}
 		w := newWatcher(t)
 		w.state = state
-		if events, alerts := w.look(sized(noon, 120)); events != 0 || len(alerts) != 1 {
+		if events, alerts := w.look(sized(monitorNoon, 120)); events != 0 || len(alerts) != 1 {
 			t.Errorf("at once: %d events, %v", events, alerts)
 		}
-		if events, _ := w.look(sized(noon.Add(59*time.Minute), 120)); events != 0 {
+		if events, _ := w.look(sized(monitorNoon.Add(59*time.Minute), 120)); events != 0 {
 			t.Error("told within the cool-down")
 		}
-		if events, _ := w.look(sized(noon.Add(time.Hour), 120)); events != 1 {
+		if events, _ := w.look(sized(monitorNoon.Add(time.Hour), 120)); events != 1 {
 			t.Error("never told")
 		}
 	}
 	if err := os.WriteFile(path, []byte(`{"schema":1,"conditions":{"a":null},"agents":{"b":null}}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if state, err := Load(nil, path); err != nil || len(state.Conditions) != 0 || len(state.Agents) != 0 {
+	if state, err := monitor.Load(nil, path); err != nil || len(state.Conditions) != 0 || len(state.Agents) != 0 {
 		t.Errorf("null is kept: %+v, %v", state, err)
 	}
 }
 
-// TestGathered: a thousand damaged archives are one event, and a repaired one
+// TestMonitorGathered: a thousand damaged archives are one event, and a repaired one
 // ends.
-func TestGathered(t *testing.T) {
+func TestMonitorGathered(t *testing.T) {
 	w := newWatcher(t)
-	look := Look{Time: noon, ArchivesSeen: true}
+	look := monitor.Look{Time: monitorNoon, ArchivesSeen: true}
 	for i := range 1000 {
-		look.Archives = append(look.Archives, DamagedArchive{ID: fmt.Sprint(i), Message: "gone"})
+		look.Archives = append(look.Archives, monitor.DamagedArchive{ID: fmt.Sprint(i), Message: "gone"})
 	}
 	w.state.Step(look, w.o)
 	if n := len(w.state.Ready); n != 1 {
 		t.Fatalf("%d events", n)
 	}
 	var data struct {
-		Count int              `json:"count"`
-		Items []DamagedArchive `json:"items"`
+		Count int                      `json:"count"`
+		Items []monitor.DamagedArchive `json:"items"`
 	}
 	if err := json.Unmarshal(w.state.Ready[0].Data, &data); err != nil || data.Count != 1000 || len(data.Items) != 20 {
 		t.Errorf("%v, %d, %d", err, data.Count, len(data.Items))
 	}
 	w.state.Ready = nil
-	look.Time, look.Archives = noon.Add(2*time.Hour), append(look.Archives[1:], DamagedArchive{ID: "new"})
+	look.Time, look.Archives = monitorNoon.Add(2*time.Hour), append(look.Archives[1:], monitor.DamagedArchive{ID: "new"})
 	if events, alerts := w.look(look); events != 1 || len(alerts) != 1000 {
 		t.Errorf("a new one: %d events, %d alerts", events, len(alerts))
 	}
-	look.Time, look.Archives = noon.Add(4*time.Hour), nil
+	look.Time, look.Archives = monitorNoon.Add(4*time.Hour), nil
 	if events, alerts := w.look(look); events != 0 || len(alerts) != 0 {
 		t.Errorf("repaired: %d events, %v", events, alerts)
 	}
 }
 
-// TestQuietHours: alerts wait, a session that is due does not.
-func TestQuietHours(t *testing.T) {
+// TestMonitorQuietHours: alerts wait, a session that is due does not.
+func TestMonitorQuietHours(t *testing.T) {
 	w := newWatcher(t)
 	var err error
-	if w.o.Quiet, err = ParseQuietHours("22:00-07:00 UTC"); err != nil {
+	if w.o.Quiet, err = monitor.ParseQuietHours("22:00-07:00 UTC"); err != nil {
 		t.Fatal(err)
 	}
-	low := func(at time.Time, free int64) Look {
+	low := func(at time.Time, free int64) monitor.Look {
 		look := sized(at, 120)
-		look.Disks = []Disk{{Path: "/data", Free: free, Limit: 100}}
+		look.Disks = []monitor.Disk{{Path: "/data", Free: free, Limit: 100}}
 		return look
 	}
-	night := noon.Add(11 * time.Hour)
+	night := monitorNoon.Add(11 * time.Hour)
 	events, alerts := w.look(low(night, 10))
-	if events != 1 || w.told[0] != "session.needs_compaction openclaw/coordinator/s1" || !alerts[0].Held || alerts[0].Kind != DiskLow {
+	if events != 1 || w.told[0] != "session.needs_compaction openclaw/coordinator/s1" || !alerts[0].Held || alerts[0].Kind != monitor.DiskLow {
 		t.Fatalf("%v, %+v", w.told, alerts)
 	}
 	for i := range 6 { // flapping all night
@@ -212,9 +213,9 @@ func TestQuietHours(t *testing.T) {
 	}
 }
 
-// TestQuietHoursByTheWall holds the hours of zones and of the nights in which
+// TestMonitorQuietHoursByTheWall holds the hours of zones and of the nights in which
 // clocks change.
-func TestQuietHoursByTheWall(t *testing.T) {
+func TestMonitorQuietHoursByTheWall(t *testing.T) {
 	for _, c := range []struct {
 		hours, at string
 		hold      bool
@@ -234,7 +235,7 @@ func TestQuietHoursByTheWall(t *testing.T) {
 		{"22:00-02:30 Europe/Berlin", "2026-10-25T01:29:00Z", true},  // 02:29, the second time
 		{"22:00-02:30 Europe/Berlin", "2026-10-25T01:31:00Z", false},
 	} {
-		q, err := ParseQuietHours(c.hours)
+		q, err := monitor.ParseQuietHours(c.hours)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -247,20 +248,20 @@ func TestQuietHoursByTheWall(t *testing.T) {
 		}
 	}
 	for _, bad := range []string{"", "22:00-07:00", "22:00 UTC", "22:00-7 UTC", "25:00-07:00 UTC", "22:00-22:00 UTC", "22:00-07:00 Mars/Olympus"} {
-		if _, err := ParseQuietHours(bad); err == nil {
+		if _, err := monitor.ParseQuietHours(bad); err == nil {
 			t.Errorf("%q is taken", bad)
 		}
 	}
 }
 
-// TestGrowth: what is usual is learned, and one outlier does not change it.
-func TestGrowth(t *testing.T) {
+// TestMonitorGrowth: what is usual is learned, and one outlier does not change it.
+func TestMonitorGrowth(t *testing.T) {
 	w := newWatcher(t)
-	w.o.Growth = Growth{Factor: 4, Floor: 1 << 20}
-	bytes, at := int64(1000<<20), noon
-	grow := func(by int64, after time.Duration) (int, []Alert) {
+	w.o.Growth = monitor.Growth{Factor: 4, Floor: 1 << 20}
+	bytes, at := int64(1000<<20), monitorNoon
+	grow := func(by int64, after time.Duration) (int, []monitor.Alert) {
 		bytes, at = bytes+by, at.Add(after)
-		return w.look(Look{Time: at, Agents: []AgentSize{{"pi", "work", "", bytes}}})
+		return w.look(monitor.Look{Time: at, Agents: []monitor.AgentSize{{Runtime: "pi", Agent: "work", Bytes: bytes}}})
 	}
 	for i := range 20 {
 		by := int64(1+i%3) << 20
@@ -298,15 +299,15 @@ func TestGrowth(t *testing.T) {
 	}
 }
 
-// TestPurge: each day that something more is about to go is told once.
-func TestPurge(t *testing.T) {
+// TestMonitorPurge: each day that something more is about to go is told once.
+func TestMonitorPurge(t *testing.T) {
 	w := newWatcher(t)
-	at := func(day, last int) Look {
-		now := noon.AddDate(0, 0, day)
-		return Look{Time: now, Purges: []Purge{{Runtime: "claude", Agent: "work", Sessions: 2, Deadline: now, Last: noon.AddDate(0, 0, last)}}}
+	at := func(day, last int) monitor.Look {
+		now := monitorNoon.AddDate(0, 0, day)
+		return monitor.Look{Time: now, Purges: []monitor.Purge{{Runtime: "claude", Agent: "work", Sessions: 2, Deadline: now, Last: monitorNoon.AddDate(0, 0, last)}}}
 	}
 	var told []int
-	for i, look := range []Look{at(0, 3), at(1, 3), at(2, 4), at(2, 4), {Time: noon.AddDate(0, 0, 3), Purges: []Purge{{Runtime: "claude", Agent: "work"}}}, at(4, 4)} {
+	for i, look := range []monitor.Look{at(0, 3), at(1, 3), at(2, 4), at(2, 4), {Time: monitorNoon.AddDate(0, 0, 3), Purges: []monitor.Purge{{Runtime: "claude", Agent: "work"}}}, at(4, 4)} {
 		events, _ := w.look(look)
 		told = append(told, events)
 		if i == 4 && len(w.state.Conditions) != 1 {
@@ -318,45 +319,45 @@ func TestPurge(t *testing.T) {
 	}
 }
 
-// TestOthers: stores, memory and profiles.
-func TestOthers(t *testing.T) {
+// TestMonitorOthers: stores, memory and profiles.
+func TestMonitorOthers(t *testing.T) {
 	w := newWatcher(t)
-	here, gone := Look{Time: noon, Stores: []Store{{"pi", "/p", false}}}, Look{Time: noon.Add(time.Hour), Stores: []Store{{"pi", "/p", true}}}
+	here, gone := monitor.Look{Time: monitorNoon, Stores: []monitor.Store{{Runtime: "pi", Root: "/p"}}}, monitor.Look{Time: monitorNoon.Add(time.Hour), Stores: []monitor.Store{{Runtime: "pi", Root: "/p", Missing: true}}}
 	w.look(here)
 	if events, _ := w.look(gone); events != 1 {
 		t.Error("a store that is gone is not told")
 	}
-	gone.Time = noon.Add(-time.Hour) // the clock is set back
+	gone.Time = monitorNoon.Add(-time.Hour) // the clock is set back
 	if events, alerts := w.look(gone); events != 0 || len(alerts) != 1 {
 		t.Errorf("%d events, %v", events, alerts)
 	}
-	gone.Time = noon.AddDate(0, 0, 8)
+	gone.Time = monitorNoon.AddDate(0, 0, 8)
 	if w.look(gone); len(w.state.Stores) != 0 {
 		t.Error("it is never forgotten")
 	}
 	for _, step := range []struct{ hour, pending, events int }{{0, 5, 0}, {23, 9, 0}, {24, 9, 1}, {25, 9, 0}, {26, 0, 0}, {27, 1, 0}, {50, 1, 0}, {51, 1, 1}} {
-		if events, _ := w.look(Look{Time: noon.Add(time.Duration(step.hour) * time.Hour), Memory: &Memory{Pending: step.pending}}); events != step.events {
+		if events, _ := w.look(monitor.Look{Time: monitorNoon.Add(time.Duration(step.hour) * time.Hour), Memory: &monitor.Memory{Pending: step.pending}}); events != step.events {
 			t.Errorf("hour %d: %d events", step.hour, events)
 		}
 	}
-	run := func(hour int, p Profile, limit time.Duration) int {
+	run := func(hour int, p monitor.Profile, limit time.Duration) int {
 		w.o.Overdue = limit
-		events, _ := w.look(Look{Time: noon.Add(time.Duration(hour) * time.Hour), Profiles: []Profile{p}})
+		events, _ := w.look(monitor.Look{Time: monitorNoon.Add(time.Duration(hour) * time.Hour), Profiles: []monitor.Profile{p}})
 		return events
 	}
 	for i, c := range []struct {
 		hour  int
-		p     Profile
+		p     monitor.Profile
 		limit time.Duration
 		want  int
 	}{
-		{25, Profile{Profile: "a", Success: noon}, 0, 0},
-		{27, Profile{Profile: "a", Success: noon}, 0, 1},
-		{27, Profile{Profile: "b", Success: noon, Pause: 24 * time.Hour}, 0, 0},
-		{27, Profile{Profile: "c", Success: noon}, -1, 0},
-		{2, Profile{Profile: "d", Success: noon}, time.Hour, 1},
-		{2, Profile{Profile: "e", Success: noon.AddDate(1, 0, 0)}, time.Hour, 0}, // recorded while the clock was ahead
-		{4, Profile{Profile: "e", Success: noon.AddDate(1, 0, 0)}, time.Hour, 1},
+		{25, monitor.Profile{Profile: "a", Success: monitorNoon}, 0, 0},
+		{27, monitor.Profile{Profile: "a", Success: monitorNoon}, 0, 1},
+		{27, monitor.Profile{Profile: "b", Success: monitorNoon, Pause: 24 * time.Hour}, 0, 0},
+		{27, monitor.Profile{Profile: "c", Success: monitorNoon}, -1, 0},
+		{2, monitor.Profile{Profile: "d", Success: monitorNoon}, time.Hour, 1},
+		{2, monitor.Profile{Profile: "e", Success: monitorNoon.AddDate(1, 0, 0)}, time.Hour, 0}, // recorded while the clock was ahead
+		{4, monitor.Profile{Profile: "e", Success: monitorNoon.AddDate(1, 0, 0)}, time.Hour, 1},
 	} {
 		if got := run(c.hour, c.p, c.limit); got != c.want {
 			t.Errorf("%d: %d events", i, got)
@@ -364,23 +365,23 @@ func TestOthers(t *testing.T) {
 	}
 }
 
-// TestForgotten: what was not looked at keeps its state for a week.
-func TestForgotten(t *testing.T) {
+// TestMonitorForgotten: what was not looked at keeps its state for a week.
+func TestMonitorForgotten(t *testing.T) {
 	w := newWatcher(t)
-	w.look(sized(noon, 120))
-	w.look(Look{Time: noon.AddDate(0, 0, 3)})
-	if events, alerts := w.look(sized(noon.AddDate(0, 0, 4), 120)); events != 0 || len(alerts) != 1 {
+	w.look(sized(monitorNoon, 120))
+	w.look(monitor.Look{Time: monitorNoon.AddDate(0, 0, 3)})
+	if events, alerts := w.look(sized(monitorNoon.AddDate(0, 0, 4), 120)); events != 0 || len(alerts) != 1 {
 		t.Errorf("%d events, %v", events, alerts)
 	}
-	if w.look(Look{Time: noon.AddDate(0, 0, 12)}); len(w.state.Conditions) != 0 {
+	if w.look(monitor.Look{Time: monitorNoon.AddDate(0, 0, 12)}); len(w.state.Conditions) != 0 {
 		t.Error(w.state.Conditions)
 	}
 }
 
-// TestTokensAreGrouped: numbers of tokens are written as everywhere else.
-func TestTokensAreGrouped(t *testing.T) {
+// TestMonitorTokensAreGrouped: numbers of tokens are written as everywhere else.
+func TestMonitorTokensAreGrouped(t *testing.T) {
 	for tokens, want := range map[int64]string{168_044: "168,044 tokens, the threshold is 150,000", 120_500: "due by the rule of its runtime, with 120,500 tokens"} {
-		look := Look{Time: noon, Sessions: []Session{{Runtime: "pi", Agent: "work", Session: "s1", Tokens: tokens, Threshold: 150_000, Over: true}}}
+		look := monitor.Look{Time: monitorNoon, Sessions: []monitor.Session{{Runtime: "pi", Agent: "work", Session: "s1", Tokens: tokens, Threshold: 150_000, Over: true}}}
 		if _, alerts := newWatcher(t).look(look); len(alerts) != 1 || alerts[0].Message != want {
 			t.Errorf("%+v, want %q", alerts, want)
 		}

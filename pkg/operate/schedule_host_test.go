@@ -1,4 +1,4 @@
-package schedule_test
+package operate_test
 
 import (
 	"bytes"
@@ -42,7 +42,7 @@ func (p *programs) Run(_ context.Context, input []byte, name string, arguments .
 }
 
 // The manager of a machine is the one that runs there.
-func TestDefault(t *testing.T) {
+func TestScheduleDefault(t *testing.T) {
 	offline := map[string]error{"systemctl --user is-system-running": errors.New("exit status 1"), "systemctl is-system-running": errors.New("exit status 1")}
 	for what, c := range map[string]struct {
 		system string
@@ -98,12 +98,12 @@ func everything(t *testing.T, h schedule.Host) (names []string) {
 
 // A job of the system is installed, found again, and removed; the job of another
 // account stays as it is.
-func TestSystemJobs(t *testing.T) {
+func TestScheduleSystemJobs(t *testing.T) {
 	for _, m := range schedule.Managers() {
 		p := &programs{says: map[string]string{"systemctl": "running\n", "systemctl is-enabled sessctl-nightly-lea.timer": "enabled\n", "systemctl is-active sessctl-nightly-lea.timer": "active\n",
 			"systemctl is-enabled sessctl-nightly-bob.timer": "enabled\n", "systemctl is-active sessctl-nightly-bob.timer": "active\n", "launchctl": "", "crontab": ""}}
 		h := systemHost(t, p)
-		lea, bob := jobs()["system"], jobs()["system"]
+		lea, bob := scheduleJobs()["system"], scheduleJobs()["system"]
 		bob.Account.Name = "bob"
 		for _, job := range []schedule.Job{lea, bob} {
 			plan, err := h.PlanInstall(t.Context(), job, m)
@@ -134,10 +134,10 @@ func TestSystemJobs(t *testing.T) {
 
 // Without systemctl the link that enables a timer is removed all the same, and
 // files of others in the place of ours stay.
-func TestRemoveWithoutSystemctl(t *testing.T) {
+func TestScheduleRemoveWithoutSystemctl(t *testing.T) {
 	p := &programs{}
 	h := systemHost(t, p)
-	job := jobs()["system"]
+	job := scheduleJobs()["system"]
 	for _, f := range job.Units(h.Places.SystemUnits) {
 		if err := os.WriteFile(f.Path, []byte(f.Text), 0o600); err != nil {
 			t.Fatal(err)
@@ -165,10 +165,10 @@ func TestRemoveWithoutSystemctl(t *testing.T) {
 }
 
 // A timer that is not there after it was installed is an error, not a success.
-func TestWhatWasInstalledIsLookedAt(t *testing.T) {
+func TestScheduleWhatWasInstalledIsLookedAt(t *testing.T) {
 	p := &programs{says: map[string]string{"systemctl": "running\n", "systemctl is-enabled sessctl-nightly-lea.timer": "masked\n"}}
 	h := systemHost(t, p)
-	plan, err := h.PlanInstall(t.Context(), jobs()["system"], schedule.Systemd)
+	plan, err := h.PlanInstall(t.Context(), scheduleJobs()["system"], schedule.Systemd)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -178,11 +178,11 @@ func TestWhatWasInstalledIsLookedAt(t *testing.T) {
 }
 
 // A crontab that somebody has changed since it was read is not overwritten.
-func TestCrontabChangedMeanwhile(t *testing.T) {
+func TestScheduleCrontabChangedMeanwhile(t *testing.T) {
 	p := &programs{says: map[string]string{"crontab -l": "1 1 * * * /bin/one\n", "crontab": ""}}
 	h := host(t)
 	h.Programs = p
-	plan, err := h.PlanInstall(t.Context(), jobs()["user"], schedule.Cron)
+	plan, err := h.PlanInstall(t.Context(), scheduleJobs()["user"], schedule.Cron)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -193,10 +193,10 @@ func TestCrontabChangedMeanwhile(t *testing.T) {
 }
 
 // When cron starts a job next is what another reader of its fields says.
-func TestNextOfCron(t *testing.T) {
+func TestScheduleNextOfCron(t *testing.T) {
 	for _, expression := range []string{"*-*-* 03:00", "Mon..Fri 22:30", "*:0/15", "*-*-01 04:00", "*-02-29 00:00", "8..17:05"} {
 		for _, now := range []time.Time{time.Date(2026, 2, 28, 22, 30, 0, 0, time.UTC), time.Date(2026, 12, 31, 23, 59, 30, 0, time.UTC)} {
-			job := jobs()["user"]
+			job := scheduleJobs()["user"]
 			job.When = schedule.When{Calendar: expression}
 			lines, err := job.CronLines()
 			if err != nil {
@@ -218,13 +218,13 @@ func TestNextOfCron(t *testing.T) {
 
 // The data directory of a job is found in what any manager was told, however it is
 // written there.
-func TestStatesKnowTheDataDirectory(t *testing.T) {
+func TestScheduleStatesKnowTheDataDirectory(t *testing.T) {
 	for _, data := range []string{"/home/lea/.local/share/sessctl", `/srv/it's 100% "dear" $HOME\x & <more>`} {
 		for _, m := range schedule.Managers() {
 			p := &programs{says: map[string]string{"systemctl": "", "launchctl": "", "crontab": ""}}
 			h := systemHost(t, p)
 			for _, system := range []bool{true, false} {
-				job := jobs()["system"]
+				job := scheduleJobs()["system"]
 				job.Arguments = []string{"run", "nightly", "--quiet", "--data-dir", data, "--config", "/etc/x"}
 				if job.System = system; m == schedule.Cron && !system {
 					lines, err := job.CronLines()
@@ -253,10 +253,10 @@ func TestStatesKnowTheDataDirectory(t *testing.T) {
 }
 
 // systemd tells of a start by hand too, and of how it ended.
-func TestStatesKnowAStartByHand(t *testing.T) {
+func TestScheduleStatesKnowAStartByHand(t *testing.T) {
 	p := &programs{says: map[string]string{"systemctl": ""}}
 	h := systemHost(t, p)
-	for _, f := range jobs()["system"].Units(h.Places.SystemUnits) {
+	for _, f := range scheduleJobs()["system"].Units(h.Places.SystemUnits) {
 		if err := os.WriteFile(f.Path, []byte(f.Text), 0o600); err != nil {
 			t.Fatal(err)
 		}

@@ -1,4 +1,4 @@
-package outbox
+package operate_test
 
 import (
 	"context"
@@ -17,16 +17,17 @@ import (
 	"time"
 
 	"github.com/sessctl/sessctl/pkg/durable"
+	"github.com/sessctl/sessctl/pkg/operate/outbox"
 )
 
 // receiver is a Sender that takes what take says, and remembers the ids.
 type receiver struct {
 	mu   sync.Mutex
 	got  []string
-	take func(e Event) error
+	take func(e outbox.Event) error
 }
 
-func (r *receiver) Send(_ context.Context, e Event) error {
+func (r *receiver) Send(_ context.Context, e outbox.Event) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.got = append(r.got, e.ID)
@@ -50,14 +51,14 @@ const (
 	shownComplaint = 200
 )
 
-func box(t *testing.T, c *clock, targets ...Target) *Outbox {
+func box(t *testing.T, c *clock, targets ...outbox.Target) *outbox.Outbox {
 	t.Helper()
 	return boxAt(t, filepath.Join(t.TempDir(), "outbox"), c, targets...)
 }
 
-func boxAt(t *testing.T, dir string, c *clock, targets ...Target) *Outbox {
+func boxAt(t *testing.T, dir string, c *clock, targets ...outbox.Target) *outbox.Outbox {
 	t.Helper()
-	o, err := Open(dir, targets...)
+	o, err := outbox.Open(dir, targets...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,12 +67,12 @@ func boxAt(t *testing.T, dir string, c *clock, targets ...Target) *Outbox {
 }
 
 // put keeps events of these subjects, a millisecond apart, and returns their ids.
-func put(t *testing.T, o *Outbox, at time.Time, eventType string, subjects ...string) (ids []string) {
+func put(t *testing.T, o *outbox.Outbox, at time.Time, eventType string, subjects ...string) (ids []string) {
 	t.Helper()
 	for i, subject := range subjects {
 		at := at.Add(time.Duration(i) * time.Millisecond)
-		id := DeriveID(at, eventType+subject)
-		if err := o.Put(t.Context(), Event{ID: id, Type: eventType, Time: at, Subject: subject, Data: json.RawMessage(`{}`)}); err != nil {
+		id := outbox.DeriveID(at, eventType+subject)
+		if err := o.Put(t.Context(), outbox.Event{ID: id, Type: eventType, Time: at, Subject: subject, Data: json.RawMessage(`{}`)}); err != nil {
 			t.Fatal(err)
 		}
 		ids = append(ids, id)
@@ -79,7 +80,7 @@ func put(t *testing.T, o *Outbox, at time.Time, eventType string, subjects ...st
 	return ids
 }
 
-func deliver(t *testing.T, o *Outbox) Report {
+func deliver(t *testing.T, o *outbox.Outbox) outbox.Report {
 	t.Helper()
 	report, err := o.Deliver(t.Context())
 	if err != nil {
@@ -89,7 +90,7 @@ func deliver(t *testing.T, o *Outbox) Report {
 }
 
 // states returns the state of every event, oldest first.
-func states(t *testing.T, o *Outbox) (all []State) {
+func states(t *testing.T, o *outbox.Outbox) (all []outbox.State) {
 	t.Helper()
 	c, err := o.List(t.Context())
 	if err != nil {
@@ -101,49 +102,49 @@ func states(t *testing.T, o *Outbox) (all []State) {
 	return all
 }
 
-// TestDeliver: each target gets what it asks for, once.
-func TestDeliver(t *testing.T) {
+// TestOutboxDeliver: each target gets what it asks for, once.
+func TestOutboxDeliver(t *testing.T) {
 	all, damaged := &receiver{}, &receiver{}
-	o := box(t, &clock{noon}, Target{Name: "all", Types: Types(), Sender: all}, Target{Name: "damaged", Types: []string{ArchiveDamaged}, Sender: damaged})
-	ids := append(put(t, o, noon, Compacted, "a", "b"), put(t, o, noon.Add(time.Second), ArchiveDamaged, "c")...)
+	o := box(t, &clock{outboxNoon}, outbox.Target{Name: "all", Types: outbox.Types(), Sender: all}, outbox.Target{Name: "damaged", Types: []string{outbox.ArchiveDamaged}, Sender: damaged})
+	ids := append(put(t, o, outboxNoon, outbox.Compacted, "a", "b"), put(t, o, outboxNoon.Add(time.Second), outbox.ArchiveDamaged, "c")...)
 	for range 2 {
 		deliver(t, o)
 	}
 	if !slices.Equal(all.got, ids) || !slices.Equal(damaged.got, ids[2:]) {
 		t.Errorf("%v and %v, want %v", all.got, damaged.got, ids)
 	}
-	if got := states(t, o); !slices.Equal(got, []State{Sent, Sent, Sent}) {
+	if got := states(t, o); !slices.Equal(got, []outbox.State{outbox.Sent, outbox.Sent, outbox.Sent}) {
 		t.Errorf("states %v", got)
 	}
-	put(t, o, noon, Compacted, "a") // the same id once more
+	put(t, o, outboxNoon, outbox.Compacted, "a") // the same id once more
 	if report := deliver(t, o); len(report.Attempts) != 0 {
 		t.Errorf("told again: %v", report)
 	}
 }
 
-// TestUnaddressed: what nobody asks for is kept to be listed; that a run has
+// TestOutboxUnaddressed: what nobody asks for is kept to be listed; that a run has
 // started is not.
-func TestUnaddressed(t *testing.T) {
-	o := box(t, &clock{noon})
-	put(t, o, noon, Compacted, "a")
-	put(t, o, noon, RunStarted, "nightly")
-	if got := states(t, o); !slices.Equal(got, []State{Unaddressed}) {
+func TestOutboxUnaddressed(t *testing.T) {
+	o := box(t, &clock{outboxNoon})
+	put(t, o, outboxNoon, outbox.Compacted, "a")
+	put(t, o, outboxNoon, outbox.RunStarted, "nightly")
+	if got := states(t, o); !slices.Equal(got, []outbox.State{outbox.Unaddressed}) {
 		t.Errorf("states %v", got)
 	}
 }
 
-// TestRefusal: an event that a receiver refuses is tried again after growing
+// TestOutboxRefusal: an event that a receiver refuses is tried again after growing
 // pauses for a day and becomes a dead letter; others are sent meanwhile.
-func TestRefusal(t *testing.T) {
-	c := &clock{noon}
-	r := &receiver{take: func(e Event) error {
+func TestOutboxRefusal(t *testing.T) {
+	c := &clock{outboxNoon}
+	r := &receiver{take: func(e outbox.Event) error {
 		if e.Subject == "poison" {
-			return &Failure{Reason: "the server answers 400"}
+			return &outbox.Failure{Reason: "the server answers 400"}
 		}
 		return nil
 	}}
-	o := box(t, c, Target{Name: "hook", Types: Types(), Sender: r})
-	put(t, o, noon, Compacted, "poison", "fine")
+	o := box(t, c, outbox.Target{Name: "hook", Types: outbox.Types(), Sender: r})
+	put(t, o, outboxNoon, outbox.Compacted, "poison", "fine")
 	var pauses []time.Duration
 	for {
 		report := deliver(t, o)
@@ -161,33 +162,33 @@ func TestRefusal(t *testing.T) {
 	if want := []time.Duration{30 * time.Second, time.Minute, 2 * time.Minute}; !slices.Equal(pauses[:3], want) || slices.Max(pauses) != longestPause {
 		t.Errorf("pauses %v", pauses)
 	}
-	if got := states(t, o); !slices.Equal(got, []State{Dead, Sent}) || c.now.Sub(noon) < tryFor || c.now.Sub(noon) > tryFor+longestPause {
-		t.Errorf("states %v after %s", got, c.now.Sub(noon))
+	if got := states(t, o); !slices.Equal(got, []outbox.State{outbox.Dead, outbox.Sent}) || c.now.Sub(outboxNoon) < tryFor || c.now.Sub(outboxNoon) > tryFor+longestPause {
+		t.Errorf("states %v after %s", got, c.now.Sub(outboxNoon))
 	}
 	r.take = nil
 	if n, err := o.Retry(t.Context()); n != 1 || err != nil {
 		t.Errorf("%d, %v", n, err)
 	}
 	deliver(t, o)
-	if got := states(t, o); !slices.Equal(got, []State{Sent, Sent}) {
+	if got := states(t, o); !slices.Equal(got, []outbox.State{outbox.Sent, outbox.Sent}) {
 		t.Errorf("states %v after the retry", got)
 	}
 }
 
-// TestUnreachable: a target that does not answer is asked with one event at a
+// TestOutboxUnreachable: a target that does not answer is asked with one event at a
 // time, is no reason not to tell another, and gets everything when it answers.
-func TestUnreachable(t *testing.T) {
-	c := &clock{noon}
+func TestOutboxUnreachable(t *testing.T) {
+	c := &clock{outboxNoon}
 	down := true
-	away := &receiver{take: func(Event) error {
+	away := &receiver{take: func(outbox.Event) error {
 		if down {
-			return &Failure{Reason: "connection refused", Unreachable: true}
+			return &outbox.Failure{Reason: "connection refused", Unreachable: true}
 		}
 		return nil
 	}}
 	other := &receiver{}
-	o := box(t, c, Target{Name: "away", Types: Types(), Sender: away}, Target{Name: "other", Types: Types(), Sender: other})
-	ids := put(t, o, noon, Compacted, "a", "b", "c")
+	o := box(t, c, outbox.Target{Name: "away", Types: outbox.Types(), Sender: away}, outbox.Target{Name: "other", Types: outbox.Types(), Sender: other})
+	ids := put(t, o, outboxNoon, outbox.Compacted, "a", "b", "c")
 	deliver(t, o)
 	deliver(t, o)
 	if len(away.got) != 1 || !slices.Equal(other.got, ids) {
@@ -200,46 +201,46 @@ func TestUnreachable(t *testing.T) {
 	c.now, down = c.now.Add(time.Minute), false
 	away.got = nil
 	deliver(t, o)
-	if !slices.Equal(away.got, ids) || !slices.Equal(states(t, o), []State{Sent, Sent, Sent}) {
+	if !slices.Equal(away.got, ids) || !slices.Equal(states(t, o), []outbox.State{outbox.Sent, outbox.Sent, outbox.Sent}) {
 		t.Errorf("%v, %v", away.got, states(t, o))
 	}
 }
 
-// TestGiveUpSilent: all that has waited for a day for a target that did not
+// TestOutboxGiveUpSilent: all that has waited for a day for a target that did not
 // answer all the while becomes dead letters, without a try each.
-func TestGiveUpSilent(t *testing.T) {
-	c := &clock{noon}
-	r := &receiver{take: func(Event) error { return &Failure{Reason: "no answer within 10s", Unreachable: true} }}
-	o := box(t, c, Target{Name: "away", Types: Types(), Sender: r})
-	put(t, o, noon, Compacted, "a", "b", "c")
+func TestOutboxGiveUpSilent(t *testing.T) {
+	c := &clock{outboxNoon}
+	r := &receiver{take: func(outbox.Event) error { return &outbox.Failure{Reason: "no answer within 10s", Unreachable: true} }}
+	o := box(t, c, outbox.Target{Name: "away", Types: outbox.Types(), Sender: r})
+	put(t, o, outboxNoon, outbox.Compacted, "a", "b", "c")
 	for range 40 {
 		c.now = c.now.Add(time.Hour)
 		deliver(t, o)
 	}
-	put(t, o, c.now, Compacted, "young")
+	put(t, o, c.now, outbox.Compacted, "young")
 	deliver(t, o)
-	if got := states(t, o); !slices.Equal(got, []State{Dead, Dead, Dead, Waiting}) || len(r.got) > 40 {
+	if got := states(t, o); !slices.Equal(got, []outbox.State{outbox.Dead, outbox.Dead, outbox.Dead, outbox.Waiting}) || len(r.got) > 40 {
 		t.Errorf("states %v after %d tries", got, len(r.got))
 	}
 }
 
-// TestDeadForOneTarget: an event that one target has never taken is dead, also
+// TestOutboxDeadForOneTarget: an event that one target has never taken is dead, also
 // while it still waits for another.
-func TestDeadForOneTarget(t *testing.T) {
-	c := &clock{noon}
-	refuses := &receiver{take: func(Event) error { return &Failure{Reason: "it answers 400"} }}
-	recovers := &receiver{take: func(Event) error { // it answers for a while, and is down again
-		hours := c.now.Sub(noon) / time.Hour
-		return &Failure{Reason: "down", Unreachable: hours < 10 || hours > 12}
+func TestOutboxDeadForOneTarget(t *testing.T) {
+	c := &clock{outboxNoon}
+	refuses := &receiver{take: func(outbox.Event) error { return &outbox.Failure{Reason: "it answers 400"} }}
+	recovers := &receiver{take: func(outbox.Event) error { // it answers for a while, and is down again
+		hours := c.now.Sub(outboxNoon) / time.Hour
+		return &outbox.Failure{Reason: "down", Unreachable: hours < 10 || hours > 12}
 	}}
-	o := box(t, c, Target{Name: "refuses", Types: Types(), Sender: refuses}, Target{Name: "recovers", Types: Types(), Sender: recovers})
-	put(t, o, noon, Compacted, "a")
+	o := box(t, c, outbox.Target{Name: "refuses", Types: outbox.Types(), Sender: refuses}, outbox.Target{Name: "recovers", Types: outbox.Types(), Sender: recovers})
+	put(t, o, outboxNoon, outbox.Compacted, "a")
 	for range 30 {
 		deliver(t, o)
 		c.now = c.now.Add(time.Hour)
 	}
 	content, err := o.List(t.Context())
-	if err != nil || len(content.Events) != 1 || content.Events[0].State != Waiting || !content.Events[0].Dead {
+	if err != nil || len(content.Events) != 1 || content.Events[0].State != outbox.Waiting || !content.Events[0].Dead {
 		t.Errorf("%+v, %v", content.Events, err)
 	}
 	if waiting, dead, err := o.Count(); waiting != 1 || dead != 1 || err != nil {
@@ -247,15 +248,15 @@ func TestDeadForOneTarget(t *testing.T) {
 	}
 }
 
-// TestClockSetBack: neither a clock that is set back an hour nor one that was a
+// TestOutboxClockSetBack: neither a clock that is set back an hour nor one that was a
 // year ahead puts a try off.
-func TestClockSetBack(t *testing.T) {
+func TestOutboxClockSetBack(t *testing.T) {
 	for name, move := range map[string]time.Duration{"an hour": -time.Hour, "a year": -365 * 24 * time.Hour} {
 		for _, unreachable := range []bool{true, false} {
-			c := &clock{noon}
-			r := &receiver{take: func(Event) error { return &Failure{Reason: "no", Unreachable: unreachable} }}
-			o := box(t, c, Target{Name: "hook", Types: Types(), Sender: r})
-			put(t, o, noon, Compacted, "a")
+			c := &clock{outboxNoon}
+			r := &receiver{take: func(outbox.Event) error { return &outbox.Failure{Reason: "no", Unreachable: unreachable} }}
+			o := box(t, c, outbox.Target{Name: "hook", Types: outbox.Types(), Sender: r})
+			put(t, o, outboxNoon, outbox.Compacted, "a")
 			deliver(t, o)
 			c.now = c.now.Add(move)
 			deliver(t, o)
@@ -270,52 +271,52 @@ func TestClockSetBack(t *testing.T) {
 	}
 }
 
-// TestRetryAfter is honoured, up to the longest pause.
-func TestRetryAfter(t *testing.T) {
+// TestOutboxRetryAfter is honoured, up to the longest pause.
+func TestOutboxRetryAfter(t *testing.T) {
 	for asked, want := range map[time.Duration]time.Duration{0: 30 * time.Second, time.Minute: time.Minute, 100 * time.Hour: longestPause} {
-		refuse := &receiver{take: func(Event) error { return &Failure{Reason: "later", After: asked} }}
-		o := box(t, &clock{noon}, Target{Name: "hook", Types: Types(), Sender: refuse})
-		put(t, o, noon, Compacted, "a")
-		if got := deliver(t, o).Attempts[0].Next.Sub(noon); got != want {
+		refuse := &receiver{take: func(outbox.Event) error { return &outbox.Failure{Reason: "later", After: asked} }}
+		o := box(t, &clock{outboxNoon}, outbox.Target{Name: "hook", Types: outbox.Types(), Sender: refuse})
+		put(t, o, outboxNoon, outbox.Compacted, "a")
+		if got := deliver(t, o).Attempts[0].Next.Sub(outboxNoon); got != want {
 			t.Errorf("asked for %s: %s, want %s", asked, got, want)
 		}
 	}
 }
 
-// TestLatest: a check hears how a run ended, and not late that it had started.
-func TestLatest(t *testing.T) {
-	c := &clock{noon}
+// TestOutboxLatest: a check hears how a run ended, and not late that it had started.
+func TestOutboxLatest(t *testing.T) {
+	c := &clock{outboxNoon}
 	down := true
-	r := &receiver{take: func(Event) error {
+	r := &receiver{take: func(outbox.Event) error {
 		if down {
-			return &Failure{Reason: "no", Unreachable: true}
+			return &outbox.Failure{Reason: "no", Unreachable: true}
 		}
 		return nil
 	}}
-	o := box(t, c, Target{Name: "check", Types: HealthchecksTypes(), Latest: true, Sender: r})
-	put(t, o, noon, RunStarted, "nightly")
-	put(t, o, noon.Add(time.Millisecond), RunFinished, "weekly")
+	o := box(t, c, outbox.Target{Name: "check", Types: outbox.HealthchecksTypes(), Latest: true, Sender: r})
+	put(t, o, outboxNoon, outbox.RunStarted, "nightly")
+	put(t, o, outboxNoon.Add(time.Millisecond), outbox.RunFinished, "weekly")
 	deliver(t, o)
-	ended := put(t, o, noon.Add(time.Second), RunFailed, "nightly")
+	ended := put(t, o, outboxNoon.Add(time.Second), outbox.RunFailed, "nightly")
 	c.now, down, r.got = c.now.Add(time.Hour), false, nil
 	deliver(t, o)
-	if got := states(t, o); !slices.Equal(got, []State{Superseded, Sent, Sent}) || !slices.Contains(r.got, ended[0]) || len(r.got) != 2 {
+	if got := states(t, o); !slices.Equal(got, []outbox.State{outbox.Superseded, outbox.Sent, outbox.Sent}) || !slices.Contains(r.got, ended[0]) || len(r.got) != 2 {
 		t.Errorf("states %v, told %v", got, r.got)
 	}
 }
 
-// TestOrder: events are told in the order of their times. The id of how a run
+// TestOutboxOrder: events are told in the order of their times. The id of how a run
 // ended may be the lower one, since both are derived from when it began.
-func TestOrder(t *testing.T) {
-	c, r := &clock{noon}, &receiver{}
-	o := box(t, c, Target{Name: "check", Types: HealthchecksTypes(), Latest: true, Sender: r})
-	start, end := DeriveID(noon, "b"), DeriveID(noon, "a")
+func TestOutboxOrder(t *testing.T) {
+	c, r := &clock{outboxNoon}, &receiver{}
+	o := box(t, c, outbox.Target{Name: "check", Types: outbox.HealthchecksTypes(), Latest: true, Sender: r})
+	start, end := outbox.DeriveID(outboxNoon, "b"), outbox.DeriveID(outboxNoon, "a")
 	if start < end {
 		start, end = end, start
 	}
-	for _, e := range []Event{
-		{ID: start, Type: RunStarted, Time: noon, Subject: "nightly", Data: json.RawMessage(`{}`)},
-		{ID: end, Type: RunFinished, Time: noon.Add(time.Minute), Subject: "nightly", Data: json.RawMessage(`{}`)},
+	for _, e := range []outbox.Event{
+		{ID: start, Type: outbox.RunStarted, Time: outboxNoon, Subject: "nightly", Data: json.RawMessage(`{}`)},
+		{ID: end, Type: outbox.RunFinished, Time: outboxNoon.Add(time.Minute), Subject: "nightly", Data: json.RawMessage(`{}`)},
 	} {
 		if err := o.Put(t.Context(), e); err != nil {
 			t.Fatal(err)
@@ -327,20 +328,20 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// TestSetAside: a file that is torn, foreign or of another event is told, moved
+// TestOutboxSetAside: a file that is torn, foreign or of another event is told, moved
 // out of the way and stops nothing; one of a later version is left alone.
-func TestSetAside(t *testing.T) {
+func TestOutboxSetAside(t *testing.T) {
 	r := &receiver{}
 	dir := filepath.Join(t.TempDir(), "outbox")
-	o := boxAt(t, dir, &clock{noon}, Target{Name: "hook", Types: Types(), Sender: r})
-	ids := put(t, o, noon, Compacted, "a", "b", "c")
+	o := boxAt(t, dir, &clock{outboxNoon}, outbox.Target{Name: "hook", Types: outbox.Types(), Sender: r})
+	ids := put(t, o, outboxNoon, outbox.Compacted, "a", "b", "c")
 	whole, err := os.ReadFile(filepath.Join(dir, ids[0]+".json"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	later := DeriveID(noon, "later")
+	later := outbox.DeriveID(outboxNoon, "later")
 	for name, text := range map[string]string{
-		ids[0] + ".json": string(whole[:len(whole)/2]), "notes.txt": "mine", DeriveID(noon, "x") + ".json": string(whole),
+		ids[0] + ".json": string(whole[:len(whole)/2]), "notes.txt": "mine", outbox.DeriveID(outboxNoon, "x") + ".json": string(whole),
 		later + ".json": strings.Replace(strings.Replace(string(whole), ids[0], later, 1), `"schema": 1`, `"schema": 2`, 1),
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
@@ -356,23 +357,23 @@ func TestSetAside(t *testing.T) {
 	}
 }
 
-// TestTwoDeliverers: a second process waits for the first, and sends nothing
+// TestOutboxTwoDeliverers: a second process waits for the first, and sends nothing
 // twice; one that may not wait says so.
-func TestTwoDeliverers(t *testing.T) {
+func TestOutboxTwoDeliverers(t *testing.T) {
 	r := &receiver{}
 	dir := filepath.Join(t.TempDir(), "outbox")
-	target := Target{Name: "hook", Types: Types(), Sender: r}
-	one := boxAt(t, dir, &clock{noon}, target)
-	put(t, one, noon, Compacted, "a", "b", "c", "d", "e")
+	target := outbox.Target{Name: "hook", Types: outbox.Types(), Sender: r}
+	one := boxAt(t, dir, &clock{outboxNoon}, target)
+	put(t, one, outboxNoon, outbox.Compacted, "a", "b", "c", "d", "e")
 	var both sync.WaitGroup
 	for range 2 {
-		both.Go(func() { _, _ = boxAt(t, dir, &clock{noon}, target).Deliver(t.Context()) })
+		both.Go(func() { _, _ = boxAt(t, dir, &clock{outboxNoon}, target).Deliver(t.Context()) })
 	}
 	both.Wait()
 	if len(r.got) != 5 {
 		t.Errorf("%d sent, want 5", len(r.got))
 	}
-	put(t, one, noon, Compacted, "f")
+	put(t, one, outboxNoon, outbox.Compacted, "f")
 	lock, err := durable.Lock(filepath.Join(dir, "lock"))
 	if err != nil {
 		t.Fatal(err)
@@ -385,33 +386,33 @@ func TestTwoDeliverers(t *testing.T) {
 	}
 }
 
-// TestPutMeanwhile: what is put while another process delivers is told by it.
-func TestPutMeanwhile(t *testing.T) {
+// TestOutboxPutMeanwhile: what is put while another process delivers is told by it.
+func TestOutboxPutMeanwhile(t *testing.T) {
 	r := &receiver{}
-	o := box(t, &clock{noon}, Target{Name: "hook", Types: Types(), Sender: r})
-	r.take = func(e Event) error {
+	o := box(t, &clock{outboxNoon}, outbox.Target{Name: "hook", Types: outbox.Types(), Sender: r})
+	r.take = func(e outbox.Event) error {
 		if e.Subject == "a" {
-			put(t, o, noon.Add(time.Second), Compacted, "meanwhile")
+			put(t, o, outboxNoon.Add(time.Second), outbox.Compacted, "meanwhile")
 		}
 		return nil
 	}
-	put(t, o, noon, Compacted, "a")
+	put(t, o, outboxNoon, outbox.Compacted, "a")
 	deliver(t, o)
 	if len(r.got) != 2 {
 		t.Errorf("told %v", r.got)
 	}
 }
 
-// TestBounded: what is over is kept for a week, and the newest thousand.
-func TestBounded(t *testing.T) {
-	c := &clock{noon}
+// TestOutboxBounded: what is over is kept for a week, and the newest thousand.
+func TestOutboxBounded(t *testing.T) {
+	c := &clock{outboxNoon}
 	dir := filepath.Join(t.TempDir(), "outbox")
 	o, done := boxAt(t, dir, c), filepath.Join(dir, "done")
 	if err := os.MkdirAll(done, 0o700); err != nil {
 		t.Fatal(err)
 	}
 	for n := range keepAtMost + 30 { // written without a sync, which the test does not need
-		id := DeriveID(noon.Add(time.Duration(n)*time.Second), "x")
+		id := outbox.DeriveID(outboxNoon.Add(time.Duration(n)*time.Second), "x")
 		text := fmt.Sprintf(`{"schema":1,"id":%q,"type":"run.finished","time":"2026-05-01T12:00:00Z","data":{}}`, id)
 		if err := os.WriteFile(filepath.Join(done, id+".json"), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -421,17 +422,17 @@ func TestBounded(t *testing.T) {
 	if n := len(states(t, o)); n != keepAtMost {
 		t.Errorf("%d are kept", n)
 	}
-	c.now = noon.Add(keepDone + (keepAtMost+30)*time.Second/2)
+	c.now = outboxNoon.Add(keepDone + (keepAtMost+30)*time.Second/2)
 	deliver(t, o)
 	if gone := keepAtMost - len(states(t, o)); gone < keepAtMost/3 || gone > keepAtMost*2/3 {
 		t.Errorf("%d go after a week", gone)
 	}
 }
 
-// TestReceipts: receipts of before the first event have none; later ones have
+// TestOutboxReceipts: receipts of before the first event have none; later ones have
 // theirs once, in whatever order their ids come.
-func TestReceipts(t *testing.T) {
-	o := box(t, &clock{noon})
+func TestOutboxReceipts(t *testing.T) {
+	o := box(t, &clock{outboxNoon})
 	if fresh, err := o.NewReceipts([]string{"A"}); err != nil || fresh != nil {
 		t.Errorf("before the beginning: %v, %v", fresh, err)
 	}
@@ -454,7 +455,7 @@ func TestReceipts(t *testing.T) {
 }
 
 // hook serves one answer and returns a webhook to it.
-func hook(t *testing.T, answer http.HandlerFunc) Webhook {
+func hook(t *testing.T, answer http.HandlerFunc) outbox.Webhook {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		text, _ := io.ReadAll(r.Body) // else the server does not see that the client has gone
@@ -462,19 +463,19 @@ func hook(t *testing.T, answer http.HandlerFunc) Webhook {
 		answer(w, r)
 	}))
 	t.Cleanup(server.Close)
-	to, err := ParseURL(server.URL + "/hooks/the-token-of-the-test?key=another-token")
+	to, err := outbox.ParseURL(server.URL + "/hooks/the-token-of-the-test?key=another-token")
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Webhook{URL: to, Source: "//host/sessctl", Now: (&clock{noon}).Now, Secret: func() (string, error) { return "the secret", nil }}
+	return outbox.Webhook{URL: to, Source: "//host/sessctl", Now: (&clock{outboxNoon}).Now, Secret: func() (string, error) { return "the secret", nil }}
 }
 
-func example() Event {
-	return Event{ID: DeriveID(noon, "x"), Type: RunFailed, Time: noon, Subject: "nightly", Data: json.RawMessage(`{"n":1}`)}
+func example() outbox.Event {
+	return outbox.Event{ID: outbox.DeriveID(outboxNoon, "x"), Type: outbox.RunFailed, Time: outboxNoon, Subject: "nightly", Data: json.RawMessage(`{"n":1}`)}
 }
 
-// TestWebhook: what arrives, byte for byte.
-func TestWebhook(t *testing.T) {
+// TestOutboxWebhook: what arrives, byte for byte.
+func TestOutboxWebhook(t *testing.T) {
 	var header http.Header
 	var body string
 	w := hook(t, func(_ http.ResponseWriter, r *http.Request) {
@@ -489,7 +490,7 @@ func TestWebhook(t *testing.T) {
 		t.Errorf("%s: %s", header.Get("Content-Type"), body)
 	}
 	// printf '1777636800.%s' "$want" | openssl dgst -sha256 -hmac 'the secret'
-	if got := header.Get(SignatureHeader); got != Sign("the secret", noon, []byte(want)) || !strings.HasPrefix(got, "t=1777636800,v1=") {
+	if got := header.Get(outbox.SignatureHeader); got != outbox.Sign("the secret", outboxNoon, []byte(want)) || !strings.HasPrefix(got, "t=1777636800,v1=") {
 		t.Errorf("signature %s", got)
 	}
 	w.Plain = true
@@ -498,18 +499,18 @@ func TestWebhook(t *testing.T) {
 	}
 }
 
-// TestSign is a value that openssl has computed:
+// TestOutboxSign is a value that openssl has computed:
 // printf '1700000000.{}' | openssl dgst -sha256 -hmac key
-func TestSign(t *testing.T) {
+func TestOutboxSign(t *testing.T) {
 	const want = "t=1700000000,v1=9d713ed406bb7076d4123f0dc2c39d2df5c654ed4b0cd56b52c8b4c940bd63ae"
-	if got := Sign("key", time.Unix(1700000000, 0), []byte("{}")); got != want {
+	if got := outbox.Sign("key", time.Unix(1700000000, 0), []byte("{}")); got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 }
 
-// TestAnswers: what is made of each answer, that only 2xx is a yes, and that no
+// TestOutboxAnswers: what is made of each answer, that only 2xx is a yes, and that no
 // failure shows a token.
-func TestAnswers(t *testing.T) {
+func TestOutboxAnswers(t *testing.T) {
 	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("a redirect was followed") }))
 	defer elsewhere.Close()
 	status := func(code int) http.HandlerFunc {
@@ -539,7 +540,7 @@ func TestAnswers(t *testing.T) {
 	} {
 		w := hook(t, c.answer)
 		err := w.Send(t.Context(), example())
-		var f *Failure
+		var f *outbox.Failure
 		switch errors.As(err, &f); {
 		case c.says == "" && err != nil, c.says != "" && (f == nil || !strings.Contains(f.Reason, c.says) || f.Unreachable != c.unreachable):
 			t.Errorf("%s: %v, %+v", name, err, f)
@@ -549,9 +550,9 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// TestSlow: a receiver that does not answer, or sends a byte now and then, holds
+// TestOutboxSlow: a receiver that does not answer, or sends a byte now and then, holds
 // nothing up beyond the deadline; one that has said yes is not waited for.
-func TestSlow(t *testing.T) {
+func TestOutboxSlow(t *testing.T) {
 	drip := func(code int) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
 			w.WriteHeader(code)
@@ -564,7 +565,7 @@ func TestSlow(t *testing.T) {
 	hangs := hook(t, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
 	short, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	var f *Failure
+	var f *outbox.Failure
 	if err := hangs.Send(short, example()); !errors.As(err, &f) || !f.Unreachable || !strings.Contains(f.Reason, "no answer within") {
 		t.Errorf("hangs: %v", err)
 	}
@@ -576,42 +577,42 @@ func TestSlow(t *testing.T) {
 	}
 }
 
-// TestNoServer, and a secret that cannot be read.
-func TestNoServer(t *testing.T) {
+// TestOutboxNoServer, and a secret that cannot be read.
+func TestOutboxNoServer(t *testing.T) {
 	closed := httptest.NewServer(http.NotFoundHandler())
 	closed.Close()
-	to, err := ParseURL(closed.URL + "/a-token")
+	to, err := outbox.ParseURL(closed.URL + "/a-token")
 	if err != nil {
 		t.Fatal(err)
 	}
-	var f *Failure
-	if err := (Webhook{URL: to, Now: time.Now}).Send(t.Context(), example()); !errors.As(err, &f) || !f.Unreachable || strings.Contains(f.Reason, "a-token") {
+	var f *outbox.Failure
+	if err := (outbox.Webhook{URL: to, Now: time.Now}).Send(t.Context(), example()); !errors.As(err, &f) || !f.Unreachable || strings.Contains(f.Reason, "a-token") {
 		t.Errorf("%v", err)
 	}
-	w := Webhook{URL: to, Now: time.Now, Secret: func() (string, error) { return "", errors.New("the variable X is empty") }}
+	w := outbox.Webhook{URL: to, Now: time.Now, Secret: func() (string, error) { return "", errors.New("the variable X is empty") }}
 	if err := w.Send(t.Context(), example()); !errors.As(err, &f) || !f.Unreachable || !strings.Contains(f.Reason, "X is empty") {
 		t.Errorf("%v", err)
 	}
 }
 
-// TestHealthchecks: which address is pinged.
-func TestHealthchecks(t *testing.T) {
+// TestOutboxHealthchecks: which address is pinged.
+func TestOutboxHealthchecks(t *testing.T) {
 	var asked []string
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		asked = append(asked, r.URL.String()+" "+string(body))
 	}))
 	defer server.Close()
-	to, err := ParseURL(server.URL + "/uuid")
+	to, err := outbox.ParseURL(server.URL + "/uuid")
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := Healthchecks{URL: to, Now: time.Now}
-	run := DeriveID(noon, "run")
+	h := outbox.Healthchecks{URL: to, Now: time.Now}
+	run := outbox.DeriveID(outboxNoon, "run")
 	for eventType, data := range map[string]string{
-		RunStarted: `{"id":"` + run + `"}`, RunFinished: `{"id":"` + run + `","outcome":"ok","seconds":12.4}`, RunFailed: `{"outcome":"damaged","exit_code":4}`, Test: `{}`,
+		outbox.RunStarted: `{"id":"` + run + `"}`, outbox.RunFinished: `{"id":"` + run + `","outcome":"ok","seconds":12.4}`, outbox.RunFailed: `{"outcome":"damaged","exit_code":4}`, outbox.Test: `{}`,
 	} {
-		if err := h.Send(t.Context(), Event{Type: eventType, Subject: "nightly", Time: noon, Data: json.RawMessage(data)}); err != nil {
+		if err := h.Send(t.Context(), outbox.Event{Type: eventType, Subject: "nightly", Time: outboxNoon, Data: json.RawMessage(data)}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -628,12 +629,12 @@ func TestHealthchecks(t *testing.T) {
 	}
 }
 
-// TestLockWait: another process that delivers is waited for as long as is said,
+// TestOutboxLockWait: another process that delivers is waited for as long as is said,
 // here far less than the 10 seconds that are the default.
-func TestLockWait(t *testing.T) {
+func TestOutboxLockWait(t *testing.T) {
 	dir := t.TempDir()
-	box := boxAt(t, dir, &clock{noon}, Target{Name: "hook", Types: Types(), Sender: &receiver{}})
-	put(t, box, noon, Compacted, "a")
+	box := boxAt(t, dir, &clock{outboxNoon}, outbox.Target{Name: "hook", Types: outbox.Types(), Sender: &receiver{}})
+	put(t, box, outboxNoon, outbox.Compacted, "a")
 	lock, err := durable.Lock(filepath.Join(dir, "lock"))
 	if err != nil {
 		t.Fatal(err)

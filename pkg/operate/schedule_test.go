@@ -1,4 +1,4 @@
-package schedule_test
+package operate_test
 
 import (
 	"encoding/xml"
@@ -26,8 +26,8 @@ var update = flag.Bool("update", false, "write the golden files")
 // odd is a path with everything that units, property lists and crontabs quote.
 const odd = `/srv/a b%h/"q'$HOME\é;#`
 
-// jobs are the jobs of the golden files.
-func jobs() map[string]schedule.Job {
+// scheduleJobs are the jobs of the golden files.
+func scheduleJobs() map[string]schedule.Job {
 	lea := schedule.Account{Name: "lea", UID: 1000, Home: "/home/lea"}
 	options := []string{"--data-dir", "/home/lea/.local/share/sessctl"}
 	nightly := schedule.Job{
@@ -64,8 +64,8 @@ func host(t *testing.T) schedule.Host {
 }
 
 // What managers are given is pinned, byte for byte.
-func TestGolden(t *testing.T) {
-	for name, job := range jobs() {
+func TestScheduleGolden(t *testing.T) {
+	for name, job := range scheduleJobs() {
 		for _, manager := range schedule.Managers() {
 			files, err := host(t).Files(job, manager)
 			if err != nil {
@@ -75,7 +75,7 @@ func TestGolden(t *testing.T) {
 			for _, f := range files {
 				b.WriteString("== " + f.Path + " ==\n" + f.Text)
 			}
-			path := filepath.Join("testdata", name+"."+string(manager))
+			path := filepath.Join("testdata", "schedule", name+"."+string(manager))
 			if *update {
 				if err := os.WriteFile(path, []byte(b.String()), 0o644); err != nil {
 					t.Fatal(err)
@@ -128,13 +128,13 @@ func analyze(t *testing.T, job schedule.Job, arguments ...string) string {
 }
 
 // systemd finds nothing to complain about in any unit.
-func TestVerify(t *testing.T) {
+func TestScheduleVerify(t *testing.T) {
 	for _, name := range []string{"servers", "gateway", "alone", "monitor", "user"} {
-		if out := analyze(t, jobs()[name], "verify", "--man=no"); strings.TrimSpace(out) != "" {
+		if out := analyze(t, scheduleJobs()[name], "verify", "--man=no"); strings.TrimSpace(out) != "" {
 			t.Errorf("%s: %s", name, out)
 		}
 	}
-	job := jobs()["strange"] // the only complaint is that there is no such program: its path was understood
+	job := scheduleJobs()["strange"] // the only complaint is that there is no such program: its path was understood
 	out := analyze(t, job, "verify", "--man=no")
 	for line := range strings.Lines(out) {
 		if !strings.Contains(line, "Command "+job.Program+" is not executable: No such file or directory") {
@@ -147,8 +147,8 @@ var exposure = regexp.MustCompile(`Overall exposure level for \S+: ([0-9.]+)`)
 
 // The units of the system leave little open, and those of a user no more than
 // docs/nightly.md says.
-func TestExposure(t *testing.T) {
-	all := jobs()
+func TestScheduleExposure(t *testing.T) {
+	all := scheduleJobs()
 	for name, of := range map[string]string{"user gateway": "gateway", "user servers": "servers"} {
 		job := all[of]
 		job.System = false
@@ -170,8 +170,8 @@ func TestExposure(t *testing.T) {
 
 // A unit of a user has nothing that would need a user namespace: in one the
 // details of running runtimes are hidden, and their sessions look idle.
-func TestUserUnitsHideNothing(t *testing.T) {
-	for name, job := range jobs() {
+func TestScheduleUserUnitsHideNothing(t *testing.T) {
+	for name, job := range scheduleJobs() {
 		for _, f := range job.Units("") {
 			for _, option := range []string{"ProtectProc", "ProcSubset", "PrivateUsers", "PrivatePIDs", "PrivateUsersEx"} {
 				if strings.Contains(f.Text, "\n"+option+"=") {
@@ -196,8 +196,8 @@ type plist struct {
 
 // A property list is XML, its strings are what went in, and where Python is
 // installed its parser of property lists agrees.
-func TestPropertyList(t *testing.T) {
-	job := jobs()["strange"]
+func TestSchedulePropertyList(t *testing.T) {
+	job := scheduleJobs()["strange"]
 	job.Program = odd
 	f, err := job.PropertyList("/Library/LaunchDaemons")
 	if err != nil {
@@ -244,8 +244,8 @@ func stringsIn(t *testing.T, content []byte) (all []string) {
 
 // The command of a crontab is what the shell makes of it once cron has taken its
 // percent signs out.
-func TestCronCommand(t *testing.T) {
-	job := jobs()["strange"]
+func TestScheduleCronCommand(t *testing.T) {
+	job := scheduleJobs()["strange"]
 	job.Program = "/usr/bin/printf"
 	job.Arguments = []string{"%s\\n", odd, "", "a'b"}
 	lines, err := job.CronLines()
@@ -265,7 +265,7 @@ func TestCronCommand(t *testing.T) {
 
 // What is written for cron means what was asked for, by another reader of
 // crontabs; what cannot be written is an error that says what can.
-func TestCronFields(t *testing.T) {
+func TestScheduleCronFields(t *testing.T) {
 	for expression, want := range map[string]string{
 		"daily": "0 0 * * *", "hourly": "0 * * * *", "weekly": "0 0 * * 1", "monthly": "0 0 1 * *", "yearly": "0 0 1 1 *", "minutely": "* * * * *",
 		"*-*-* 03:00": "0 3 * * *", "03:00:00": "0 3 * * *", "Mon..Fri 22:30": "30 22 * * 1,2,3,4,5", "Sat,Sun *-*-* 8..10:00": "0 8,9,10 * * 0,6",
@@ -314,7 +314,7 @@ func cronFields(t *testing.T, when schedule.When) string {
 }
 
 // launchd gets one entry for each combination, and no more than it should.
-func TestLaunchdTimes(t *testing.T) {
+func TestScheduleLaunchdTimes(t *testing.T) {
 	for expression, want := range map[string]int{"*-*-* 03:00": 1, "Mon..Fri 22:30": 5, "*:0/15": 4, "minutely": 1, "8..17:0/15": 40, "*-*-01,15 06,18:00": 4} {
 		job := cronJob(schedule.When{Calendar: expression})
 		f, err := job.PropertyList("")
@@ -329,7 +329,7 @@ func TestLaunchdTimes(t *testing.T) {
 }
 
 // A job that cannot be written down is refused.
-func TestCheck(t *testing.T) {
+func TestScheduleCheck(t *testing.T) {
 	for what, change := range map[string]func(*schedule.Job){
 		"line feed":     func(j *schedule.Job) { j.Arguments = []string{"a\nExecStart=/bin/evil"} },
 		"in a variable": func(j *schedule.Job) { j.Environment = []string{"A=b\nUser=root"} },
@@ -341,13 +341,13 @@ func TestCheck(t *testing.T) {
 		"two times":     func(j *schedule.Job) { j.When.Every = time.Hour },
 		"too often":     func(j *schedule.Job) { j.When = schedule.When{Every: time.Second} },
 	} {
-		job := jobs()["user"]
+		job := scheduleJobs()["user"]
 		change(&job)
 		if job.Check() == nil {
 			t.Errorf("%s: taken", what)
 		}
 	}
-	job := jobs()["user"]
+	job := scheduleJobs()["user"]
 	job.Program = "/opt/lea's/sessctl"
 	if _, err := host(t).Files(job, schedule.Systemd); err == nil {
 		t.Error("a program that systemd does not run is taken")

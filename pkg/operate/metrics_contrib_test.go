@@ -1,8 +1,9 @@
-package metrics
+package operate_test
 
 import (
 	"bytes"
 	"encoding/json"
+	"github.com/sessctl/sessctl/pkg/operate/metrics"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,13 +12,13 @@ import (
 	"testing"
 )
 
-const contrib = "../../../contrib"
+const contrib = "../../contrib"
 
-// TestContribNamesWhatThereIs: the alert rules and the dashboard ask for metrics
+// TestMetricsContribNamesWhatThereIs: the alert rules and the dashboard ask for metrics
 // that are exposed, and the page lists each.
-func TestContribNamesWhatThereIs(t *testing.T) {
+func TestMetricsContribNamesWhatThereIs(t *testing.T) {
 	name := regexp.MustCompile(`\bsessctl_[a-z_]+`)
-	for _, path := range []string{contrib + "/prometheus/alerts.yml", contrib + "/prometheus/alerts_test.yml", contrib + "/grafana/sessctl.json", "../../../docs/monitor.md"} {
+	for _, path := range []string{contrib + "/prometheus/alerts.yml", contrib + "/prometheus/alerts_test.yml", contrib + "/grafana/sessctl.json", "../../docs/monitor.md"} {
 		text, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
@@ -27,11 +28,11 @@ func TestContribNamesWhatThereIs(t *testing.T) {
 			t.Errorf("%s names %d metrics", path, len(named))
 		}
 		for _, n := range named {
-			if !slices.Contains(Names(), n) {
+			if !slices.Contains(metrics.Names(), n) {
 				t.Errorf("%s names %s, which is not exposed", path, n)
 			}
 		}
-		for _, n := range Names() {
+		for _, n := range metrics.Names() {
 			if filepath.Ext(path) == ".md" && !slices.Contains(named, n) {
 				t.Errorf("%s does not list %s", path, n)
 			}
@@ -39,9 +40,9 @@ func TestContribNamesWhatThereIs(t *testing.T) {
 	}
 }
 
-// TestDashboard: it is JSON that Grafana imports: every panel has a place of its
+// TestMetricsDashboard: it is JSON that Grafana imports: every panel has a place of its
 // own and asks the data source that the dashboard's variable names.
-func TestDashboard(t *testing.T) {
+func TestMetricsDashboard(t *testing.T) {
 	text, err := os.ReadFile(contrib + "/grafana/sessctl.json")
 	if err != nil {
 		t.Fatal(err)
@@ -95,7 +96,7 @@ func promtool(t *testing.T, in []byte, args ...string) {
 
 func TestPromtoolMetrics(t *testing.T) { promtool(t, []byte(text(t, full())), "check", "metrics") }
 
-func TestPromtoolRules(t *testing.T) {
+func TestMetricsPromtoolRules(t *testing.T) {
 	promtool(t, nil, "check", "rules", contrib+"/prometheus/alerts.yml")
 	promtool(t, nil, "test", "rules", contrib+"/prometheus/alerts_test.yml")
 }
