@@ -1,4 +1,4 @@
-package objects_test
+package archive_test
 
 import (
 	"bytes"
@@ -133,7 +133,7 @@ func fetched(t *testing.T, b *objects.Bucket, e archive.Entry) []byte {
 
 // What is uploaded is checked, found by its entry, and comes back byte for byte; a
 // second upload adds nothing.
-func TestUploadAndFetch(t *testing.T) {
+func TestObjectsUploadAndFetch(t *testing.T) {
 	s := newStorage(t)
 	key, err := age.GenerateX25519Identity()
 	if err != nil {
@@ -206,7 +206,7 @@ func TestUploadAndFetch(t *testing.T) {
 
 // Nothing is called off-site that the storage does not have, and nobody's object
 // is replaced.
-func TestUploadRefuses(t *testing.T) {
+func TestObjectsUploadRefuses(t *testing.T) {
 	s := newStorage(t)
 	b := s.open(t)
 	e, file := archived(t, "refused", 100)
@@ -278,7 +278,7 @@ func TestUploadRefuses(t *testing.T) {
 
 // A storage that is throttled, breaks off, lies or loses what it took: the upload
 // is tried again, or said to have failed; the next one completes it.
-func TestUploadThroughFailures(t *testing.T) {
+func TestObjectsUploadThroughFailures(t *testing.T) {
 	s := newStorage(t)
 	e, _ := archived(t, "failures", 5000)
 	slow := func(w http.ResponseWriter) {
@@ -357,7 +357,7 @@ func TestUploadThroughFailures(t *testing.T) {
 }
 
 // A copy is only called retained when the storage says so.
-func TestUploadRetained(t *testing.T) {
+func TestObjectsUploadRetained(t *testing.T) {
 	s := newStorage(t)
 	keep := func(o *objects.Options) { o.Retain = 24 * time.Hour }
 	e, file := archived(t, "retained", 100)
@@ -387,7 +387,7 @@ func versionOf(t *testing.T, s *storage, bucket, key string) string {
 }
 
 // What has changed or gone on the storage is seen.
-func TestCheckSeesDamage(t *testing.T) {
+func TestObjectsCheckSeesDamage(t *testing.T) {
 	s := newStorage(t)
 	b := s.open(t)
 	e, file := archived(t, "damaged", 1000)
@@ -414,7 +414,7 @@ func TestCheckSeesDamage(t *testing.T) {
 	}
 }
 
-func TestAddresses(t *testing.T) {
+func TestObjectsAddresses(t *testing.T) {
 	env := func(string) string { return "" }
 	for _, o := range []objects.Options{
 		{URL: "bucket"}, {URL: "https://bucket"}, {URL: "s3://"}, {URL: "s3://key:secret@bucket"}, {URL: "s3://bucket?x=1"}, {URL: "s3://b/prefix"},
@@ -436,7 +436,7 @@ func TestAddresses(t *testing.T) {
 
 // An encrypted object that is there already counts only if this host has sent it
 // or can read it. That it says the right thing of itself is no reason.
-func TestEncryptedByOthers(t *testing.T) {
+func TestObjectsEncryptedByOthers(t *testing.T) {
 	s := newStorage(t)
 	key, err := age.GenerateX25519Identity()
 	if err != nil {

@@ -1,4 +1,4 @@
-package objects_test
+package archive_test
 
 import (
 	"bytes"
@@ -73,7 +73,7 @@ func firstly(do func(w http.ResponseWriter)) func(*storage, http.ResponseWriter,
 // Whatever a server does to an upload, it is tried again or told; nothing is called
 // off-site that is not there; nobody's object is replaced; and the next upload, to
 // a server that is in order, completes it.
-func TestUploadToMisbehavingServers(t *testing.T) {
+func TestObjectsUploadToMisbehavingServers(t *testing.T) {
 	s := newStorage(t)
 	every := func(*http.Request) bool { return true }
 	puts := func(r *http.Request) bool { return isObject(r, http.MethodPut) }
@@ -178,7 +178,7 @@ func (s *storage) storeAs(r *http.Request, body []byte) error {
 }
 
 // A server that passes over If-None-Match does not lose what others have put there.
-func TestUploadWithoutConditions(t *testing.T) {
+func TestObjectsUploadWithoutConditions(t *testing.T) {
 	s := newStorage(t)
 	e, file := archived(t, "unconditional", 100)
 	b, key, foreign := s.open(t), "backups/"+e.ObjectName(), "somebody else's"
@@ -206,7 +206,7 @@ func TestUploadWithoutConditions(t *testing.T) {
 }
 
 // An upload in parts that somebody began under the same name is no object.
-func TestHalfUploadedIsNotThere(t *testing.T) {
+func TestObjectsHalfUploadedIsNotThere(t *testing.T) {
 	s := newStorage(t)
 	e, file := archived(t, "half", 100)
 	core, key := minio.Core{Client: s.client}, "backups/"+e.ObjectName()
@@ -233,7 +233,7 @@ func TestHalfUploadedIsNotThere(t *testing.T) {
 
 // What a server does to a download: it goes on where it was broken off, or fails;
 // other bytes are never taken.
-func TestFetchFromMisbehavingServers(t *testing.T) {
+func TestObjectsFetchFromMisbehavingServers(t *testing.T) {
 	s := newStorage(t)
 	e, file := archived(t, "fetched", 20_000)
 	b := s.open(t, func(o *objects.Options) { o.Silence = time.Second })

@@ -1,4 +1,4 @@
-package objects_test
+package archive_test
 
 import (
 	"bytes"
@@ -71,7 +71,7 @@ func (s *storage) left(t *testing.T) (n int) {
 
 // An archive that is too large for one request is sent in parts; it is checked,
 // found and fetched like any other, and a second upload adds nothing.
-func TestUploadInParts(t *testing.T) {
+func TestObjectsUploadInParts(t *testing.T) {
 	s := newStorage(t)
 	key, err := age.GenerateX25519Identity()
 	if err != nil {
@@ -122,7 +122,7 @@ func TestUploadInParts(t *testing.T) {
 
 // Whatever happens to an upload in parts, nothing is called off-site that is not
 // there, nobody's object is replaced, and the next upload completes it.
-func TestUploadInPartsFails(t *testing.T) {
+func TestObjectsUploadInPartsFails(t *testing.T) {
 	s := newStorage(t)
 	part := func(r *http.Request) bool {
 		return r.Method == http.MethodPut && r.URL.Query().Get("partNumber") == "2"
@@ -200,7 +200,7 @@ func TestUploadInPartsFails(t *testing.T) {
 }
 
 // A file that has rotted is not sent in parts either.
-func TestRottedInParts(t *testing.T) {
+func TestObjectsRottedInParts(t *testing.T) {
 	s := newStorage(t)
 	e, _ := large(t, "rotted")
 	text, err := os.ReadFile(e.Path)
