@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/sessctl/sessctl/internal/tier"
 )
 
 var (
@@ -21,6 +23,7 @@ var (
 // A page that names a test, a script or another page is true only while there
 // is one.
 func TestPagesNameWhatThereIs(t *testing.T) {
+	tier.Rule(t)
 	tests := testNames(t)
 	pages, err := filepath.Glob("docs/*.md")
 	if err != nil || len(pages) == 0 {
@@ -69,6 +72,7 @@ func hasHeading(t *testing.T, page, anchor string) bool {
 
 // The list of pages in README has every page.
 func TestReadmeListsEveryPage(t *testing.T) {
+	tier.Rule(t)
 	readme, err := os.ReadFile("README.md")
 	if err != nil {
 		t.Fatal(err)
