@@ -45,11 +45,13 @@ test-rules: ## the rules of the repository: imports, layout, citations, and that
 	CGO_ENABLED=0 SESSCTL_RULES=1 $(GO) test -trimpath -vet=off -timeout 30m -run '$(RULES)' . ./cmd
 
 test-faults: ## the fault runs that CI makes, and whole what make test takes a share of (30 to 60 minutes)
-	CGO_ENABLED=0 SESSCTL_FAULTS=1 $(GO) test -count=1 -timeout 4h ./internal/faults ./internal/e2e ./bench ./bench/recall/... ./pkg/archive/... ./pkg/jsonl ./pkg/memory ./pkg/summarize
+	CGO_ENABLED=0 SESSCTL_FAULTS=1 $(GO) test -count=1 -timeout 4h ./internal/faults ./internal/e2e ./pkg/archive/... ./pkg/jsonl ./pkg/memory ./pkg/summarize
+	cd bench && CGO_ENABLED=0 SESSCTL_FAULTS=1 $(GO) test -count=1 -timeout 4h ./...
 	CGO_ENABLED=0 SESSCTL_FAULTS=1 $(GO) test -count=1 -timeout 4h -run 'TestScript|TestEveryTextIsRememberedOrCounted' . ./cmd
 
 test-long: ## every fault run, and fuzzing for FUZZTIME (30s) each (hours)
 	CGO_ENABLED=0 SESSCTL_LONG=1 $(GO) test -count=1 -timeout 12h ./... ./testdata/gen ./testdata/accept
+	cd bench && CGO_ENABLED=0 SESSCTL_LONG=1 $(GO) test -count=1 -timeout 4h ./...
 	GO="$(GO)" sh testdata/fuzz.sh $(FUZZTIME)
 
 accept: build ## the real runtimes on what sessctl leaves (from npm, 6.8 GB in ACCEPT_DIR; 40 minutes)
@@ -76,22 +78,24 @@ accept-cluster: ## the shared memory on three nodes of Weaviate (built from the 
 	CGO_ENABLED=0 SESSCTL_LONG=1 $(GO) test -count=1 -timeout 2h -v -run 'TestCluster$$' ./internal/e2e
 
 bench: ## compare with wc, find, Python, Node, jq and zstd on generated sessions (15 minutes)
-	CGO_ENABLED=0 $(GO) run ./bench
+	cd bench && CGO_ENABLED=0 $(GO) run .
 
 bench-quick: ## the same on small sessions (under 2 minutes)
-	CGO_ENABLED=0 $(GO) run ./bench -quick
+	cd bench && CGO_ENABLED=0 $(GO) run . -quick
 
 bench-compact: ## CPU of compact on 100 and 200 MB of real text, by step (2 minutes)
-	CGO_ENABLED=0 $(GO) run ./bench -only 'of real text' -rounds 1
+	cd bench && CGO_ENABLED=0 $(GO) run . -only 'of real text' -rounds 1
 
 lint: ## the linter that tools/go.mod pins, with the rules of .golangci.yml
 	cd tools && $(GO) build -o ../bin/ tool
 	bin/golangci-lint config verify
 	bin/golangci-lint run
+	cd bench && ../bin/golangci-lint run
 
 format: ## gofmt and goimports
 	cd tools && $(GO) build -o ../bin/ tool
 	bin/golangci-lint fmt
+	cd bench && ../bin/golangci-lint fmt
 
 clean: ## remove what was built
 	rm -rf bin dist

@@ -69,13 +69,14 @@ var layers = map[string][]string{
 	"pkg/embed":               {"pkg/embed/internal/...", "internal/modelhttp"},
 	"pkg/embed/gen":           {"pkg/embed/internal/..."},
 	"pkg/embed/testmodel":     {"pkg/embed/internal/..."},
-	"bench/...":               {"pkg/...", "bench/...", "internal/objectstore"},
+	"bench/...":               {"pkg/...", "bench/...", "internal/objectstore", "internal/prose"},
 	"internal/crashloop/...":  {},
 	"internal/browser":        {},
 	"internal/e2e":            {},
 	"internal/faults/...":     {"internal/crashloop", "internal/fakehubdb", "internal/fakesessiondb", "internal/fakestatedb", "internal/fakemanagers", "internal/fakeobjects", "internal/faults", "internal/program", "internal/scratch"},
 	"internal/packages":       {"cmd"},
 	"internal/program":        {"cmd"},
+	"internal/prose":          {},
 	"internal/scriptcmd":      {"internal/fakegateway", "internal/fakeagentdb", "internal/fakegoosedb", "internal/fakehubdb", "internal/fakesessiondb", "internal/fakestatedb", "internal/objectstore"},
 	"internal/fakegateway":    {},
 	"internal/fakemanagers":   {},
@@ -151,11 +152,17 @@ func TestRootNeedsNoCgo(t *testing.T) {
 	}
 }
 
-// listPackages asks the go tool for every package of the module. Packages that
+// listPackages asks the go tool for every package of both modules. Packages that
 // do not build yet are listed all the same.
 func listPackages(t *testing.T, system string) []listed {
 	t.Helper()
+	return append(listModule(t, ".", system), listModule(t, "bench", system)...)
+}
+
+func listModule(t *testing.T, dir, system string) []listed {
+	t.Helper()
 	c := exec.Command("go", "list", "-e", "-json=ImportPath,Imports,Deps", "./...")
+	c.Dir = dir
 	c.Env = append(os.Environ(), "GOOS="+system, "GOARCH=amd64", "CGO_ENABLED=0")
 	out, err := c.Output()
 	if err != nil {

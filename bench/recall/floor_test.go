@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/sessctl/sessctl/bench/product"
 	"github.com/sessctl/sessctl/internal/samples"
 	"github.com/sessctl/sessctl/internal/tier"
 )
@@ -24,7 +25,7 @@ func TestQualityFloor(t *testing.T) {
 	}
 	markHard(conversations)
 	temporary := t.TempDir()
-	path, err := build(t.Context(), temporary)
+	path, err := product.Build(t.Context(), temporary)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +69,7 @@ func below(got, least score) bool {
 func TestTechnicalFloor(t *testing.T) {
 	tier.SkipSmoke(t, "archives a dozen coding sessions")
 	dir, temporary := evaluation(t, "technical-dev"), t.TempDir()
-	path, err := build(t.Context(), temporary)
+	path, err := product.Build(t.Context(), temporary)
 	if err != nil {
 		t.Fatal(err)
 	}
