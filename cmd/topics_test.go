@@ -41,7 +41,7 @@ func TestTopicsOfHelp(t *testing.T) {
 			}
 			if strings.HasPrefix(line, "  sessctl ") {
 				command, _, _ := strings.Cut(strings.TrimSpace(line), "   ")
-				checkExample(t, newRootCommand(&app{}), command)
+				checkExample(t, newRootCommand(testApp(&streams{}, invocation{})), command)
 			}
 		}
 	}
@@ -110,7 +110,7 @@ func TestFilesOfTheTopic(t *testing.T) {
 			made[string(m[1])] = true
 		}
 	}
-	a := &app{getenv: func(string) string { return "" }, config: config{DataDir: t.TempDir()}}
+	a := testApp(&streams{}, invocation{settings: settings{getenv: func(string) string { return "" }, config: config{DataDir: t.TempDir()}}})
 	for _, path := range []string{a.runsDir(), a.memoryDir()} {
 		if !made[filepath.Base(path)] {
 			t.Errorf("%s is made, and not in the list of this test", path)
