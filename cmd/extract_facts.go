@@ -103,14 +103,14 @@ func newExtractFactsCommand(a *app) *cobra.Command {
 	var o factsOptions
 	c := &cobra.Command{
 		Use:   "extract-facts",
-		Short: "Remember what people said about themselves, their work and decisions",
-		Long: fmt.Sprintf(`Find facts in what was said and store them in memory: preference, background,
-pattern, project, contact, decision, environment and deadline. Only what is said
-becomes a fact ("my name is", "then v8 rather than istanbul", "make it 4:30"), and
-what a command that succeeded proves (hosts, ports, versions); each has the line
-of the log and the words that say so. With
-facts.provider a model finds more, and each of its facts is compared with the
-conversation. What looks like a secret is never a fact.
+		Short: "Remember what people asked to keep, and what commands proved",
+		Long: fmt.Sprintf(`Find facts in what was said and store them in memory. Without a model these are
+what a person asks to keep ("remember that ...", "always ...", "from now on ...",
+"my name is ..."), and what a command that succeeded proves (hosts, databases,
+ports, versions). With facts.provider a model finds decisions, preferences, people,
+projects and deadlines too, and each of its facts is compared with the
+conversation. Each fact has the line of the log and the words that say so. What
+looks like a secret is never a fact.
 
 The last %d messages of a session are looked at once it has been idle for five
 minutes, and again when it has gone on. What is known is not stored again; what
@@ -203,7 +203,7 @@ func (r *factsRun) rehearse(ctx context.Context, targets []found) error {
 		if err != nil {
 			return err
 		}
-		r.notice(note{Message: fmt.Sprintf("conversations, without what looks like a secret, would be sent to %s, where %s would look for facts; what follows is what the rules find", client.Address(), client.Name())})
+		r.notice(note{Message: fmt.Sprintf("conversations, without what looks like a secret, would be sent to %s, where %s would look for facts; what follows is what is found without it", client.Address(), client.Name())})
 	}
 	r.endpoint.Provider = summarize.ProviderExtractive
 	if store, err := r.glimpseMemory(ctx); err == nil {
@@ -216,7 +216,7 @@ func (r *factsRun) rehearse(ctx context.Context, targets []found) error {
 
 // factTargets are the sessions that are meant: what agents said to each other,
 // and copies that a runtime made, are not.
-func (a *app) factTargets(ctx context.Context, o factsOptions) ([]found, inventory, error) {
+func (a *invocation) factTargets(ctx context.Context, o factsOptions) ([]found, inventory, error) {
 	switch {
 	case o.File != "":
 		return a.factFile(ctx, o)
@@ -252,7 +252,7 @@ func (r *factsRun) each(ctx context.Context, targets []found) (factsDocument, er
 		}
 		if err != nil {
 			row.Outcome, row.Reason, row.damaged = factsFailed, err.Error(), exitCode(err) == exitIntegrity
-			reportFailure(r.app, t.Path, err)
+			r.app.failed(t.Path, err)
 		}
 		doc.Sessions = append(doc.Sessions, row)
 	}
@@ -335,7 +335,7 @@ func (r *factsRun) remember(ctx context.Context, l *look) error {
 	for _, f := range stored {
 		l.known = append(l.known, facts.Known{ID: f.ID, Session: f.Session, Superseded: f.Successor != "", Fact: facts.Fact{
 			Kind: facts.Kind(f.Kind), Text: f.Text, Confidence: f.Confidence, Quote: f.Quote, Line: f.FirstLine, Time: f.CreatedAt,
-			Topic: f.Topic, Value: f.Value, Instead: f.Instead,
+			Topic: f.Topic, Value: f.Value,
 		}})
 	}
 	return err
@@ -391,7 +391,7 @@ func timeOf(ms int64) string { return time.UnixMilli(ms).UTC().Format(time.RFC33
 
 // factFile is the session in a file: one of a store, one of the archive, or
 // one that belongs to neither. The last has no agent, unless --agent names one.
-func (a *app) factFile(ctx context.Context, o factsOptions) ([]found, inventory, error) {
+func (a *invocation) factFile(ctx context.Context, o factsOptions) ([]found, inventory, error) {
 	file, err := a.sessionFile(o.File)
 	if err != nil {
 		return nil, inventory{}, err
@@ -420,7 +420,7 @@ func (a *app) factFile(ctx context.Context, o factsOptions) ([]found, inventory,
 }
 
 // factArchives are the newest archives of the sessions that are meant.
-func (a *app) factArchives(ctx context.Context, o factsOptions) ([]found, inventory, error) {
+func (a *invocation) factArchives(ctx context.Context, o factsOptions) ([]found, inventory, error) {
 	all, _, err := a.listStores(ctx)
 	if f := (*failure)(nil); err != nil && !(errors.As(err, &f) && f.code == "no_store" && len(a.global.Stores) == 0) {
 		return nil, all, err
@@ -461,7 +461,7 @@ func (a *app) factArchives(ctx context.Context, o factsOptions) ([]found, invent
 }
 
 // openSession opens a log, or the archive of one: that is checked as it is read.
-func (a *app) openSession(ctx context.Context, t found) (io.ReadCloser, error) {
+func (a *invocation) openSession(ctx context.Context, t found) (io.ReadCloser, error) {
 	if t.archive == "" {
 		return openFound(ctx, t)
 	}
@@ -477,7 +477,7 @@ func (a *app) openSession(ctx context.Context, t found) (io.ReadCloser, error) {
 }
 
 // archivedAt finds the archives whose copy lies at a path.
-func (a *app) archivedAt(ctx context.Context, path string) ([]archive.Entry, error) {
+func (a *invocation) archivedAt(ctx context.Context, path string) ([]archive.Entry, error) {
 	store, err := a.openArchive()
 	if err != nil {
 		return nil, err
@@ -495,7 +495,7 @@ func (r *factsRun) keep(ctx context.Context, l *look, m facts.Merged) error {
 		ids[i] = records[i].ID
 	}
 	over := supersessions(m, ids)
-	l.row.Repeated = m.Repeated
+	l.row.Repeated, l.row.LeftOut = m.Repeated, m.LeftOut
 	l.row.list(records, over, l.known)
 	if r.options.DryRun || r.memory == nil || l.Agent == "" {
 		if l.row.Outcome == factsExtracted {
@@ -546,7 +546,7 @@ func (l *look) record(f facts.Fact) memory.Fact {
 	}
 	return memory.Fact{
 		Record: r, Kind: string(f.Kind), Confidence: f.Confidence, Quote: f.Quote, Speaker: f.Speaker.String(),
-		Topic: f.Topic, Value: f.Value, Instead: f.Instead, MadeBy: f.MadeBy,
+		Topic: f.Topic, Value: f.Value, MadeBy: f.MadeBy,
 	}
 }
 

@@ -36,6 +36,7 @@ type factsSession struct {
 	Degraded  bool           `json:"degraded"`
 	Stored    int            `json:"stored"`    // new in memory
 	Repeated  int            `json:"repeated"`  // known already
+	LeftOut   int            `json:"left_out"`  // new, and not stored because of --max
 	Forgotten int            `json:"forgotten"` // forgotten on purpose: not stored again
 	Refused   []factsRefusal `json:"refused"`   // looked like a fact and were not made one
 	Calls     int            `json:"llm_calls"`
@@ -138,7 +139,7 @@ func (a *app) renderFacts(o factsOptions, doc factsDocument) error {
 		}
 		return nil
 	}
-	if a.global.JSON {
+	if a.JSON {
 		return a.printJSON(doc)
 	}
 	for _, s := range doc.Sessions {
@@ -162,6 +163,9 @@ func (a *app) renderFactsSession(s factsSession) error {
 	what := s.Outcome
 	if s.Outcome == factsExtracted || s.Outcome == factsPlanned {
 		what = fmt.Sprintf("%s: %s, %d known before", s.Outcome, plural(len(s.Facts), "new fact"), s.Repeated)
+		if s.LeftOut > 0 {
+			what += fmt.Sprintf(", %d left out by --max (--max 0 --force stores all)", s.LeftOut)
+		}
 	}
 	if s.Reason != "" && s.Outcome != factsFailed {
 		if s.Degraded {
@@ -238,7 +242,7 @@ func runListFacts(ctx context.Context, a *app, o factsOptions) error {
 	switch {
 	case o.Lines:
 		return a.printFactLines(list.Facts)
-	case a.global.JSON:
+	case a.JSON:
 		return a.printJSON(list)
 	case len(list.Facts) == 0:
 		a.notice(note{Message: "no facts are known", Hint: "sessctl extract-facts --all looks for them"})
@@ -293,7 +297,7 @@ type provenFact struct {
 	Supersedes []string `json:"supersedes"`
 }
 
-func (a *app) factsReceiptsDir() string { return filepath.Join(a.dataDir(), "facts") }
+func (a *invocation) factsReceiptsDir() string { return filepath.Join(a.dataDir(), "facts") }
 
 func (r *factsRun) writeFactsReceipt(t found, row *factsSession, id string) error {
 	receipt := factsReceipt{
