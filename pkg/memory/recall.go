@@ -161,21 +161,6 @@ func (q Query) withDefaults() Query {
 	return q
 }
 
-// The mix of the two halves, and of relevance and importance
-// (docs/decisions.md D9).
-const (
-	textShare       = 0.6
-	vectorShare     = 0.4
-	relevanceShare  = 0.7
-	importanceShare = 0.3
-)
-
-const (
-	candidates    = 100  // that each half proposes
-	maxCandidates = 1600 // if most of those have the same text
-	poolSize      = 50   // by relevance, before importance has its say
-)
-
 // recall is one query on its way.
 type recall struct {
 	index     Index
@@ -432,9 +417,6 @@ func (q Query) filter() (string, []any) {
 	}
 	return condition, args
 }
-
-// maxTerms bounds a full-text query: a pasted page is not a question.
-const maxTerms = 64
 
 // matchAny finds what has any of the terms of a text. It is empty if the text
 // has none.

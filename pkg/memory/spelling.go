@@ -16,13 +16,6 @@ import (
 // English letters that the built-in embedder does not know are looked at, names and
 // paths too; a first letter is seldom wrong; and a number or an id means what it
 // says (docs/recall.md, Typing errors).
-const (
-	shortestTyped = 5 // letters: shorter words have too many others beside them
-	longestTyped  = 40
-	mostTyped     = 3 // words of a question
-	// spellingPages bounds what is read to find them, in pages of 4 KB.
-	spellingPages = 256
-)
 
 // correctSpelling puts words that were said in the place of words of the query that
 // were not, as far as those may be replaced. It reports whether there were any.

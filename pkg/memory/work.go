@@ -88,10 +88,10 @@ type foldKey struct {
 
 func (q WorkQuery) asked() (ask workAsk, err error) {
 	asks := []workAsk{
-		{text: withoutPlace(q.File), sorts: []string{sortPath}, least: 0.6, fit: fileFit, fold: foldReads,
+		{text: withoutPlace(q.File), sorts: []string{sortPath}, least: leastNames, fit: fileFit, fold: foldReads,
 			where: "(a.subject IN %[1]s AND a.kind NOT IN ('command', 'search', 'fetch') OR a.kind='search' AND a.place IN %[1]s)"},
-		{text: q.Command, sorts: []string{sortCommand}, least: 0.6, fit: commandFit, fold: foldSubjects, where: "a.kind='command' AND a.subject IN %[1]s"},
-		{text: q.Error, sorts: []string{sortError}, least: 0.5, fit: errorFit, where: "a.errors IN %[1]s"},
+		{text: q.Command, sorts: []string{sortCommand}, least: leastNames, fit: commandFit, fold: foldSubjects, where: "a.kind='command' AND a.subject IN %[1]s"},
+		{text: q.Error, sorts: []string{sortError}, least: leastErrors, fit: errorFit, where: "a.errors IN %[1]s"},
 		{text: q.Text, least: LeastFit, fit: wordFit, fold: foldSubjects, where: "(a.subject IN %[1]s OR a.errors IN %[1]s)"},
 	}
 	asks = slices.DeleteFunc(asks, func(a workAsk) bool { return strings.TrimSpace(a.text) == "" })
@@ -256,13 +256,6 @@ type fittingText struct {
 	fit float64
 }
 
-// A word of a question that stands at the beginning of one of a text counts less
-// than one that is the same.
-const (
-	beginningShare = 0.8
-	leastBeginning = 3 // bytes of it
-)
-
 // texts are those that fit the question, best first.
 func (w *workSearch) texts(ctx context.Context) ([]fittingText, error) {
 	m := &workMatch{question: w.ask.text}
@@ -302,9 +295,6 @@ func (a *workAsk) worthwhile(list []fittingText) []fittingText {
 	}
 	return list[:n]
 }
-
-// worthwhileShare is how much of the best fit a hit must have.
-const worthwhileShare = 0.7
 
 // match finds how much of the question's words the texts have, by row. Texts of
 // which the filters let no action through are left out.
