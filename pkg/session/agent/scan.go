@@ -164,7 +164,7 @@ func number(c *jsonl.Cursor) []byte {
 func (d *decoder) content(c *jsonl.Cursor) {
 	if c.Kind() == jsonl.String {
 		text, _ := c.Bytes()
-		d.addText(text)
+		d.message.AddText(text)
 		return
 	}
 	if !c.EnterArray() {
@@ -178,7 +178,7 @@ func (d *decoder) content(c *jsonl.Cursor) {
 func (d *decoder) block(c *jsonl.Cursor) {
 	if c.Kind() == jsonl.String {
 		text, _ := c.Bytes()
-		d.addText(text)
+		d.message.AddText(text)
 		return
 	}
 	if !c.EnterObject() {
@@ -210,13 +210,7 @@ func (d *decoder) block(c *jsonl.Cursor) {
 	default:
 		d.record.oddBlock = kind
 	}
-	d.addText(text)
-}
-
-func (d *decoder) addText(text []byte) {
-	if len(text) > 0 {
-		d.message.Parts = append(d.message.Parts, session.Part{Kind: session.PartText, Text: text})
-	}
+	d.message.AddText(text)
 }
 
 // settle gives the message its role.
@@ -226,7 +220,7 @@ func (d *decoder) settle() {
 	if string(r.kind) == kindCompaction {
 		m.Role, m.Compaction, m.FirstKept = session.RoleSummary, true, r.firstKept
 		m.Own = string(r.by) == session.SummaryBy
-		d.addText(r.summary)
+		d.message.AddText(r.summary)
 		return
 	}
 	switch string(r.role) {

@@ -386,8 +386,8 @@ func (d *decoder) echo(part int, text []byte) {
 
 func (d *decoder) shellOutput(text []byte) {
 	d.message.Parts = d.message.Parts[:0]
-	d.addText(between(text, "bash-stdout"))
-	d.addText(between(text, "bash-stderr"))
+	d.message.AddText(between(text, "bash-stdout"))
+	d.message.AddText(between(text, "bash-stderr"))
 }
 
 // between returns what stands between <tag> and </tag>, without white space at
@@ -424,7 +424,7 @@ type source struct {
 func (d *decoder) content(c *jsonl.Cursor) {
 	m := &d.message
 	m.Parts, m.Role, m.CallID, m.IsError, m.HasExit = m.Parts[:0], 0, nil, false, false
-	fields.Content(c, d.addText, d.oneBlock)
+	fields.Content(c, d.message.AddText, d.oneBlock)
 }
 
 func (d *decoder) oneBlock(c *jsonl.Cursor) {
@@ -446,7 +446,7 @@ func (d *decoder) replaceInside(c *jsonl.Cursor) {
 // stand behind its content.
 func (d *decoder) inside(c *jsonl.Cursor) {
 	if c.Kind() != jsonl.Object {
-		fields.Content(c, d.addText, d.insideBlock)
+		fields.Content(c, d.message.AddText, d.insideBlock)
 	}
 }
 
@@ -458,7 +458,7 @@ func (d *decoder) insideBlock(c *jsonl.Cursor) {
 	case "image", "document":
 		d.data(b.source)
 	case "text":
-		d.addText(b.text)
+		d.message.AddText(b.text)
 	}
 }
 
@@ -488,10 +488,10 @@ func (d *decoder) addBlock(b *block) {
 		}
 	case "redacted_thinking", "fallback", "tool_reference":
 	case "text", "":
-		d.addText(b.text)
+		d.message.AddText(b.text)
 	default:
 		d.record.oddBlock = b.kind
-		d.addText(b.text)
+		d.message.AddText(b.text)
 	}
 }
 
@@ -514,7 +514,7 @@ func (d *decoder) data(s source) {
 		var c jsonl.Cursor
 		c.Reset(s.data)
 		text, _ := c.Bytes()
-		d.addText(bytes.Clone(text))
+		d.message.AddText(bytes.Clone(text))
 		return
 	}
 	d.message.Parts = append(d.message.Parts, session.Part{Kind: session.PartImage, Size: int64(max(len(s.data)-2, 0))})
@@ -533,12 +533,6 @@ func (d *decoder) exitCode(text []byte) {
 	}
 	if digits > 0 {
 		d.message.ExitCode, d.message.HasExit = code, true
-	}
-}
-
-func (d *decoder) addText(text []byte) {
-	if len(text) > 0 {
-		d.message.Parts = append(d.message.Parts, session.Part{Kind: session.PartText, Text: text})
 	}
 }
 

@@ -210,7 +210,7 @@ func (d *decoder) add(b *block, m *session.Message) {
 		m.Parts = append(m.Parts, session.Part{Kind: session.PartImage, Size: b.size})
 	default:
 		d.odd = b.kind
-		addText(m, b.text)
+		m.AddText(b.text)
 	}
 }
 
@@ -240,7 +240,7 @@ func (d *decoder) toolResult(b *block) {
 // text or an image. Of any other shape the JSON is what it says.
 func given(c *jsonl.Cursor, r *session.Message) {
 	if c.Kind() != jsonl.Object {
-		addText(r, textOf(c))
+		r.AddText(textOf(c))
 		return
 	}
 	var q query
@@ -255,11 +255,11 @@ func given(c *jsonl.Cursor, r *session.Message) {
 		return
 	}
 	r.IsError = r.IsError || q.failed || len(q.trouble) > 0
-	if addText(r, q.text); !q.read {
-		addText(r, raw)
+	if r.AddText(q.text); !q.read {
+		r.AddText(raw)
 		return
 	}
-	addText(r, q.trouble)
+	r.AddText(q.trouble)
 }
 
 // query is one element of a tool's result while it is read.
@@ -295,19 +295,13 @@ func textOf(c *jsonl.Cursor) []byte {
 	return c.Raw()
 }
 
-func addText(m *session.Message, text []byte) {
-	if len(text) > 0 {
-		m.Parts = append(m.Parts, session.Part{Kind: session.PartText, Text: text})
-	}
-}
-
 // text adds a block of text.
 func (d *decoder) text(m *session.Message, text []byte) {
 	if d.task && m.Role == session.RoleUser {
 		d.taskText(m, text)
 		return
 	}
-	addText(m, typed(m, text))
+	m.AddText(typed(m, text))
 }
 
 // typed is what a person typed, without the tag that Cline puts around it.

@@ -27,7 +27,7 @@ func (d *decoder) content(raw []byte) {
 func (d *decoder) block(c *jsonl.Cursor) {
 	if c.Kind() == jsonl.String {
 		text, _ := c.Bytes()
-		d.addText(text)
+		d.message.AddText(text)
 		return
 	}
 	if !c.EnterObject() {
@@ -57,13 +57,7 @@ func (d *decoder) block(c *jsonl.Cursor) {
 	default:
 		d.record.unknown, d.record.unknownName = "block ", kind
 	}
-	d.addText(text)
-}
-
-func (d *decoder) addText(text []byte) {
-	if len(text) > 0 {
-		d.message.Parts = append(d.message.Parts, session.Part{Kind: session.PartText, Text: text})
-	}
+	d.message.AddText(text)
 }
 
 // thinking reads the texts of one list of a reasoning item.
@@ -98,7 +92,7 @@ func (d *decoder) output(raw []byte) {
 		return
 	}
 	d.message.ExitCode, d.message.HasExit = exitOf(text)
-	d.addText(text)
+	d.message.AddText(text)
 }
 
 // structured reads an output that is not text: blocks, or an object with
@@ -122,7 +116,7 @@ func (d *decoder) structured(raw []byte) {
 	case content != nil:
 		d.content(content)
 	default:
-		d.addText(raw)
+		d.message.AddText(raw)
 	}
 }
 
@@ -156,7 +150,7 @@ func (d *decoder) wrappedOutput(text []byte) bool {
 		d.message.HasExit, d.message.ExitCode = false, 0
 		return false
 	}
-	d.addText(output)
+	d.message.AddText(output)
 	return true
 }
 

@@ -342,7 +342,7 @@ func (d *decoder) typed() {
 	m.Role = session.RoleUser
 	origin, known := d.origin()
 	if origin == nil && !known {
-		origin = contextOf(firstText(m))
+		origin = contextOf(m.FirstText())
 	}
 	switch {
 	case origin == nil:
@@ -386,15 +386,6 @@ func (d *decoder) strings(object []byte, key string, yield func([]byte)) {
 	}
 }
 
-func firstText(m *session.Message) []byte {
-	for i := range m.Parts {
-		if m.Parts[i].Kind == session.PartText {
-			return m.Parts[i].Text
-		}
-	}
-	return nil
-}
-
 // shellTag marks a command that the person ran by hand.
 const shellTag = "user_shell_command"
 
@@ -426,7 +417,7 @@ func contextOf(text []byte) []byte {
 // shell takes a command and its output out of their tags.
 func (d *decoder) shell() {
 	m := &d.message
-	text := firstText(m)
+	text := m.FirstText()
 	m.Role = session.RoleShell
 	command, rest, ok := between(text, "<command>", "</command>")
 	if !ok {
@@ -439,7 +430,7 @@ func (d *decoder) shell() {
 	}
 	m.ExitCode, m.HasExit = exitOf(result)
 	m.IsError = m.HasExit && m.ExitCode != 0
-	d.addText(result)
+	d.message.AddText(result)
 }
 
 func between(text []byte, open, end string) (inside, rest []byte, ok bool) {
@@ -604,8 +595,8 @@ func replacement(history []byte, summary *session.Message) (kept []session.Messa
 			continue
 		}
 		m := &d.message
-		text := firstText(m)
-		if string(m.CustomType) == summaryOrigin || text != nil && len(m.Parts) == 1 && bytes.Equal(withoutPreamble(text), firstText(summary)) {
+		text := m.FirstText()
+		if string(m.CustomType) == summaryOrigin || text != nil && len(m.Parts) == 1 && bytes.Equal(withoutPreamble(text), summary.FirstText()) {
 			continue
 		}
 		m.Line, m.Offset, m.Length, m.Time, m.TimeInferred = summary.Line, summary.Offset, summary.Length, summary.Time, summary.TimeInferred

@@ -283,7 +283,7 @@ func decisive(m *session.Message) bool {
 	if m.Role != session.RoleUser && m.Role != session.RoleAssistant {
 		return false
 	}
-	return firstText(m) != nil
+	return m.FirstText() != nil
 }
 
 // offer takes what a record says, if it is of the text that the rollout is

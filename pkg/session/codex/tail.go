@@ -154,7 +154,7 @@ func (t *tailReader) answers(m *session.Message) bool {
 	if m.Role == session.RoleShell {
 		return true
 	}
-	return m.Role == session.RoleAssistant && firstText(m) != nil && !bytes.Equal(t.record.item.phase, []byte("commentary"))
+	return m.Role == session.RoleAssistant && m.FirstText() != nil && !bytes.Equal(t.record.item.phase, []byte("commentary"))
 }
 
 // measure adds a record to the context, from its end. What a model call

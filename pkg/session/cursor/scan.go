@@ -198,13 +198,13 @@ func (s *scanner) result(b *block) {
 			if len(inner.text) > 0 {
 				raw = inner.text
 			}
-			addText(&r, raw)
+			r.AddText(raw)
 		}
 	case c.Kind() == jsonl.String:
 		text, _ := c.Bytes()
-		addText(&r, text)
+		r.AddText(text)
 	default:
-		addText(&r, b.content)
+		r.AddText(b.content)
 	}
 	s.messages = append(s.messages, r)
 }
@@ -220,7 +220,7 @@ func (s *scanner) text(m *session.Message, text []byte) {
 		}
 		if len(f.around) > 0 {
 			around := session.Message{Role: session.RoleInjected, CustomType: []byte("cursor.context"), Time: f.at}
-			addText(&around, f.around)
+			around.AddText(f.around)
 			s.messages = append(s.messages, around)
 		}
 		text = f.typed
@@ -229,14 +229,8 @@ func (s *scanner) text(m *session.Message, text []byte) {
 			text = bytes.TrimRight(said, "\n")
 		}
 	}
-	addText(m, text)
+	m.AddText(text)
 }
 
 // redacted stands at the end of an answer in the place of thoughts.
 const redacted = "[REDACTED]"
-
-func addText(m *session.Message, text []byte) {
-	if len(text) > 0 {
-		m.Parts = append(m.Parts, session.Part{Kind: session.PartText, Text: text})
-	}
-}

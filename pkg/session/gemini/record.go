@@ -224,7 +224,7 @@ func (d *decoder) build() {
 		d.typed(&m)
 	}
 	if m.IsError {
-		m.ErrorText = partsformat.FirstText(&m)
+		m.ErrorText = m.FirstText()
 	}
 	if len(m.Parts) > 0 || len(results) == 0 {
 		d.group.messages = append(d.group.messages, m)
@@ -236,7 +236,7 @@ func (d *decoder) build() {
 // the summary of a compression, and the description of the workspace that opens
 // a chat, which has a hash for an id.
 func (d *decoder) typed(m *session.Message) {
-	text := bytes.TrimSpace(partsformat.FirstText(m))
+	text := bytes.TrimSpace(m.FirstText())
 	switch {
 	case bytes.HasPrefix(text, []byte("<state_snapshot>")):
 		m.Role, m.Compaction = session.RoleSummary, true
@@ -313,7 +313,7 @@ func (d *decoder) resultOf(t *call) ([]session.Message, bool) {
 		var c jsonl.Cursor // a message may hold many results, and all must stay
 		results = d.reader.Parts(&c, t.result, &whole)
 	case t.shown && finished(t.status):
-		partsformat.AddText(&whole, t.display)
+		whole.AddText(t.display)
 	}
 	if len(whole.Parts) > 0 && len(results) > 0 {
 		results[0].Parts = append(results[0].Parts, whole.Parts...)
@@ -324,7 +324,7 @@ func (d *decoder) resultOf(t *call) ([]session.Message, bool) {
 		r := &results[i]
 		r.CallID, r.ToolName, r.Details = t.CallID, t.Name, t.details
 		r.IsError = r.IsError || string(t.status) == "error" || string(t.status) == "cancelled"
-		if code, ok := partsformat.ExitOf(partsformat.FirstText(r)); ok {
+		if code, ok := partsformat.ExitOf(r.FirstText()); ok {
 			r.ExitCode, r.HasExit = code, true
 			r.IsError = r.IsError || code != 0
 		}

@@ -183,7 +183,7 @@ func (d *decoder) classify() {
 		d.clearMessage()
 		d.message.Role = session.RoleSummary
 		d.message.Compaction, d.message.FirstKept = e.kind == compaction, e.firstKept
-		d.addText(e.summary)
+		d.message.AddText(e.summary)
 		d.fileLists()
 	case customMessage:
 		d.customMessage()
@@ -343,12 +343,12 @@ func (d *decoder) settleRole(shell shellFields) {
 	case "bashExecution":
 		m.Role = session.RoleShell
 		m.Parts = append(m.Parts, session.Part{Kind: session.PartCommand, Text: shell.command})
-		d.addText(shell.output)
+		d.message.AddText(shell.output)
 	case "system":
 		m.Role = session.RoleSystem
 	case "branchSummary", "compactionSummary":
 		m.Role = session.RoleSummary
-		d.addText(shell.summary)
+		d.message.AddText(shell.summary)
 	case "custom", "hookMessage":
 		m.Role = session.RoleInjected
 	default:
@@ -451,7 +451,7 @@ func (d *decoder) decodeContent(c *jsonl.Cursor) {
 
 func (d *decoder) decodeBlock(c *jsonl.Cursor) {
 	if text, ok := d.plainText(c); ok {
-		d.addText(text)
+		d.message.AddText(text)
 		return
 	}
 	if !c.EnterObject() {
@@ -516,13 +516,7 @@ func (d *decoder) addBlock() {
 	default:
 		d.entry.oddBlock = b.kind
 	}
-	d.addText(b.text)
-}
-
-func (d *decoder) addText(text []byte) {
-	if len(text) > 0 {
-		d.message.Parts = append(d.message.Parts, session.Part{Kind: session.PartText, Text: text})
-	}
+	d.message.AddText(b.text)
 }
 
 // Header is the record that starts a session.

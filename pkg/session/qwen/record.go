@@ -219,7 +219,7 @@ func (d *decoder) outcome(m *session.Message) {
 			display = c.Raw()
 		}
 	}
-	if code, ok := partsformat.ExitOf(partsformat.FirstText(m)); ok {
+	if code, ok := partsformat.ExitOf(m.FirstText()); ok {
 		m.ExitCode, m.HasExit = code, true
 	}
 	c.Reset(display)
