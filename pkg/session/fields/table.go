@@ -1,8 +1,10 @@
 package fields
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/sessctl/sessctl/pkg/jsonl"
@@ -56,7 +58,8 @@ func (t *Table) Peek(raw []byte) bool {
 // object are the members of an object that matter.
 type object struct {
 	members []member
-	lengths [][]key // the same by the length of their names: few have the same
+	keys    []key // by the length of their names
+	first   []int // by length: the index of the first key that is not shorter
 }
 
 // member is what is known of a member of an object.
@@ -97,23 +100,30 @@ func (o *object) member(name string) *member {
 			return &o.members[i]
 		}
 	}
+	if o.members == nil {
+		o.members = make([]member, 0, 16) // most objects have no more that matter
+	}
 	o.members = append(o.members, member{name: name})
 	return &o.members[len(o.members)-1]
 }
 
-// index sorts the members by the lengths of their names.
+// index makes the keys of the members. Few members have names of one length.
 func (o *object) index() {
+	o.keys = make([]key, len(o.members))
+	longest := 0
 	for i := range o.members {
 		m := &o.members[i]
-		n := len(m.name)
-		for len(o.lengths) <= n {
-			o.lengths = append(o.lengths, nil)
-		}
-		o.lengths[n] = append(o.lengths[n], key{ends: endsOf([]byte(m.name)), name: m.name, member: m})
 		m.plain = m.null == nil && m.begin == nil && m.inside == nil && m.value.when == nil
 		if m.inside != nil {
 			m.inside.index()
 		}
+		o.keys[i] = key{ends: endsOf([]byte(m.name)), name: m.name, member: m}
+		longest = max(longest, len(m.name))
+	}
+	slices.SortStableFunc(o.keys, func(a, b key) int { return cmp.Compare(len(a.name), len(b.name)) })
+	o.first = make([]int, longest+2)
+	for n := range o.first {
+		o.first[n], _ = slices.BinarySearchFunc(o.keys, n, func(k key, n int) int { return cmp.Compare(len(k.name), n) })
 	}
 }
 
@@ -145,10 +155,10 @@ func endsOf(name []byte) (e ends) {
 
 // find is the member of a name, nil for one that does not matter.
 func (o *object) find(name []byte) *member {
-	if len(name) >= len(o.lengths) {
+	if len(name)+1 >= len(o.first) {
 		return nil
 	}
-	keys := o.lengths[len(name)]
+	keys := o.keys[o.first[len(name)]:o.first[len(name)+1]]
 	if len(keys) == 0 {
 		return nil
 	}
