@@ -5,34 +5,20 @@ import (
 
 	"github.com/sessctl/sessctl/pkg/jsonl"
 	"github.com/sessctl/sessctl/pkg/session"
+	"github.com/sessctl/sessctl/pkg/session/fields"
 )
 
 // content reads content in all its shapes: a string, a block, or a list of
 // both. Anything else says nothing.
 func (d *decoder) content(raw []byte) {
-	c := &d.inner
-	c.Reset(raw)
-	if c.Kind() != jsonl.Array {
-		d.block(c)
-		return
-	}
-	c.EnterArray()
-	for c.NextElement() {
-		d.block(c)
-	}
+	d.inner.Reset(raw)
+	fields.Content(&d.inner, d.message.AddText, d.block)
 }
 
 // block reads one part of content. A block of an unknown type that has text is
 // text.
 func (d *decoder) block(c *jsonl.Cursor) {
-	if c.Kind() == jsonl.String {
-		text, _ := c.Bytes()
-		d.message.AddText(text)
-		return
-	}
-	if !c.EnterObject() {
-		return
-	}
+	c.EnterObject()
 	var kind, text []byte
 	var image int
 	for c.NextKey() {

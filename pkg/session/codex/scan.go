@@ -111,7 +111,7 @@ func (s *scanner) read(r *jsonl.Record) (known bool, err error) {
 		s.directory()
 	case said, reasoning, shown, completed, compaction, bareCompaction:
 		if s.record.kind == compaction {
-			m.Kept = replacement(s.record.item.history, m)
+			m.Kept = s.replacement(s.record.item.history, m)
 		}
 		s.answer()
 		err = s.offer(s.record.kind)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sessctl/sessctl/pkg/jsonl"
 	"github.com/sessctl/sessctl/pkg/session"
+	"github.com/sessctl/sessctl/pkg/session/fields"
 )
 
 // tail reads the end of a rollout; base is how many bytes stand before r.
@@ -209,19 +210,15 @@ func (t *tailReader) counted() int64 {
 func (t *tailReader) kept() int64 {
 	alone := t.message.EstimateTokens()
 	var sum int64
-	c := &t.payload
+	var c jsonl.Cursor
 	c.Reset(t.record.item.history)
+	var content []byte
+	items := fields.New(fields.Raw("content", &content))
 	for ok := c.EnterArray(); ok && c.NextElement(); {
-		var i item
-		if !c.EnterObject() {
-			continue
-		}
-		for c.NextKey() {
-			i.member(c)
-		}
-		if i.content != nil {
+		content = nil
+		if items.Take(&c); content != nil {
 			t.message = session.Message{Parts: t.message.Parts[:0]}
-			t.content(i.content)
+			t.content(content)
 			sum += t.message.EstimateTokens()
 		}
 	}

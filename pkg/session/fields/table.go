@@ -1,10 +1,8 @@
 package fields
 
 import (
-	"cmp"
 	"encoding/binary"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/sessctl/sessctl/pkg/jsonl"
@@ -20,11 +18,10 @@ type Table struct {
 // New makes a table of fields. It panics if two fields would take one value: the last
 // one would hide the other.
 func New(all ...Field) *Table {
-	t := &Table{}
-	for _, f := range all {
-		t.root.add(f.path, f)
+	t := &Table{root: object{members: make([]member, 0, len(all))}}
+	for i := range all {
+		t.root.add(all[i].path, &all[i])
 	}
-	t.root.index()
 	return t
 }
 
@@ -58,22 +55,26 @@ func (t *Table) Peek(raw []byte) bool {
 // object are the members of an object that matter.
 type object struct {
 	members []member
-	keys    []key // by the length of their names
-	first   []int // by length: the index of the first key that is not shorter
+	lengths [longest + 1]uint8 // by the length of a name: one more than the last such member, 0 for none
 }
+
+// longest is the length from which names are looked for together.
+const longest = 47
 
 // member is what is known of a member of an object.
 type member struct {
+	ends
 	name   string
+	before uint8 // one more than the member before it whose name is as long, 0 for none
+	plain  bool  // nothing but value matters
 	null   *bool
 	begin  func(object bool)
 	value  Field   // of the kind nothing if no field takes the value
 	inside *object // what is read of an object; nil if value takes it
-	plain  bool    // nothing but value matters
 }
 
 // add adds a field below the object.
-func (o *object) add(path string, f Field) {
+func (o *object) add(path string, f *Field) {
 	name, rest, deeper := strings.Cut(path, ".")
 	m := o.member(name)
 	switch {
@@ -89,49 +90,20 @@ func (o *object) add(path string, f Field) {
 	case m.value.kind != nothing:
 		panic(fmt.Sprintf("two fields for %q", f.path))
 	default:
-		m.value = f
+		m.value = *f
 	}
+	m.plain = m.null == nil && m.begin == nil && m.inside == nil && m.value.when == nil
 }
 
 // member is the member of a name, which is added if it is new.
 func (o *object) member(name string) *member {
-	for i := range o.members {
-		if o.members[i].name == name {
-			return &o.members[i]
-		}
+	if m := o.find([]byte(name)); m != nil {
+		return m
 	}
-	if o.members == nil {
-		o.members = make([]member, 0, 16) // most objects have no more that matter
-	}
-	o.members = append(o.members, member{name: name})
+	last := &o.lengths[min(len(name), longest)]
+	o.members = append(o.members, member{ends: endsOf([]byte(name)), name: name, before: *last})
+	*last = uint8(len(o.members))
 	return &o.members[len(o.members)-1]
-}
-
-// index makes the keys of the members. Few members have names of one length.
-func (o *object) index() {
-	o.keys = make([]key, len(o.members))
-	longest := 0
-	for i := range o.members {
-		m := &o.members[i]
-		m.plain = m.null == nil && m.begin == nil && m.inside == nil && m.value.when == nil
-		if m.inside != nil {
-			m.inside.index()
-		}
-		o.keys[i] = key{ends: endsOf([]byte(m.name)), name: m.name, member: m}
-		longest = max(longest, len(m.name))
-	}
-	slices.SortStableFunc(o.keys, func(a, b key) int { return cmp.Compare(len(a.name), len(b.name)) })
-	o.first = make([]int, longest+2)
-	for n := range o.first {
-		o.first[n], _ = slices.BinarySearchFunc(o.keys, n, func(k key, n int) int { return cmp.Compare(len(k.name), n) })
-	}
-}
-
-// key is the name of a member, as it is looked for.
-type key struct {
-	ends
-	name   string
-	member *member
 }
 
 // ends are the first and the last eight bytes of a name, which tell names of the same
@@ -153,20 +125,19 @@ func endsOf(name []byte) (e ends) {
 	return e
 }
 
-// find is the member of a name, nil for one that does not matter.
+// find is the member of a name, nil for one that does not matter. Few names are as long
+// as another one.
 func (o *object) find(name []byte) *member {
-	if len(name)+1 >= len(o.first) {
+	i := o.lengths[min(len(name), longest)]
+	if i == 0 {
 		return nil
 	}
-	keys := o.keys[o.first[len(name)]:o.first[len(name)+1]]
-	if len(keys) == 0 {
-		return nil
-	}
-	e := endsOf(name)
-	for i := range keys {
-		if k := &keys[i]; k.ends == e && (len(name) <= bothEnds || k.name == string(name)) {
-			return k.member
+	for e := endsOf(name); i != 0; {
+		m := &o.members[i-1]
+		if m.ends == e && len(m.name) == len(name) && (len(name) <= bothEnds || m.name == string(name)) {
+			return m
 		}
+		i = m.before
 	}
 	return nil
 }
