@@ -159,7 +159,7 @@ func (b *block) table(thinking *bool, content func(*jsonl.Cursor)) *fields.Table
 		fields.Text("thinking", &b.thinking).When(thinking),
 		fields.Text("name", &b.name),
 		fields.Text("id", &b.id),
-		fields.Raw("input", &b.input),
+		fields.Value("input", &b.input),
 		fields.Text("tool_use_id", &b.call),
 		fields.Flag("is_error", &b.failed),
 		fields.Begin("source", func(bool) { b.source = source{} }),
@@ -476,9 +476,6 @@ func (d *decoder) addBlock(b *block) {
 	m.Parts = m.Parts[:len(m.Parts)-b.inside]
 	switch string(b.kind) {
 	case "tool_use", "server_tool_use", "mcp_tool_use":
-		if string(b.input) == "null" {
-			b.input = nil
-		}
 		m.Parts = append(m.Parts, session.Part{Kind: session.PartToolCall, Name: b.name, CallID: b.id, Text: b.input})
 	case "image", "document":
 		d.data(b.source)

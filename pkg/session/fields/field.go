@@ -29,6 +29,7 @@ const (
 	copied
 	id
 	raw
+	value
 	number
 	count
 	flag
@@ -48,6 +49,9 @@ func ID(path string, to *[]byte) Field { return Field{path: path, kind: id, byte
 
 // Raw is the JSON of a value of any type.
 func Raw(path string, to *[]byte) Field { return Field{path: path, kind: raw, bytes: to} }
+
+// Value is the JSON of a value of any type, nil for null: the arguments of a call.
+func Value(path string, to *[]byte) Field { return Field{path: path, kind: value, bytes: to} }
 
 // Int is a whole number; 0 for what is none.
 func Int(path string, to *int64) Field { return Field{path: path, kind: number, number: to} }
@@ -90,6 +94,10 @@ func (f *Field) take(c *jsonl.Cursor) {
 		*f.bytes = name(c)
 	case raw:
 		*f.bytes = c.Raw()
+	case value:
+		if *f.bytes = nil; !c.IsNull() {
+			*f.bytes = c.Raw()
+		}
 	case number:
 		*f.number, _ = c.Int64()
 	case count:

@@ -113,15 +113,17 @@ type ends struct{ first, last uint64 }
 // bothEnds is the length up to which a name is nothing but its ends.
 const bothEnds = 16
 
-func endsOf(name []byte) (e ends) {
-	n := len(name)
-	if n >= 8 {
-		e.last = binary.LittleEndian.Uint64(name[n-8:])
-	}
+func endsOf(name []byte) ends {
 	if cap(name) < 8 {
 		name = append(make([]byte, 0, 8), name...)
 	}
-	e.first = binary.LittleEndian.Uint64(name[:8]) & (1<<(8*n) - 1)
+	n := len(name)
+	e := ends{first: binary.LittleEndian.Uint64(name[:8])}
+	if n >= 8 {
+		e.last = binary.LittleEndian.Uint64(name[n-8:])
+		return e
+	}
+	e.first &= 1<<(8*n) - 1
 	return e
 }
 

@@ -165,7 +165,7 @@ func (d *decoder) blockTable() *fields.Table {
 		fields.Text("thinking", &b.thinking).When(&d.thinking),
 		fields.Text("name", &b.name),
 		fields.ID("id", &b.id),
-		fields.Raw("arguments", &b.args),
+		fields.Value("arguments", &b.args),
 		fields.Raw("data", &b.data),
 	)
 }
@@ -386,9 +386,6 @@ func (d *decoder) addBlock() {
 	b, m := &d.block, &d.message
 	switch string(b.kind) {
 	case "toolCall":
-		if string(b.args) == "null" {
-			b.args = nil
-		}
 		m.Parts = append(m.Parts, session.Part{Kind: session.PartToolCall, Name: b.name, CallID: b.id, Text: b.args})
 		return
 	case "image":
