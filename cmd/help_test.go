@@ -28,7 +28,7 @@ func everyCommand(visit func(*cobra.Command)) {
 			walk(child)
 		}
 	}
-	root := newRootCommand(&app{})
+	root := newRootCommand(testApp(&streams{}, invocation{}))
 	root.InitDefaultCompletionCmd()
 	walk(root)
 }
@@ -138,7 +138,7 @@ func TestEveryCommandLineOfThePages(t *testing.T) {
 		}
 		for _, command := range commandLines(string(text)) {
 			lines++
-			t.Run(filepath.Base(page), func(t *testing.T) { checkExample(t, newRootCommand(&app{}), command) })
+			t.Run(filepath.Base(page), func(t *testing.T) { checkExample(t, newRootCommand(testApp(&streams{}, invocation{})), command) })
 		}
 	}
 	if lines < 170 {
@@ -161,7 +161,7 @@ var argumentsOf = map[string][]string{
 	"archive": {"--all", "--remember"}, "compact": {"--all", "--dry-run"}, "recall": {"port"}, "clean": {"--max-age", "365d", "--dry-run"},
 	"archive prune": {"--max-age", "365d", "--dry-run"}, "archive restore": {"ARCHIVE", "--dry-run"}, "memory forget": {"--agent", "librarian", "--dry-run"},
 	"memory reindex": {"--pending"}, "extract-facts": {"--agent", "librarian", "--dry-run"}, "run": {"nightly", "--dry-run"},
-	"manual": {"share", "--dry-run"}, "hook install": {"claude", "--dry-run"}, "hook remove": {"claude", "--dry-run"},
+	"hook install": {"claude", "--dry-run"}, "hook remove": {"claude", "--dry-run"},
 }
 
 // With --json every command prints one document with "schema": 1, on stdout, or as
