@@ -18,7 +18,7 @@ type Table struct {
 // New makes a table of fields. It panics if two fields would take one value: the last
 // one would hide the other.
 func New(all ...Field) *Table {
-	t := &Table{root: object{members: make([]member, 0, len(all))}}
+	t := &Table{root: object{members: make([]member, 0, len(all)), keys: make([]key, 0, len(all))}}
 	for i := range all {
 		t.root.add(all[i].path, &all[i])
 	}
@@ -55,6 +55,7 @@ func (t *Table) Peek(raw []byte) bool {
 // object are the members of an object that matter.
 type object struct {
 	members []member
+	keys    []key              // their names, close together
 	lengths [longest + 1]uint8 // by the length of a name: one more than the last such member, 0 for none
 }
 
@@ -63,14 +64,18 @@ const longest = 47
 
 // member is what is known of a member of an object.
 type member struct {
-	ends
-	name   string
-	before uint8 // one more than the member before it whose name is as long, 0 for none
-	plain  bool  // nothing but value matters
+	plain  bool // nothing but value matters
 	null   *bool
 	begin  func(object bool)
 	value  Field   // of the kind nothing if no field takes the value
 	inside *object // what is read of an object; nil if value takes it
+}
+
+// key is the name of a member, as it is looked for.
+type key struct {
+	ends
+	name   string
+	before uint8 // one more than the key before it whose name is as long, 0 for none
 }
 
 // add adds a field below the object.
@@ -101,7 +106,8 @@ func (o *object) member(name string) *member {
 		return m
 	}
 	last := &o.lengths[min(len(name), longest)]
-	o.members = append(o.members, member{ends: endsOf([]byte(name)), name: name, before: *last})
+	o.keys = append(o.keys, key{ends: endsOf([]byte(name)), name: name, before: *last})
+	o.members = append(o.members, member{})
 	*last = uint8(len(o.members))
 	return &o.members[len(o.members)-1]
 }
@@ -135,11 +141,11 @@ func (o *object) find(name []byte) *member {
 		return nil
 	}
 	for e := endsOf(name); i != 0; {
-		m := &o.members[i-1]
-		if m.ends == e && len(m.name) == len(name) && (len(name) <= bothEnds || m.name == string(name)) {
-			return m
+		k := &o.keys[i-1]
+		if k.first == e.first && k.last == e.last && len(k.name) == len(name) && (len(name) <= bothEnds || k.name == string(name)) {
+			return &o.members[i-1]
 		}
-		i = m.before
+		i = k.before
 	}
 	return nil
 }
