@@ -46,7 +46,7 @@ test-rules: ## the rules of the repository: imports, layout, citations, that eve
 	CGO_ENABLED=0 $(GO) test -trimpath -vet=off ./testdata/gen ./testdata/accept
 
 test-faults: ## the fault runs that CI makes, and whole what make test takes a share of (30 to 60 minutes)
-	CGO_ENABLED=0 SESSCTL_FAULTS=1 $(GO) test -count=1 -timeout 4h ./internal/faults ./internal/e2e ./pkg/archive/... ./pkg/jsonl ./pkg/memory ./pkg/summarize
+	CGO_ENABLED=0 SESSCTL_FAULTS=1 $(GO) test -count=1 -timeout 4h ./internal/faults ./internal/e2e ./pkg/archive/... ./pkg/embed ./pkg/jsonl ./pkg/memory ./pkg/summarize
 	cd bench && CGO_ENABLED=0 SESSCTL_FAULTS=1 $(GO) test -count=1 -timeout 4h ./...
 	CGO_ENABLED=0 SESSCTL_FAULTS=1 $(GO) test -count=1 -timeout 4h -run 'TestScript|TestEveryTextIsRememberedOrCounted' . ./cmd
 
