@@ -224,12 +224,3 @@ func TestFlatText(t *testing.T) {
 		t.Fatalf("text (-want +got):\n%s", diff)
 	}
 }
-
-// A turn that failed or was broken off is left out with its results, and so is
-// nothing else: half a turn that is sent again is refused by providers.
-func TestFailedTurnsAreLeftOut(t *testing.T) {
-	broken := said("let me", "a", "b")
-	broken.failed = true
-	check(t, []Message{user("q"), user("again"), said("yes", "c"), tool("c", "3")},
-		Repair([]Message{user("q"), broken, tool("a", "1"), user("again"), said("yes", "c"), tool("c", "3")}))
-}
