@@ -1,4 +1,4 @@
-package replay_test
+package smallpackages_test
 
 import (
 	"io"
@@ -13,7 +13,7 @@ import (
 
 // A turn that failed or was broken off is left out with its results, and so is
 // nothing else: half a turn that is sent again is refused by providers.
-func TestFailedTurnsAreLeftOut(t *testing.T) {
+func TestReplayFailedTurnsAreLeftOut(t *testing.T) {
 	const calls = `{"type":"text","text":"let me"},{"type":"toolCall","id":"a","name":"x","arguments":{}},{"type":"toolCall","id":"b","name":"x","arguments":{}}`
 	for _, stop := range []string{"aborted", "error"} {
 		log := `{"type":"session","version":3,"id":"s","timestamp":"2026-09-02T08:00:00.000Z","cwd":"/w"}` + "\n"
