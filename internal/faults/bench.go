@@ -7,7 +7,6 @@ import (
 	"hash/fnv"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -22,6 +21,10 @@ type Bench struct {
 	seen     map[string][]crashloop.Call
 	// PowerCuts says why there are none, or nil.
 	PowerCuts error
+	// Twice says that after every fault the command is run twice again; else a
+	// second time only where the first has left something to do, and after the run
+	// without a fault.
+	Twice bool
 	// Carried counts the runs after which a line was carried that had reached
 	// the old log late.
 	Carried int
@@ -81,6 +84,7 @@ func (b *Bench) undisturbed(env []string, reads bool) ([]crashloop.Call, error) 
 		return nil, err
 	}
 	h.Command.Env = append(slices.Clone(env), h.Command.Env...)
+	h.twice = true
 	got, err := h.trace(reads, nil)
 	switch {
 	case err != nil:
@@ -106,15 +110,8 @@ func (b *Bench) fresh() (*Home, error) {
 	}
 	h := b.home
 	h.storageAsBefore()
+	h.twice = b.Twice
 	return &h, copyTree(b.template, h.Dir)
-}
-
-// copyTree copies a directory with its modes and times.
-func copyTree(from, to string) error {
-	if out, err := exec.Command("cp", "-a", from, to).CombinedOutput(); err != nil {
-		return fmt.Errorf("copy %s: %w: %s", from, err, out)
-	}
-	return nil
 }
 
 // Finds tries a fault at every place until something is violated, and returns

@@ -28,6 +28,7 @@ type Home struct {
 	receipt string   // id of the newest receipt
 	entries []string // of the index, that its runtime has added since
 	next    successor
+	twice   bool                          // the command is run twice again, even where once has left nothing to do
 	before  []string                      // what memory had before a compaction that is undone
 	texts   map[string][2]string          // of a runtime's settings, before the command and after it: "" is no file
 	shown   map[string]string             // what install would write, by manager and time
