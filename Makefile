@@ -6,9 +6,10 @@ GO = go
 MODULE = github.com/sessctl/sessctl
 FUZZTIME = 30s
 TARGETS =
+RULES = ^Test(Imports|RootNeedsNoCgo|Source|SourceCitesTheRepository|SmallestAdapter|PagesNameWhatThereIs|ReadmeListsEveryPage|FaultTierHasEveryShare|RulesAreRun|DocumentedCommands|EveryExampleRuns)$$
 VERSION = $$(git describe --tags --always --abbrev=12 --dirty 2>/dev/null || echo dev)
 
-.PHONY: help build man packages demo test test-faults test-long accept accept-pages accept-packages accept-postgres load-postgres accept-cluster bench bench-quick bench-compact lint format clean
+.PHONY: help build man packages demo test test-program test-rules test-faults test-long accept accept-pages accept-packages accept-postgres load-postgres accept-cluster bench bench-quick bench-compact lint format clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -31,15 +32,26 @@ demo: build ## the main job on the bundled sample agent, in a temporary home
 
 # A timeout is there to end what hangs; a slow machine does not reach it.
 
-test: ## run the tests, with a smoke share of the fault runs and of the scripts (2 to 3 minutes)
-	CGO_ENABLED=0 $(GO) test -p 4 -parallel 4 -vet=off -timeout 60m ./... ./testdata/gen ./testdata/accept
+test: test-program ## run the tests, with a smoke share of the fault runs and of the scripts (90 seconds)
+	CGO_ENABLED=0 SESSCTL_PROGRAM="$$PWD/bin/test/sessctl" $(GO) test -trimpath -p 4 -parallel 4 -vet=off -timeout 60m ./... ./testdata/gen ./testdata/accept
+
+# The program that tests start is built before every run of them. It becomes another
+# file only where its bytes have changed: results that go test has kept stay good.
+test-program:
+	CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -ldflags "-s -w" -o bin/test/built .
+	cmp -s bin/test/built bin/test/sessctl || { cp bin/test/built bin/test/new && mv bin/test/new bin/test/sessctl; }
+
+test-rules: ## the rules of the repository: imports, layout, citations, and that every command on a page and every example runs (1 minute)
+	CGO_ENABLED=0 SESSCTL_RULES=1 $(GO) test -trimpath -vet=off -timeout 30m -run '$(RULES)' . ./cmd
 
 test-faults: ## the fault runs that CI makes, and whole what make test takes a share of (30 to 60 minutes)
-	CGO_ENABLED=0 SESSCTL_FAULTS=1 $(GO) test -count=1 -timeout 4h ./internal/faults ./internal/e2e ./bench ./bench/recall/... ./pkg/archive/... ./pkg/jsonl ./pkg/memory ./pkg/summarize
+	CGO_ENABLED=0 SESSCTL_FAULTS=1 $(GO) test -count=1 -timeout 4h ./internal/faults ./internal/e2e ./pkg/archive/... ./pkg/jsonl ./pkg/memory ./pkg/summarize
+	cd bench && CGO_ENABLED=0 SESSCTL_FAULTS=1 $(GO) test -count=1 -timeout 4h ./...
 	CGO_ENABLED=0 SESSCTL_FAULTS=1 $(GO) test -count=1 -timeout 4h -run 'TestScript|TestEveryTextIsRememberedOrCounted' . ./cmd
 
 test-long: ## every fault run, and fuzzing for FUZZTIME (30s) each (hours)
 	CGO_ENABLED=0 SESSCTL_LONG=1 $(GO) test -count=1 -timeout 12h ./... ./testdata/gen ./testdata/accept
+	cd bench && CGO_ENABLED=0 SESSCTL_LONG=1 $(GO) test -count=1 -timeout 4h ./...
 	GO="$(GO)" sh testdata/fuzz.sh $(FUZZTIME)
 
 accept: build ## the real runtimes on what sessctl leaves (from npm, 6.8 GB in ACCEPT_DIR; 40 minutes)
@@ -66,22 +78,24 @@ accept-cluster: ## the shared memory on three nodes of Weaviate (built from the 
 	CGO_ENABLED=0 SESSCTL_LONG=1 $(GO) test -count=1 -timeout 2h -v -run 'TestCluster$$' ./internal/e2e
 
 bench: ## compare with wc, find, Python, Node, jq and zstd on generated sessions (15 minutes)
-	CGO_ENABLED=0 $(GO) run ./bench
+	cd bench && CGO_ENABLED=0 $(GO) run .
 
 bench-quick: ## the same on small sessions (under 2 minutes)
-	CGO_ENABLED=0 $(GO) run ./bench -quick
+	cd bench && CGO_ENABLED=0 $(GO) run . -quick
 
 bench-compact: ## CPU of compact on 100 and 200 MB of real text, by step (2 minutes)
-	CGO_ENABLED=0 $(GO) run ./bench -only 'of real text' -rounds 1
+	cd bench && CGO_ENABLED=0 $(GO) run . -only 'of real text' -rounds 1
 
 lint: ## the linter that tools/go.mod pins, with the rules of .golangci.yml
 	cd tools && $(GO) build -o ../bin/ tool
 	bin/golangci-lint config verify
 	bin/golangci-lint run
+	cd bench && ../bin/golangci-lint run
 
 format: ## gofmt and goimports
 	cd tools && $(GO) build -o ../bin/ tool
 	bin/golangci-lint fmt
+	cd bench && ../bin/golangci-lint fmt
 
 clean: ## remove what was built
 	rm -rf bin dist

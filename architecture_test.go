@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/sessctl/sessctl/internal/tier"
 )
 
 // smallestAdapter is the adapter that the page about the architecture shows as
@@ -19,6 +21,7 @@ const (
 
 // TestSmallestAdapter holds what the page says of the length of that adapter.
 func TestSmallestAdapter(t *testing.T) {
+	tier.Rule(t)
 	files, err := filepath.Glob(smallestAdapter + "/*.go")
 	if err != nil || len(files) == 0 {
 		t.Fatal(files, err)

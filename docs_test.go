@@ -4,8 +4,11 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/sessctl/sessctl/internal/tier"
 )
 
 var (
@@ -21,12 +24,9 @@ var (
 // A page that names a test, a script or another page is true only while there
 // is one.
 func TestPagesNameWhatThereIs(t *testing.T) {
+	tier.Rule(t)
 	tests := testNames(t)
-	pages, err := filepath.Glob("docs/*.md")
-	if err != nil || len(pages) == 0 {
-		t.Fatal(pages, err)
-	}
-	for _, page := range append(pages, "README.md") {
+	for _, page := range slices.Concat(pagesIn(t, "docs"), pagesIn(t, "docs/dev"), []string{"README.md"}) {
 		text, err := os.ReadFile(page)
 		if err != nil {
 			t.Fatal(err)
@@ -67,22 +67,50 @@ func hasHeading(t *testing.T, page, anchor string) bool {
 	return false
 }
 
-// The list of pages in README has every page.
+// README lists every page for users, and docs/dev/README.md every page for builders.
 func TestReadmeListsEveryPage(t *testing.T) {
-	readme, err := os.ReadFile("README.md")
+	tier.Rule(t)
+	for _, page := range missingFrom(t, "README.md", "## Documentation", append(pagesIn(t, "docs"), "docs/dev/README.md")) {
+		t.Errorf("README.md does not list %s", page)
+	}
+	for _, page := range missingFrom(t, "docs/dev/README.md", "", pagesIn(t, "docs/dev")) {
+		if page != "docs/dev/README.md" {
+			t.Errorf("docs/dev/README.md does not list %s", page)
+		}
+	}
+	if missing := missingFrom(t, "README.md", "## Documentation", []string{"docs/nothing.md"}); len(missing) == 0 {
+		t.Error("a page that is not listed is not found")
+	}
+}
+
+// missingFrom returns the pages that a list, below a heading, has no link to.
+func missingFrom(t *testing.T, list, below string, pages []string) (missing []string) {
+	t.Helper()
+	text, err := os.ReadFile(list)
 	if err != nil {
 		t.Fatal(err)
 	}
-	pages, err := filepath.Glob("docs/*.md")
+	_, links, _ := strings.Cut(string(text), below)
+	for _, page := range pages {
+		link, err := filepath.Rel(filepath.Dir(list), page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(links, "("+filepath.ToSlash(link)+")") {
+			missing = append(missing, page)
+		}
+	}
+	return missing
+}
+
+// pagesIn are the pages of a directory, without those below it.
+func pagesIn(t *testing.T, directory string) []string {
+	t.Helper()
+	pages, err := filepath.Glob(directory + "/*.md")
 	if err != nil || len(pages) == 0 {
 		t.Fatal(pages, err)
 	}
-	_, list, _ := strings.Cut(string(readme), "## Documentation")
-	for _, page := range pages {
-		if !strings.Contains(list, "("+filepath.ToSlash(page)+")") {
-			t.Errorf("README.md does not list %s", page)
-		}
-	}
+	return pages
 }
 
 func wantFile(t *testing.T, page, path string) {

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/sessctl/sessctl/internal/tier"
 )
 
 // The layers of the program. Each line says which of our packages a package
@@ -67,12 +69,13 @@ var layers = map[string][]string{
 	"pkg/embed":               {"pkg/embed/internal/...", "internal/modelhttp"},
 	"pkg/embed/gen":           {"pkg/embed/internal/..."},
 	"pkg/embed/testmodel":     {"pkg/embed/internal/..."},
-	"bench/...":               {"pkg/...", "bench/...", "internal/objectstore"},
+	"bench/...":               {"pkg/...", "bench/...", "internal/objectstore", "internal/prose"},
 	"internal/crashloop/...":  {},
 	"internal/browser":        {},
 	"internal/e2e":            {},
 	"internal/faults/...":     {"internal/crashloop", "internal/fakehubdb", "internal/fakesessiondb", "internal/fakestatedb", "internal/fakemanagers", "internal/fakeobjects", "internal/faults", "internal/program", "internal/scratch", "pkg/embed", "pkg/memory"},
 	"internal/program":        {"cmd"},
+	"internal/prose":          {},
 	"internal/scriptcmd":      {"internal/fakegateway", "internal/fakeagentdb", "internal/fakegoosedb", "internal/fakehubdb", "internal/fakesessiondb", "internal/fakestatedb", "internal/objectstore"},
 	"internal/fakegateway":    {},
 	"internal/fakemanagers":   {},
@@ -130,6 +133,7 @@ type listed struct {
 
 // TestImports holds the import directions on every system that is released.
 func TestImports(t *testing.T) {
+	tier.Rule(t)
 	for _, system := range []string{"linux", "darwin", "windows"} {
 		for _, problem := range checkImports(listPackages(t, system)) {
 			t.Errorf("%s: %s", system, problem)
@@ -139,6 +143,7 @@ func TestImports(t *testing.T) {
 
 // TestRootNeedsNoCgo: what the program is built from contains no C.
 func TestRootNeedsNoCgo(t *testing.T) {
+	tier.Rule(t)
 	for _, p := range listPackages(t, "linux") {
 		if p.ImportPath == module && slices.Contains(p.Deps, "runtime/cgo") {
 			t.Errorf("%s depends on runtime/cgo", module)
@@ -146,11 +151,17 @@ func TestRootNeedsNoCgo(t *testing.T) {
 	}
 }
 
-// listPackages asks the go tool for every package of the module. Packages that
+// listPackages asks the go tool for every package of both modules. Packages that
 // do not build yet are listed all the same.
 func listPackages(t *testing.T, system string) []listed {
 	t.Helper()
+	return append(listModule(t, ".", system), listModule(t, "bench", system)...)
+}
+
+func listModule(t *testing.T, dir, system string) []listed {
+	t.Helper()
 	c := exec.Command("go", "list", "-e", "-json=ImportPath,Imports,Deps", "./...")
+	c.Dir = dir
 	c.Env = append(os.Environ(), "GOOS="+system, "GOARCH=amd64", "CGO_ENABLED=0")
 	out, err := c.Output()
 	if err != nil {

@@ -16,6 +16,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/sessctl/sessctl/internal/tier"
 )
 
 // The rules of the source that a reader relies on, held without a linter.
@@ -37,6 +39,7 @@ type source struct {
 
 // TestSource holds the rules over every package of the repository.
 func TestSource(t *testing.T) {
+	tier.Rule(t)
 	packages := map[string][]source{}
 	err := filepath.WalkDir(".", func(file string, d fs.DirEntry, err error) error {
 		switch {

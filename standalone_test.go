@@ -11,6 +11,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/sessctl/sessctl/internal/tier"
 )
 
 // foreign finds what nobody outside the place where this was written can look
@@ -26,16 +28,17 @@ var workplace = regexp.MustCompile(`(?:^|[^\w./~$})-])/wor` + `k/\S*`)
 
 // A citation is a page, or a page and where in it.
 var (
-	citedPage     = regexp.MustCompile(`\bdocs/[a-z-]+\.md`)
-	citedHeading  = regexp.MustCompile(`\b(docs/[a-z-]+\.md), "([^"]+)"`)
+	citedPage     = regexp.MustCompile(`\bdocs/[a-z/-]+\.md`)
+	citedHeading  = regexp.MustCompile(`\b(docs/[a-z/-]+\.md), "([^"]+)"`)
 	citedDecision = regexp.MustCompile(`\bdocs/decisions\.md ((?:D\d+(?:, | and | to )?)+)`)
-	citedFaults   = regexp.MustCompile(`\bfaults? (\d+)(?: (?:to|and) (\d+))? of docs/reliability\.md`)
+	citedFaults   = regexp.MustCompile(`\bfaults? (\d+)(?: (?:to|and) (\d+))? of docs/dev/reliability\.md`)
 	decisionName  = regexp.MustCompile(`D\d+`)
 )
 
 // TestSourceCitesTheRepository holds comments and pages to what a reader of the
 // repository has.
 func TestSourceCitesTheRepository(t *testing.T) {
+	tier.Rule(t)
 	err := filepath.WalkDir(".", func(file string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -158,8 +161,8 @@ func citations(repository fs.FS, text string, strict bool) (problems []string) {
 	}
 	for _, m := range citedFaults.FindAllStringSubmatch(text, -1) {
 		for _, number := range m[1:] {
-			if number != "" && !hasLine(repository, "docs/reliability.md", `\| `+number+` \|.*`) {
-				problems = append(problems, "cites docs/reliability.md for fault "+number+", which it does not have")
+			if number != "" && !hasLine(repository, "docs/dev/reliability.md", `\| `+number+` \|.*`) {
+				problems = append(problems, "cites docs/dev/reliability.md for fault "+number+", which it does not have")
 			}
 		}
 	}
@@ -177,7 +180,7 @@ func TestForeignCitationsAreFound(t *testing.T) {
 	repository := os.DirFS(".")
 	for text, want := range map[string]int{
 		"see docs/formats.md, \"pi\", and docs/decisions.md D7 and D13": 0,
-		"faults 8 to 11 of docs/reliability.md":                         0,
+		"faults 8 to 11 of docs/dev/reliability.md":                     0,
 		"measured (research/" + "recall.md section 2)":                  1,
 		"the constants of seed " + "002":                                1,
 		"func TestSeed" + "003Thresholds":                               1,
@@ -187,7 +190,7 @@ func TestForeignCitationsAreFound(t *testing.T) {
 		"docs/nothing.md":                                               1,
 		"docs/formats.md, \"cobol\"":                                    1,
 		"docs/decisions.md D7 and D99":                                  1,
-		"fault 99 of docs/reliability.md":                               1,
+		"fault 99 of docs/dev/reliability.md":                           1,
 	} {
 		if got := citations(repository, unwrapped(text), true); len(got) != want {
 			t.Errorf("%q: %d problems, want %d: %q", text, len(got), want, got)

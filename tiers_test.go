@@ -4,6 +4,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -32,6 +33,44 @@ func TestFaultTierHasEveryShare(t *testing.T) {
 	}
 }
 
+var ruleTest = regexp.MustCompile(`(?m)^func (Test\w+)\(t \*testing\.T\) \{\n\ttier\.Rule\(t\)`)
+
+// TestRulesAreRun: what make test leaves out as a rule of the repository, make
+// test-rules runs.
+func TestRulesAreRun(t *testing.T) {
+	makefile, err := os.ReadFile("Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	line := regexp.MustCompile(`(?m)^RULES = (.*)\$\$$`).FindSubmatch(makefile)
+	if line == nil {
+		t.Fatal("the Makefile has no RULES")
+	}
+	run := regexp.MustCompile(string(line[1]) + "$")
+	found := 0
+	for _, pattern := range []string{"*_test.go", "cmd/*_test.go"} {
+		files, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, rule := range ruleTest.FindAllSubmatch(text, -1) {
+				found++
+				if !run.Match(rule[1]) {
+					t.Errorf("%s: make test-rules does not run %s", file, rule[1])
+				}
+			}
+		}
+	}
+	if found < 9 {
+		t.Errorf("%d rules: this sees too little", found)
+	}
+}
+
 // packagesTakingAShare lists the directories with a test that does less in the
 // smoke share.
 func packagesTakingAShare(t *testing.T) map[string]bool {
@@ -57,6 +96,9 @@ func packagesTakingAShare(t *testing.T) map[string]bool {
 // with all below one above it.
 func covers(recipe, dir string) bool {
 	words := strings.Fields(recipe)
+	if dir == "bench" || strings.HasPrefix(dir, "bench/") { // a module of its own
+		return strings.Contains(recipe, "\tcd bench && ") && slices.Contains(words, "./...")
+	}
 	if dir == "." {
 		return slices.Contains(words, ".")
 	}

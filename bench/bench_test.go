@@ -53,7 +53,7 @@ func TestPeersAgree(t *testing.T) {
 	if err := programs.writeScripts(); err != nil {
 		t.Fatal(err)
 	}
-	if programs.build("extract", module+"/bench/extract"); len(programs.broken) > 0 {
+	if programs.build("extract"); len(programs.broken) > 0 {
 		t.Fatal(programs.broken)
 	}
 	if err := programs.findPeers(); err != nil {

@@ -10,11 +10,12 @@
 // programs in the same run. A program that is not installed is left out and
 // named.
 //
-//	go run ./bench            all of it
-//	go run ./bench -quick     small logs, under two minutes
+//	cd bench && go run .           all of it
+//	cd bench && go run . -quick    small logs, under two minutes
 package main
 
 import (
+	"context"
 	"embed"
 	"errors"
 	"flag"
@@ -26,6 +27,7 @@ import (
 	"strings"
 
 	"github.com/sessctl/sessctl/bench/corpus"
+	"github.com/sessctl/sessctl/bench/product"
 	"github.com/sessctl/sessctl/internal/objectstore"
 )
 
@@ -88,12 +90,12 @@ func run(o options) error {
 // bench/recall and the source code of Go's library: both stay as they are.
 func makeCorpus(dir string, s corpus.Spec) error {
 	if s.Real {
-		root, errRoot := printed("go", "list", "-m", "-f", "{{.Dir}}")
+		own, errOwn := printed("go", "list", "-m", "-f", "{{.Dir}}")
 		library, errLibrary := printed("go", "env", "GOROOT")
-		if err := errors.Join(errRoot, errLibrary); err != nil {
+		if err := errors.Join(errOwn, errLibrary); err != nil {
 			return fmt.Errorf("find the text of logs: %w", err)
 		}
-		s.Sources = corpus.Sources{Talk: filepath.Join(root, "bench", "recall", "summaries"), Code: []string{filepath.Join(library, "src", "net"), filepath.Join(library, "src", "cmd", "go")}}
+		s.Sources = corpus.Sources{Talk: filepath.Join(own, "recall", "summaries"), Code: []string{filepath.Join(library, "src", "net"), filepath.Join(library, "src", "cmd", "go")}}
 	}
 	_, err := corpus.Make(dir, s)
 	return err
@@ -129,14 +131,12 @@ func findTools(dir string) (*tools, error) {
 	if err := t.writeScripts(); err != nil {
 		return nil, err
 	}
-	t.build("sessctl", module)
+	t.buildProduct()
 	for _, name := range []string{"extract", "kernel", "put", "scan", "screen", "vectordb"} {
-		t.build(name, module+"/bench/"+name)
+		t.build(name)
 	}
 	return t, t.findPeers()
 }
-
-const module = "github.com/sessctl/sessctl"
 
 func (t *tools) findPeers() error {
 	for _, name := range []string{"wc", "find", "python3", "node", "jq", "zstd", "sh", "rclone"} {
@@ -161,10 +161,20 @@ func (t *tools) findPeers() error {
 	return nil
 }
 
-// build builds a part of the product as it is released.
-func (t *tools) build(name, pkg string) {
+// buildProduct builds the program itself.
+func (t *tools) buildProduct() {
+	path, err := product.Build(context.Background(), t.dir)
+	if err != nil {
+		t.broken = append(t.broken, err.Error())
+		return
+	}
+	t.paths["sessctl"] = path
+}
+
+// build builds a program of this module that runs a part of the product.
+func (t *tools) build(name string) {
 	path := filepath.Join(t.dir, name)
-	c := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", path, pkg)
+	c := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", path, product.Module+"/bench/"+name)
 	c.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := c.CombinedOutput(); err != nil {
 		t.broken = append(t.broken, fmt.Sprintf("%s: %v\n%s", name, err, out))

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/sessctl/sessctl/bench/corpus"
+	"github.com/sessctl/sessctl/bench/product"
 )
 
 const (
@@ -369,7 +370,7 @@ func functionCosts(listing []byte) (total time.Duration, costs map[string]time.D
 			return 0, nil, err
 		}
 		name := strings.TrimSuffix(strings.Join(fields[5:], " "), " (inline)")
-		costs[strings.TrimPrefix(name, module+"/")] += cost
+		costs[strings.TrimPrefix(name, product.Module+"/")] += cost
 	}
 	if total == 0 {
 		return 0, nil, errors.New("the profile has no total")

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/sessctl/sessctl/internal/tier"
 )
 
 // A block of commands in a page is run on the sample home, one page after the
@@ -215,6 +217,7 @@ func (h documentHome) notShown(shown []string, out string) string {
 
 // TestDocumentedCommands runs what the pages tell a person to type.
 func TestDocumentedCommands(t *testing.T) {
+	tier.Rule(t)
 	pages := pagesOfUsers(t)
 	blocks := map[string][]documentBlock{}
 	for _, page := range pages {

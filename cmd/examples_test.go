@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sessctl/sessctl/internal/tier"
 	"github.com/spf13/cobra"
 )
 
@@ -97,6 +98,7 @@ func sampleHome(t *testing.T) (home, archiveID, sessionID string) {
 // it expects: it ends with 0, or recall has found nothing, which is no mistake of
 // the example.
 func TestEveryExampleRuns(t *testing.T) {
+	tier.Rule(t)
 	home, archiveID, sessionID := sampleHome(t)
 	for _, runtime := range []string{".claude", ".codex"} {
 		if err := os.Mkdir(filepath.Join(home, runtime), 0o700); err != nil {

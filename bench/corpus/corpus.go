@@ -13,6 +13,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"time"
+
+	"github.com/sessctl/sessctl/internal/prose"
 )
 
 // version is part of a corpus' directory name; raise it with any change of
@@ -196,8 +198,8 @@ func (c Corpus) Paths() []string {
 }
 
 const (
-	stretchBytes = 1_700_000 // of log that share a vocabulary and project files
-	fullContext  = 170_000   // tokens at which the runtime compacts
+	stretchBytes = prose.Stretch // of log that share a vocabulary and project files
+	fullContext  = 170_000       // tokens at which the runtime compacts
 	projectFiles = 6
 )
 
@@ -245,7 +247,7 @@ func writeLog(out io.Writer, seed uint64, size int64) (Log, error) {
 // have the words of one vocabulary, as those of a person have.
 func writeChat(out io.Writer, seed uint64, size int64) (Log, error) {
 	w := newLogWriter(bufio.NewWriterSize(out, 1<<20), seed)
-	w.author = author{r: w.r, v: newVocabulary(rand.New(rand.NewPCG(1, 4)))}
+	w.author = author{r: w.r, v: prose.New(rand.New(rand.NewPCG(1, 4)))}
 	return w.writeTurns(size, w.exchange)
 }
 
@@ -271,9 +273,9 @@ func (w *logWriter) newStretch() {
 	w.author = author{r: w.r}
 	if t := w.sources; t != nil {
 		w.author.real = &voice{realText: t, seed: w.r.Uint64()}
-		w.author.v = vocabularyOf(func(int) string { return t.words[w.r.IntN(len(t.words))] })
+		w.author.v = prose.Of(func(int) string { return t.words[w.r.IntN(len(t.words))] })
 	} else {
-		w.author.v = newVocabulary(w.r)
+		w.author.v = prose.New(w.r)
 	}
 	w.stretch = w.written
 	w.files = w.files[:0]

@@ -14,6 +14,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/sessctl/sessctl/internal/prose"
 )
 
 // Sources are directories with text that people wrote. Logs made of it have the
@@ -67,7 +69,7 @@ func readSources(s Sources) (*realText, error) {
 		return nil, fmt.Errorf("read the text of logs: %w", err)
 	}
 	t.collectWords()
-	if len(t.sessions) == 0 || len(t.words) < 2*wordCount {
+	if len(t.sessions) == 0 || len(t.words) < 2*prose.WordCount {
 		return nil, fmt.Errorf("read the text of logs: %d sessions in %s, %d words of code in %s", len(t.sessions), s.Talk, len(t.words), s.Code)
 	}
 	return t, nil
@@ -304,7 +306,7 @@ func (a author) reported(dst []byte, form int) []byte {
 	if a.r.IntN(settingShare) == 0 {
 		return a.setting(dst)
 	}
-	name, value := a.v.word(a.r), a.v.word(a.r)
+	name, value := a.v.Word(a.r), a.v.Word(a.r)
 	number := strconv.Itoa(a.r.IntN(100_000))
 	switch form {
 	case 0: // as kubectl describes

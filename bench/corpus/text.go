@@ -2,16 +2,17 @@ package corpus
 
 import (
 	"bytes"
-	"math"
 	"math/rand/v2"
 	"strconv"
 	"strings"
+
+	"github.com/sessctl/sessctl/internal/prose"
 )
 
 // author writes text with the words of one vocabulary.
 type author struct {
 	r    *rand.Rand
-	v    *vocabulary
+	v    *prose.Vocabulary
 	real *voice // of real text; nil for made-up words
 }
 
@@ -21,52 +22,21 @@ func (a author) prose(dst []byte, n int) []byte {
 	if a.real != nil {
 		return a.real.prose(dst, a.r, n)
 	}
-	start := len(dst)
-	for len(dst)-start < n {
-		dst = a.sentence(dst)
-		if a.r.IntN(5) == 0 {
-			dst = append(dst, "\n\n"...)
-		} else {
-			dst = append(dst, ' ')
-		}
-	}
-	return bytes.TrimRight(dst, " \n")
+	return a.v.Append(dst, a.r, n)
 }
 
-func (a author) sentence(dst []byte) []byte {
-	words := 4 + a.r.IntN(12)
-	for i := range words {
-		if i > 0 {
-			dst = append(dst, ' ')
-		}
-		switch a.r.IntN(24) {
-		case 0:
-			dst = append(append(append(dst, '`'), a.name()...), '`')
-		case 1:
-			dst = append(append(append(dst, '"'), a.v.word(a.r)...), '"')
-		default:
-			dst = append(dst, a.v.word(a.r)...)
-		}
-	}
-	return append(dst, '.')
-}
+func (a author) sentence(dst []byte) []byte { return a.v.Sentence(dst, a.r) }
 
 // name makes an identifier of two words.
-func (a author) name() string {
-	second := []byte(a.v.word(a.r))
-	if c := second[0]; c >= 'a' && c <= 'z' {
-		second[0] -= 'a' - 'A'
-	}
-	return a.v.word(a.r) + string(second)
-}
+func (a author) name() string { return a.v.Identifier(a.r) }
 
 func (a author) path(dst []byte) []byte {
 	if a.real != nil {
 		return a.real.spoken(dst, a.real.file(a.r).path)
 	}
-	dst = append(append(dst, "packages/"...), a.v.word(a.r)...)
-	dst = append(append(dst, "/src/"...), a.v.word(a.r)...)
-	return append(append(append(dst, '-'), a.v.word(a.r)...), ".ts"...)
+	dst = append(append(dst, "packages/"...), a.v.Word(a.r)...)
+	dst = append(append(dst, "/src/"...), a.v.Word(a.r)...)
+	return append(append(append(dst, '-'), a.v.Word(a.r)...), ".ts"...)
 }
 
 // code appends about n bytes of lines of source code.
@@ -90,32 +60,32 @@ func (a author) code(dst []byte, n int) []byte {
 // shape of a secret, more only look like one at first: what a search for secrets
 // has to look at.
 func (a author) setting(dst []byte) []byte {
-	name := strings.ToUpper(a.v.word(a.r))
+	name := strings.ToUpper(a.v.Word(a.r))
 	switch a.r.IntN(9) {
 	case 0:
 		return appendHex(append(append(append(dst, "export "...), name...), "_TOKEN="...), a.r, 40)
 	case 1:
-		dst = append(append(dst, "DATABASE_URL=postgres://"...), a.v.word(a.r)...)
-		dst = append(append(append(dst, ':'), a.v.word(a.r)...), "@db.example:5432/"...)
-		return append(dst, a.v.word(a.r)...)
+		dst = append(append(dst, "DATABASE_URL=postgres://"...), a.v.Word(a.r)...)
+		dst = append(append(append(dst, ':'), a.v.Word(a.r)...), "@db.example:5432/"...)
+		return append(dst, a.v.Word(a.r)...)
 	case 2:
 		return strconv.AppendInt(append(dst, "max_tokens: "...), int64(a.r.IntN(200_000)), 10)
 	case 3:
 		return append(append(append(dst, "password := os.Getenv(\""...), name...), "_PASSWORD\")"...)
 	case 4:
-		return appendHex(append(append(dst, a.v.word(a.r)...), "@sha256:"...), a.r, 64)
+		return appendHex(append(append(dst, a.v.Word(a.r)...), "@sha256:"...), a.r, 64)
 	case 5:
-		dst = append(append(append(dst, '"'), a.v.word(a.r)...), "\": \""...)
+		dst = append(append(append(dst, '"'), a.v.Word(a.r)...), "\": \""...)
 		return append(appendSignature(dst, a.r, 90), "\","...)
 	case 6:
 		dst = append(append(append(dst, "api_key: ${"...), name...), "_API_KEY}  # see "...)
 		return a.path(dst)
 	case 7:
-		dst = append(append(dst, a.v.word(a.r)...), ".config.get(\"secret\").then("...)
+		dst = append(append(dst, a.v.Word(a.r)...), ".config.get(\"secret\").then("...)
 		return append(append(dst, a.name()...), ')')
 	}
-	dst = append(append(append(dst, a.v.word(a.r)...), ": "...), a.v.word(a.r)...)
-	return append(append(append(dst, "; token "...), a.v.word(a.r)...), " expected"...)
+	dst = append(append(append(dst, a.v.Word(a.r)...), ": "...), a.v.Word(a.r)...)
+	return append(append(append(dst, "; token "...), a.v.Word(a.r)...), " expected"...)
 }
 
 // settingShare is how many lines of source code, listings and patches there are
@@ -138,14 +108,14 @@ func (a author) statement(dst []byte, depth int) ([]byte, int) {
 	case 5:
 		return dst, depth
 	case 6, 7:
-		dst = append(append(dst, "const "...), a.v.word(a.r)...)
-		dst = append(append(dst, " = \""...), a.v.word(a.r)...)
+		dst = append(append(dst, "const "...), a.v.Word(a.r)...)
+		dst = append(append(dst, " = \""...), a.v.Word(a.r)...)
 		return append(dst, "\";"...), depth
 	}
-	dst = append(append(dst, a.v.word(a.r)...), '.')
+	dst = append(append(dst, a.v.Word(a.r)...), '.')
 	dst = append(append(dst, a.name()...), '(')
 	dst = append(append(dst, a.name()...), ", "...)
-	dst = append(append(dst, a.v.word(a.r)...), ", "...)
+	dst = append(append(dst, a.v.Word(a.r)...), ", "...)
 	dst = strconv.AppendInt(dst, int64(a.r.IntN(1000)), 10)
 	return append(dst, ");"...), depth
 }
@@ -180,72 +150,6 @@ func marked(dst []byte, mark byte, text []byte, line int) []byte {
 		line++
 	}
 	return dst
-}
-
-const (
-	wordCount = 1800
-	drawCount = 1 << 14 // entries of the table that words are drawn from
-)
-
-// vocabulary is a set of made-up words with the frequencies of a language: the
-// n-th word is drawn in proportion to 1/n (Zipf).
-type vocabulary struct {
-	words []string
-	draw  [drawCount]uint16
-}
-
-func newVocabulary(r *rand.Rand) *vocabulary {
-	return vocabularyOf(func(n int) string { return makeWord(r, n) })
-}
-
-// vocabularyOf is one of the words that word gives, most frequent first.
-func vocabularyOf(word func(n int) string) *vocabulary {
-	v := &vocabulary{words: make([]string, 0, wordCount)}
-	seen := map[string]bool{}
-	for len(v.words) < wordCount {
-		if w := word(len(v.words)); !seen[w] {
-			seen[w] = true
-			v.words = append(v.words, w)
-		}
-	}
-	total := 0.0
-	for n := range v.words {
-		total += 1 / float64(n+4)
-	}
-	at, sum := 0, 0.0
-	for n := range v.words {
-		sum += 1 / float64(n+4)
-		for ; at < int(math.Round(sum/total*drawCount)); at++ {
-			v.draw[at] = uint16(n)
-		}
-	}
-	return v
-}
-
-// makeWord makes the n-th most frequent word: frequent words are short, and
-// one in sixty has a letter that is not ASCII.
-func makeWord(r *rand.Rand, n int) string {
-	const consonants, vowels = "bcdfghklmnprstvwz", "aeiou"
-	syllables := 1 + r.IntN(2)
-	if n > 100 {
-		syllables = 2 + r.IntN(3)
-	}
-	var word []byte
-	for range syllables {
-		word = append(word, consonants[r.IntN(len(consonants))], vowels[r.IntN(len(vowels))])
-		if r.IntN(3) == 0 {
-			word = append(word, consonants[r.IntN(len(consonants))])
-		}
-	}
-	if r.IntN(60) == 0 {
-		word = append(word, [...]string{"é", "ü", "ñ", "→", "語"}[r.IntN(5)]...)
-	}
-	return string(word)
-}
-
-// word draws a word.
-func (v *vocabulary) word(r *rand.Rand) string {
-	return v.words[v.draw[r.Uint32()%drawCount]]
 }
 
 // call is one call of a tool with what it gives back.

@@ -4,17 +4,18 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/sessctl/sessctl/bench/product"
 	"github.com/sessctl/sessctl/internal/samples"
 	"github.com/sessctl/sessctl/internal/tier"
 )
 
-// floor is below what was measured when it was set (docs/recall.md) by about
+// floor is below what was measured when it was set (docs/dev/ranking.md) by about
 // what two of a hundred questions make. Whoever raises the quality raises it.
 func floor() score {
 	return score{at5: 0.805, at10: 0.873, reciprocal: 0.72, budget: 0.86, hard: 0.795}
 }
 
-// The program finds what it found when docs/recall.md was written.
+// The program finds what it found when docs/dev/ranking.md was written.
 func TestQualityFloor(t *testing.T) {
 	tier.SkipSmoke(t, "compacts four long conversations")
 	dir := evaluation(t, "locomo-dev")
@@ -24,7 +25,7 @@ func TestQualityFloor(t *testing.T) {
 	}
 	markHard(conversations)
 	temporary := t.TempDir()
-	path, err := build(t.Context(), temporary)
+	path, err := product.Build(t.Context(), temporary)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,11 +65,11 @@ func below(got, least score) bool {
 }
 
 // The first hits of questions about coding sessions hold the answer as often as
-// when docs/recall.md was written, less what two of fifty questions make.
+// when docs/dev/ranking.md was written, less what two of fifty questions make.
 func TestTechnicalFloor(t *testing.T) {
 	tier.SkipSmoke(t, "archives a dozen coding sessions")
 	dir, temporary := evaluation(t, "technical-dev"), t.TempDir()
-	path, err := build(t.Context(), temporary)
+	path, err := product.Build(t.Context(), temporary)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -31,17 +31,6 @@ func (s server) environment() []string {
 	return []string{"SESSCTL_EMBED_PROVIDER=ollama", "SESSCTL_EMBED_BASE_URL=" + s.url, "SESSCTL_EMBED_MODEL=" + s.model}
 }
 
-// build builds the program as it is released.
-func build(ctx context.Context, dir string) (string, error) {
-	path := filepath.Join(dir, "sessctl")
-	c := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", path, "github.com/sessctl/sessctl")
-	c.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := c.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("build the program: %w\n%s", err, out)
-	}
-	return path, nil
-}
-
 // writeHomes writes each conversation into a home of its own, or all into one,
 // and compacts them.
 func writeHomes(ctx context.Context, o options, dir string, conversations []conversation) ([]home, error) {

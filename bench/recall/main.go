@@ -21,9 +21,9 @@
 // domain needs no data: the Markdown files of the modules in the Go module cache
 // give sections, and the heading of a section, taken out of it, is the question.
 //
-//	go run ./bench/recall -locomo DIR
-//	go run ./bench/recall -docs 1500
-//	go run ./bench/recall -locomo DIR -ollama http://127.0.0.1:11434
+//	go run ./recall -locomo DIR
+//	go run ./recall -docs 1500
+//	go run ./recall -locomo DIR -ollama http://127.0.0.1:11434
 //
 // Questions about sessions of coding agents, as people ask them weeks later, are a
 // JSON file of question, kind, session_file and answers, ranges of lines of that
@@ -31,7 +31,7 @@
 // are relative to. A question is answered by a hit whose lines hold one of the
 // answers, of recall, of recall by words only and of recall --kind work.
 //
-//	go run ./bench/recall -coding questions.json -coding-root DIR
+//	go run ./recall -coding questions.json -coding-root DIR
 package main
 
 import (
@@ -47,6 +47,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/sessctl/sessctl/bench/product"
 	"github.com/sessctl/sessctl/pkg/chunk"
 	"github.com/sessctl/sessctl/pkg/embed"
 	"github.com/sessctl/sessctl/pkg/memory"
@@ -109,7 +110,7 @@ func run(ctx context.Context, o options) error {
 	}
 	defer os.RemoveAll(dir)
 	if o.program == "" {
-		if o.program, err = build(ctx, dir); err != nil {
+		if o.program, err = product.Build(ctx, dir); err != nil {
 			return err
 		}
 	}

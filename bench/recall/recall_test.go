@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sessctl/sessctl/bench/product"
 	"github.com/sessctl/sessctl/internal/tier"
 )
 
@@ -45,7 +46,7 @@ func TestJudge(t *testing.T) {
 func TestMeasure(t *testing.T) {
 	tier.SkipSmoke(t, "builds the program")
 	dir := t.TempDir()
-	path, err := build(t.Context(), dir)
+	path, err := product.Build(t.Context(), dir)
 	if err != nil {
 		t.Fatal(err)
 	}

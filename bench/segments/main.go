@@ -2,8 +2,8 @@
 // they shared line-aligned segments, beside what zstd makes of them alone, with
 // the archive before as its dictionary, and in one stream (docs/decisions.md D12).
 //
-//	go run ./bench/segments a.jsonl b.jsonl ...          # logs that repeat each other, oldest first
-//	go run ./bench/segments -forks 5 -as rewritten a.jsonl other.jsonl
+//	go run ./segments a.jsonl b.jsonl ...          # logs that repeat each other, oldest first
+//	go run ./segments -forks 5 -as rewritten a.jsonl other.jsonl
 //
 // With -forks each fork is the first 92 % of the lines of the first log, as the
 // runtime would write them, and as many lines of the second log as are missing.

@@ -214,7 +214,9 @@ func (l looker) picture(p page, width int, dark bool) {
 // makePages makes a home and lets sessctl write the pages of it.
 func makePages(t *testing.T) []page {
 	dir := t.TempDir()
-	sessctl, err := program.Build(dir)
+	var once program.Once
+	defer func() { _ = once.Remove() }() // a leftover in the temporary directory fails no test
+	sessctl, err := once.Path()
 	if err != nil {
 		t.Fatal(err)
 	}

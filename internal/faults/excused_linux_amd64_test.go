@@ -11,7 +11,7 @@ import (
 )
 
 // mayFail are the calls that may fail without the run failing, of a compaction
-// and of a run that finds a log that was held back. docs/reliability.md says why
+// and of a run that finds a log that was held back. docs/dev/reliability.md says why
 // nothing depends on them.
 var mayFail = []string{
 	"fchown data/sessctl/journal/.*.json.sessctl-*.tmp",

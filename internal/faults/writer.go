@@ -329,7 +329,7 @@ func (m *meeting) oldLogsArchived() error {
 }
 
 // writers lists how agents and people were seen to write (docs/decisions.md
-// D15; faults 8 to 11 of docs/reliability.md).
+// D15; faults 8 to 11 of docs/dev/reliability.md).
 func writers() []writer {
 	return []writer{
 		{name: "a line appended", strike: appends},

@@ -49,18 +49,22 @@ func Matching(t T, patterns ...string) (paths []string) {
 	return paths
 }
 
-// module is the directory of the module that the test belongs to.
+// module is the directory of the repository: that of the outermost of the modules
+// that the test lies in.
 func module(t T) string {
 	t.Helper()
 	dir, err := os.Getwd()
 	if err != nil {
 		t.Fatal(err)
 	}
+	outermost := ""
 	for ; dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
 		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			return dir
+			outermost = dir
 		}
 	}
-	t.Fatal("no go.mod above the test")
-	return ""
+	if outermost == "" {
+		t.Fatal("no go.mod above the test")
+	}
+	return outermost
 }

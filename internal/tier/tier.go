@@ -24,6 +24,16 @@ func SkipSmoke(t skipper, reason string) {
 	}
 }
 
+// Rule skips a test of what the repository says (how sources are laid out, what a
+// page shows), not of what the program does, unless SESSCTL_RULES, SESSCTL_FAULTS or
+// SESSCTL_LONG is set. make test-rules runs these.
+func Rule(t skipper) {
+	t.Helper()
+	if Smoke() && os.Getenv("SESSCTL_RULES") == "" {
+		t.Skip("it holds a rule of the repository: make test-rules runs it")
+	}
+}
+
 // SkipUnlessLong skips a test unless everything is to be tried.
 func SkipUnlessLong(t skipper, reason string) {
 	t.Helper()

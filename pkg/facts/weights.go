@@ -2,7 +2,7 @@ package facts
 
 import "sync"
 
-// The weights are as `go run ./bench/recall/summaries -facts -learn` prints them
+// The weights are as `go run ./recall/summaries -facts -learn` prints them
 // (docs/fact-quality.md).
 
 // lastingWeights are how much each sign speaks for it that a sentence says something

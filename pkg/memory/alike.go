@@ -13,7 +13,7 @@ import (
 // Which records come behind the first five. The first five answer a question, or
 // are about its matter: what uses their words, or is of their sessions, is more
 // likely to hold the rest of the answer than what merely has another word of the
-// question (docs/recall.md, The sixth hit and those after it).
+// question (docs/dev/ranking.md, The sixth hit and those after it).
 const (
 	// firstPlaces go by score alone: as many as a question gets by default.
 	firstPlaces = 5

@@ -10,7 +10,7 @@ import (
 
 // How much a record said in a time that the query names gains, on the scale of
 // relevance: "what did we decide on 3 March" is answered on 3 March, or in the
-// week after, when it is told; failing that, in that month (docs/recall.md,
+// week after, when it is told; failing that, in that month (docs/dev/ranking.md,
 // Dates).
 const (
 	saidThen    = 0.5

@@ -12,7 +12,7 @@ import (
 // A score says which hit is best. Whether the best one has to do with the
 // question at all, it does not say: one of them always has a relevance of 1.
 // Fit says that, in figures that mean the same for every question
-// (docs/recall.md, Fit):
+// (docs/dev/ranking.md, Fit):
 //
 //	fit = (words - absent / 2 + meaning) / 2
 //

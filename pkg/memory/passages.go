@@ -12,7 +12,7 @@ import (
 
 // What a second, closer look at the best of the pool counts: the words of the
 // record, the words of its best passage, and its meaning: as a whole, and that
-// of the nearest passage (docs/recall.md, Passages).
+// of the nearest passage (docs/dev/ranking.md, Passages).
 const (
 	wholeTextShare = 0.4
 	passageShare   = 0.3
@@ -175,7 +175,7 @@ func rate(list []*candidate) {
 // passageBytes is how long a passage of one message may be; shortPassage is
 // how short two neighbours must be together to be one. A chunk of 3,500
 // characters says many things, and what answers a question is a few lines of
-// it (docs/recall.md, Passages).
+// it (docs/dev/ranking.md, Passages).
 const (
 	passageBytes = 800
 	shortPassage = 200

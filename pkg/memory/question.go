@@ -11,7 +11,7 @@ import (
 
 // answerShare is what a record gains whose passage has the words of a question
 // and what its answer must have: a time for "when", a number for "how many"
-// (docs/recall.md, Passages).
+// (docs/dev/ranking.md, Passages).
 const answerShare = 0.1
 
 // answerWords say what the answer of a question has among its words, or are

@@ -8,7 +8,7 @@ import (
 // Who says it. Coding sessions are mostly what tools printed and what somebody
 // pasted: it has many of the words of a question and seldom the answer. What the
 // person and the agent said in words comes first, and a person's words before
-// an agent's where they are few (docs/recall.md, Who says it).
+// an agent's where they are few (docs/dev/ranking.md, Who says it).
 const (
 	// unsaidShare is what a record loses of which nothing was said in words:
 	// half of it by how much of the text that is, half by how much of the

@@ -11,7 +11,7 @@ import (
 
 // Line makes text safe to show on one line: control characters, escape
 // sequences, bidirectional overrides, invisible runes and bytes that are no
-// UTF-8 become visible escapes (fault 31 of docs/reliability.md).
+// UTF-8 become visible escapes (fault 31 of docs/dev/reliability.md).
 func Line(s string) string { return escape(s, false) }
 
 // Text is [Line] for text of several lines: line feeds and tabs stay.

@@ -152,7 +152,7 @@ func printFactWeights(ctx context.Context, out *bytes.Buffer, all []*script) err
 }
 
 func (w factWeights) print(out *bytes.Buffer) {
-	fmt.Fprint(out, "package facts\n\nimport \"sync\"\n\n// The weights are as `go run ./bench/recall/summaries -facts -learn` prints them\n// (docs/fact-quality.md).\n\n// lastingWeights are how much each sign speaks for it that a sentence says something\n// that lasts.\nvar lastingWeights = sync.OnceValue(func() signWeights {\n\treturn signWeights{\n")
+	fmt.Fprint(out, "package facts\n\nimport \"sync\"\n\n// The weights are as `go run ./recall/summaries -facts -learn` prints them\n// (docs/fact-quality.md).\n\n// lastingWeights are how much each sign speaks for it that a sentence says something\n// that lasts.\nvar lastingWeights = sync.OnceValue(func() signWeights {\n\treturn signWeights{\n")
 	w.lasting.print(out, "\t\t")
 	fmt.Fprint(out, "\t}\n})\n\n// kindWeights are how much each sign speaks for each kind.\nvar kindWeights = sync.OnceValue(func() map[Kind]signWeights {\n\treturn map[Kind]signWeights{\n")
 	for _, kind := range facts.Kinds() {

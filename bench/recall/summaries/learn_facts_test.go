@@ -54,6 +54,6 @@ func TestFactWeights(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(made.Bytes(), kept) {
-		t.Error("weights.go is not what go run ./bench/recall/summaries -facts -learn prints")
+		t.Error("weights.go is not what go run ./recall/summaries -facts -learn prints")
 	}
 }

@@ -1,21 +1,21 @@
 // Command summaries measures what a summary and the facts of a session hold of
 // what one needs in order to go on.
 //
-//	go run ./bench/recall/summaries            the table of docs/summary-quality.md
-//	go run ./bench/recall/summaries -facts     the table of docs/fact-quality.md
-//	go run ./bench/recall/summaries -facts -provider ollama -model M  the same with a model
-//	go run ./bench/recall/summaries -v NAME    one session, every statement judged
-//	go run ./bench/recall/summaries -sections  how right each section is, by who says it,
+//	go run ./recall/summaries            the table of docs/summary-quality.md
+//	go run ./recall/summaries -facts     the table of docs/fact-quality.md
+//	go run ./recall/summaries -facts -provider ollama -model M  the same with a model
+//	go run ./recall/summaries -v NAME    one session, every statement judged
+//	go run ./recall/summaries -sections  how right each section is, by who says it,
 //	                                           and every statement that is not
-//	go run ./bench/recall/summaries -facts -sections  how right each rule and kind of fact is
-//	go run ./bench/recall/summaries -facts -agree  how far two readers agree what the facts are
-//	go run ./bench/recall/summaries -set NAME  only the sessions of this set of the table
-//	go run ./bench/recall/summaries -learn     the weights of the estimates in pkg/summarize, learned
+//	go run ./recall/summaries -facts -sections  how right each rule and kind of fact is
+//	go run ./recall/summaries -facts -agree  how far two readers agree what the facts are
+//	go run ./recall/summaries -set NAME  only the sessions of this set of the table
+//	go run ./recall/summaries -learn     the weights of the estimates in pkg/summarize, learned
 //	                                           from the marks, and how good they are on
 //	                                           sets that are left out
-//	go run ./bench/recall/summaries -learn -until NAME  the same from the sets up to this one
-//	go run ./bench/recall/summaries -facts -learn  pkg/facts/weights.go, learned from the labels
-//	go run ./bench/recall/summaries -write DIR the logs, as their runtimes write them
+//	go run ./recall/summaries -learn -until NAME  the same from the sets up to this one
+//	go run ./recall/summaries -facts -learn  pkg/facts/weights.go, learned from the labels
+//	go run ./recall/summaries -write DIR the logs, as their runtimes write them
 //
 // The sessions are scripts in sessions/, written by us; the program writes them
 // in the format of their runtime and reads them as sessctl does. What is to be

@@ -17,8 +17,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sessctl/sessctl/bench/corpus"
 	server "github.com/sessctl/sessctl/internal/postgres"
+	"github.com/sessctl/sessctl/internal/prose"
 	"github.com/sessctl/sessctl/internal/tier"
 	"github.com/sessctl/sessctl/pkg/embed"
 	"github.com/sessctl/sessctl/pkg/memory"
@@ -68,7 +68,7 @@ const textBytes = 600
 // months is how long the hosts have been talking, in months of 30 days.
 const months = 12
 
-// fill gives each host its records: prose of the generator that benchmarks use,
+// fill gives each host its records: made-up prose,
 // with the vectors of the built-in embedder.
 func (f *fleet) fill(t *testing.T) {
 	began := time.Now()
@@ -84,7 +84,7 @@ func (f *fleet) fill(t *testing.T) {
 		f.stores[i] = store(t)
 		var page []memory.Record
 		n := 0
-		for text := range corpus.Texts(uint64(i+1), f.records, textBytes) {
+		for text := range prose.Texts(uint64(i+1), f.records, textBytes) {
 			page = append(page, f.record(i, n, text))
 			if n++; len(page) == 2000 || n == f.records {
 				f.put(t, f.stores[i], page)
