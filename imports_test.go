@@ -73,7 +73,7 @@ var layers = map[string][]string{
 	"internal/crashloop/...":  {},
 	"internal/browser":        {},
 	"internal/e2e":            {},
-	"internal/faults/...":     {"internal/crashloop", "internal/fakehubdb", "internal/fakesessiondb", "internal/fakestatedb", "internal/fakemanagers", "internal/fakeobjects", "internal/faults", "internal/program", "internal/scratch", "pkg/embed", "pkg/memory"},
+	"internal/faults/...":     {"internal/crashloop", "internal/fakehubdb", "internal/fakesessiondb", "internal/fakestatedb", "internal/fakemanagers", "internal/fakeobjects", "internal/faults", "internal/program", "internal/scratch", "internal/tier", "pkg/embed", "pkg/memory"},
 	"internal/program":        {"cmd"},
 	"internal/prose":          {},
 	"internal/scriptcmd":      {"internal/fakegateway", "internal/fakeagentdb", "internal/fakegoosedb", "internal/fakehubdb", "internal/fakesessiondb", "internal/fakestatedb", "internal/objectstore"},

@@ -25,6 +25,8 @@ type Bench struct {
 	// second time only where the first has left something to do, and after the run
 	// without a fault.
 	Twice bool
+	// Seed decides at which calls a share of the runs is made; "" always at the same.
+	Seed string
 	// Carried counts the runs after which a line was carried that had reached
 	// the old log late.
 	Carried int
@@ -148,7 +150,7 @@ func (b *Bench) Try(f Fault, share int) (Result, error) {
 	if err != nil {
 		return r, err
 	}
-	places = spread(places, share, r.Command+f.Name)
+	places = spread(places, share, b.Seed+r.Command+f.Name)
 	if f.exit {
 		places = append(places, crashloop.Call{Name: exitCall})
 	}

@@ -95,7 +95,7 @@ func powerCuts() []Fault {
 	for _, two := range []bool{false, true} {
 		for _, commit := range []bool{false, true} {
 			cut := powerCut{two: two, commit: commit}
-			all = append(all, Fault{Name: cut.name(), env: cut.env(), exit: true, fits: cut.fits, try: cut.try})
+			all = append(all, Fault{Name: cut.name(), kind: "power cut", env: cut.env(), exit: true, fits: cut.fits, try: cut.try})
 		}
 	}
 	return all

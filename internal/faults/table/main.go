@@ -7,7 +7,12 @@
 //	go run ./internal/faults/table -share 10    # at ten calls each
 //	go run ./internal/faults/table -commands 'compact' -faults 'power'
 //	go run ./internal/faults/table -systems     # without leases, without exchange
+//	go run ./internal/faults/table -record      # what each command executes
+//	go run ./internal/faults/table -choice      # what is tried for a change
 //
+// With -record it writes internal/faults/testdata/executes.txt below the working
+// directory. With -choice it says in one line what make test-faults tries, and what
+// it leaves out, for the change that SESSCTL_CHANGED and SESSCTL_SEED name.
 // It exits with 1 if anything was violated.
 package main
 
@@ -23,6 +28,7 @@ import (
 	"github.com/sessctl/sessctl/internal/faults"
 	"github.com/sessctl/sessctl/internal/program"
 	"github.com/sessctl/sessctl/internal/scratch"
+	"github.com/sessctl/sessctl/internal/tier"
 )
 
 func main() {
@@ -31,7 +37,16 @@ func main() {
 	columns := flag.String("faults", "", "only faults that match this `pattern`")
 	share := flag.Int("share", 0, "at most this many `runs` for each command and fault; 0 is every call")
 	systems := flag.Bool("systems", false, "on systems without leases, and without exchange, instead")
+	record := flag.Bool("record", false, "write down what each command executes, and try nothing")
+	choice := flag.Bool("choice", false, "say what is tried for a change, and try nothing")
 	flag.Parse()
+	if *record || *choice {
+		if err := told(*record); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(2)
+		}
+		return
+	}
 	violations, err := run(chosen(regexp.MustCompile(*commands), *systems), *share, regexp.MustCompile(*columns))
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -40,6 +55,55 @@ func main() {
 	if violations > 0 {
 		os.Exit(1)
 	}
+}
+
+// told writes a record, or says what is chosen by the last one.
+func told(record bool) error {
+	if record {
+		return writeRecord("internal/faults/testdata/executes.txt")
+	}
+	x, err := faults.Executed()
+	if err != nil {
+		return err
+	}
+	files, known, err := tier.Changed()
+	if err != nil {
+		return err
+	}
+	fmt.Println(faults.Choose(x, faults.Change{Files: files, Known: known, Seed: tier.Seed()}))
+	return nil
+}
+
+// writeRecord runs every command with a program that says what it executes.
+func writeRecord(path string) (err error) {
+	dir, err := os.MkdirTemp(scratch.Dir(), "faults-*")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	sessctl, err := program.Build(dir, faults.CoverageFlags()...)
+	if err != nil {
+		return err
+	}
+	recorder, err := faults.NewRecorder(sessctl, dir)
+	if err != nil {
+		return err
+	}
+	x := faults.Executions{}
+	for file := range recorder.Files() {
+		x[file] = nil
+	}
+	for _, c := range faults.Commands() {
+		files, err := recorder.Row(c, true)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(os.Stderr, "%s: %d files\n", c.Name, len(files))
+		for file := range files {
+			x[file] = append(x[file], c.Name)
+		}
+	}
+	return os.WriteFile(path, []byte(x.String()), 0o644)
 }
 
 // chosen lists the commands that match a pattern or, with systems, each of
