@@ -55,6 +55,7 @@ test-long: test-program ## all rows and columns of the fault table at SESSCTL_CA
 	CGO_ENABLED=0 SESSCTL_LONG=1 SESSCTL_PROGRAM="$$PWD/bin/test/sessctl" $(GO) test -trimpath -vet=off -count=1 -timeout 24h ./... ./testdata/gen ./testdata/accept
 	cd bench && CGO_ENABLED=0 SESSCTL_LONG=1 $(GO) test -trimpath -vet=off -count=1 -timeout 4h ./...
 	GO="$(GO)" sh testdata/fuzz.sh $(FUZZTIME)
+	CGO_ENABLED=0 SESSCTL_LONG=1 $(GO) run -trimpath ./internal/faults/table -choice
 
 test-nightly: ## all that there is: test-long, and floors, pages, packages, lint, vet for every system, benchmarks (3 hours)
 	bash .ci/run nightly

@@ -17,6 +17,7 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -62,6 +63,10 @@ func told(record bool) error {
 	if record {
 		return writeRecord("internal/faults/testdata/executes.txt")
 	}
+	if tier.Long() {
+		fmt.Printf("fault table: %d rows, %d columns, at %d calls each (0 is every call); seed %s\n", len(faults.Commands()), len(faults.Faults()), tier.Calls(), tier.Seed())
+		return nil
+	}
 	x, err := faults.Executed()
 	if err != nil {
 		return err
@@ -70,7 +75,11 @@ func told(record bool) error {
 	if err != nil {
 		return err
 	}
-	fmt.Println(faults.Choose(x, faults.Change{Files: files, Known: known, Seed: tier.Seed()}))
+	choice := faults.Choose(x, faults.Change{Files: files, Known: known, Seed: tier.Seed()})
+	fmt.Println(choice)
+	if choice.Core && len(choice.Touched) == 0 {
+		return errors.New("the change is of the core, and no row executes it")
+	}
 	return nil
 }
 
