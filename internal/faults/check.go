@@ -159,8 +159,7 @@ func (h *Home) settles() error {
 		if err := h.nextRun(); err != nil {
 			return err
 		}
-		left := h.nothingLeft(true)
-		if run < 2 && (left != nil || h.next.log != "" || h.twice) {
+		if run < 2 && (h.twice || h.next.log != "" || h.nothingLeft(true) != nil) {
 			continue
 		}
 		problem := errors.Join(h.linesKept(), h.liveIsWhole(), h.Command.Done(h), h.verifies())
@@ -170,7 +169,7 @@ func (h *Home) settles() error {
 		if problem != nil {
 			return fmt.Errorf("after the next runs: %w", problem)
 		}
-		return left
+		return h.nothingLeft(true)
 	}
 }
 
