@@ -43,7 +43,9 @@ type Result struct {
 
 // NewBench prepares a command's home in dir, which must not exist yet, and
 // sees what calls the undisturbed command makes.
-func NewBench(program, dir string, c Command) (*Bench, error) {
+func NewBench(program, dir string, c Command) (*Bench, error) { return newBench(program, dir, c, "") }
+
+func newBench(program, dir string, c Command, covered string) (*Bench, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
@@ -51,7 +53,7 @@ func NewBench(program, dir string, c Command) (*Bench, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &Bench{home: Home{Dir: filepath.Join(dir, "run"), Program: program, Command: c}, template: filepath.Join(dir, "template"), seen: map[string][]crashloop.Call{}}
+	b := &Bench{home: Home{Dir: filepath.Join(dir, "run"), Program: program, Command: c, covered: covered}, template: filepath.Join(dir, "template"), seen: map[string][]crashloop.Call{}}
 	if err := b.home.build(); err != nil {
 		return nil, fmt.Errorf("prepare %s: %w", c.Name, err)
 	}

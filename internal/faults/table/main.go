@@ -24,6 +24,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"sync"
 	"time"
 
 	"github.com/sessctl/sessctl/internal/faults"
@@ -98,21 +99,36 @@ func writeRecord(path string) (err error) {
 	if err != nil {
 		return err
 	}
-	x := faults.Executions{}
+	x, err := recordAll(recorder)
+	return errors.Join(err, os.WriteFile(path, []byte(x.String()), 0o644))
+}
+
+// recordAll runs all commands, some at a time. What it returns has those that could
+// be run, also with an error.
+func recordAll(recorder *faults.Recorder) (x faults.Executions, err error) {
+	x = faults.Executions{}
 	for file := range recorder.Files() {
 		x[file] = nil
 	}
+	var lock sync.Mutex
+	var group sync.WaitGroup
+	turn := make(chan struct{}, 4)
 	for _, c := range faults.Commands() {
-		files, err := recorder.Row(c, true)
-		if err != nil {
-			return err
-		}
-		fmt.Fprintf(os.Stderr, "%s: %d files\n", c.Name, len(files))
-		for file := range files {
-			x[file] = append(x[file], c.Name)
-		}
+		group.Go(func() {
+			turn <- struct{}{}
+			defer func() { <-turn }()
+			files, rowErr := recorder.Row(c, true)
+			lock.Lock()
+			defer lock.Unlock()
+			fmt.Fprintf(os.Stderr, "%s: %d files\n", c.Name, len(files))
+			err = errors.Join(err, rowErr)
+			for file := range files {
+				x[file] = append(x[file], c.Name)
+			}
+		})
 	}
-	return os.WriteFile(path, []byte(x.String()), 0o644)
+	group.Wait()
+	return x, err
 }
 
 // chosen lists the commands that match a pattern or, with systems, each of
