@@ -7,7 +7,7 @@
 //	go run ./internal/faults/table -share 10    # at ten calls each
 //	go run ./internal/faults/table -commands 'compact' -faults 'power'
 //	go run ./internal/faults/table -systems     # without leases, without exchange
-//	go run ./internal/faults/table -record      # what each command executes
+//	go run ./internal/faults/table -record      # what each command executes, or with -commands some
 //	go run ./internal/faults/table -choice      # what is tried for a change
 //
 // With -record it writes internal/faults/testdata/executes.txt below the working
@@ -24,6 +24,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"sync"
 	"time"
 
@@ -43,7 +44,7 @@ func main() {
 	choice := flag.Bool("choice", false, "say what is tried for a change, and try nothing")
 	flag.Parse()
 	if *record || *choice {
-		if err := told(*record); err != nil {
+		if err := told(*record, regexp.MustCompile(*commands)); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(2)
 		}
@@ -60,9 +61,9 @@ func main() {
 }
 
 // told writes a record, or says what is chosen by the last one.
-func told(record bool) error {
+func told(record bool, commands *regexp.Regexp) error {
 	if record {
-		return writeRecord("internal/faults/testdata/executes.txt")
+		return writeRecord("internal/faults/testdata/executes.txt", commands)
 	}
 	if tier.Long() {
 		fmt.Printf("fault table: %d rows, %d columns, at %d calls each (0 is every call); seed %s\n", len(faults.Commands()), len(faults.Faults()), tier.Calls(), tier.Seed())
@@ -84,8 +85,9 @@ func told(record bool) error {
 	return nil
 }
 
-// writeRecord runs every command with a program that says what it executes.
-func writeRecord(path string) (err error) {
+// writeRecord runs the commands that match a pattern with a program that says what it
+// executes. Of the others it keeps what the last record says.
+func writeRecord(path string, pattern *regexp.Regexp) (err error) {
 	dir, err := os.MkdirTemp(scratch.Dir(), "faults-*")
 	if err != nil {
 		return err
@@ -99,21 +101,28 @@ func writeRecord(path string) (err error) {
 	if err != nil {
 		return err
 	}
-	x, err := recordAll(recorder)
+	before, err := faults.Executed()
+	if err != nil {
+		return err
+	}
+	x, err := recordAll(recorder, before, pattern)
 	return errors.Join(err, os.WriteFile(path, []byte(x.String()), 0o644))
 }
 
 // recordAll runs all commands, some at a time. What it returns has those that could
 // be run, also with an error.
-func recordAll(recorder *faults.Recorder) (x faults.Executions, err error) {
+func recordAll(recorder *faults.Recorder, before faults.Executions, pattern *regexp.Regexp) (x faults.Executions, err error) {
 	x = faults.Executions{}
 	for file := range recorder.Files() {
-		x[file] = nil
+		x[file] = slices.DeleteFunc(slices.Clone(before[file]), pattern.MatchString)
 	}
 	var lock sync.Mutex
 	var group sync.WaitGroup
 	turn := make(chan struct{}, 4)
 	for _, c := range faults.Commands() {
+		if !pattern.MatchString(c.Name) {
+			continue
+		}
 		group.Go(func() {
 			turn <- struct{}{}
 			defer func() { <-turn }()
