@@ -17,7 +17,7 @@ const reorientation = `Your main session was put away because it had become long
 // announce tells of sessions that were compacted: the receivers of events, and
 // agents whose session started fresh. By then everything is done: what cannot be
 // told is a note and changes nothing.
-func (a *app) announce(ctx context.Context, o compactOptions, results []compact.Result) {
+func (a *invocation) announce(ctx context.Context, o compactOptions, results []compact.Result) {
 	a.tellCompacted(ctx)
 	for _, r := range results {
 		if r.Outcome != compact.Compacted || ctx.Err() != nil {
@@ -34,7 +34,7 @@ func (a *app) announce(ctx context.Context, o compactOptions, results []compact.
 
 // tellCompacted tells the receivers of events. A compaction that is a part of
 // another command only keeps the events: nothing in a run waits for a receiver.
-func (a *app) tellCompacted(ctx context.Context) {
+func (a *invocation) tellCompacted(ctx context.Context) {
 	if a.outer == nil {
 		a.tellEvents(ctx)
 		return
@@ -45,7 +45,7 @@ func (a *app) tellCompacted(ctx context.Context) {
 }
 
 // reorient tells an agent behind Hermes that its session is a fresh one.
-func (a *app) reorient(ctx context.Context, agent string) error {
+func (a *invocation) reorient(ctx context.Context, agent string) error {
 	if a.config.Summarize.Provider != summarize.ProviderHermes {
 		return nil
 	}
@@ -63,7 +63,7 @@ func (a *app) reorient(ctx context.Context, agent string) error {
 }
 
 // checkEvents refuses an events.url that cannot be one.
-func (a *app) checkEvents() error {
+func (a *invocation) checkEvents() error {
 	raw := a.config.Events.URL
 	if _, err := outbox.ParseURL(raw); raw != "" && err != nil {
 		return usageError("http://host/path, or https", "events.url is no URL that events can be sent to")

@@ -149,11 +149,11 @@ func runArchive(ctx context.Context, a *app, o archiveOptions) error {
 	if copies != nil {
 		w.archives = w.archives.CountingCopies(copies.known)
 	}
-	keeper, err := newKeeper(ctx, a, w, o)
+	keeper, err := newKeeper(ctx, a.invocation, w, o)
 	if err != nil {
 		return err
 	}
-	doc := archiveDocument{Schema: 1, Archives: []archiveRow{}, folds: o.All || a.global.Quiet}
+	doc := archiveDocument{Schema: 1, Archives: []archiveRow{}, folds: o.All || a.Quiet}
 	for i, s := range sessions {
 		if s.Bytes == 0 && s.Kind != session.KindDatabase {
 			continue
@@ -179,7 +179,7 @@ func runArchive(ctx context.Context, a *app, o archiveOptions) error {
 // openToArchive opens the workspace. Where the memory is damaged, which it tells,
 // sessions are archived all the same and not remembered: a copy is never worse
 // than none.
-func (a *app) openToArchive(ctx context.Context, o *archiveOptions, sessions []found) (w *workspace, damaged bool, err error) {
+func (a *invocation) openToArchive(ctx context.Context, o *archiveOptions, sessions []found) (w *workspace, damaged bool, err error) {
 	m := mode{memory: o.Remember, reason: "archive", recover: &recovery{sessions: sessions, policy: a.recoveryPolicy(), optional: true}}
 	w, err = a.openWorkspace(ctx, m)
 	if !o.Remember || !errors.Is(err, memory.ErrCorrupt) {
@@ -192,7 +192,7 @@ func (a *app) openToArchive(ctx context.Context, o *archiveOptions, sessions []f
 }
 
 // sessionsToArchive finds what the options mean.
-func (a *app) sessionsToArchive(ctx context.Context, o archiveOptions) ([]found, error) {
+func (a *invocation) sessionsToArchive(ctx context.Context, o archiveOptions) ([]found, error) {
 	all, err := a.findSessions(ctx)
 	if err != nil {
 		return nil, err
@@ -211,7 +211,7 @@ func (a *app) sessionsToArchive(ctx context.Context, o archiveOptions) ([]found,
 }
 
 // archiveOne archives one session. The error is why it could not.
-func archiveOne(ctx context.Context, a *app, store *archive.Store, s found) (archiveRow, error) {
+func archiveOne(ctx context.Context, a *invocation, store *archive.Store, s found) (archiveRow, error) {
 	if s.Kind == session.KindDatabase {
 		row := archiveRow{Runtime: s.Runtime, Agent: s.Agent, Session: s.ID, Path: s.Path, Bytes: s.Bytes, Outcome: "failed", Reason: s.Reason}
 		return row, errors.New(s.Reason)
@@ -228,7 +228,7 @@ func archiveOne(ctx context.Context, a *app, store *archive.Store, s found) (arc
 	return row, err
 }
 
-func putArchive(ctx context.Context, a *app, store *archive.Store, s found) (archive.Entry, error) {
+func putArchive(ctx context.Context, a *invocation, store *archive.Store, s found) (archive.Entry, error) {
 	if source := s.store.Capabilities().SourceOf(s.Ref); source != nil {
 		return putStored(ctx, a, store, s, source)
 	}
@@ -246,7 +246,7 @@ func putArchive(ctx context.Context, a *app, store *archive.Store, s found) (arc
 // putLog archives a log as it is. One that is shorter than it was when it was
 // listed, or changes while it is copied, is busy. reason is what the copy is
 // made for.
-func putLog(ctx context.Context, a *app, store *archive.Store, ref session.Ref, reason string) (archive.Entry, error) {
+func putLog(ctx context.Context, a *invocation, store *archive.Store, ref session.Ref, reason string) (archive.Entry, error) {
 	log, err := a.pins.OpenSingle(ref.Store, ref.Path)
 	if errors.Is(err, durable.ErrHeld) {
 		return archive.Entry{}, &session.BusyError{Path: ref.Path, Reason: "another program has it open"}
@@ -268,7 +268,7 @@ func putLog(ctx context.Context, a *app, store *archive.Store, ref session.Ref, 
 
 // putStored archives a session that is not a file, exactly as it was hashed, or
 // not at all.
-func putStored(ctx context.Context, a *app, store *archive.Store, s found, source session.LogSource) (archive.Entry, error) {
+func putStored(ctx context.Context, a *invocation, store *archive.Store, s found, source session.LogSource) (archive.Entry, error) {
 	snap, err := compact.SnapshotSource(ctx, source, s.Ref)
 	if err != nil {
 		return archive.Entry{}, err
@@ -295,7 +295,7 @@ func archiveOutcome(rows []archiveRow) error {
 
 func renderArchives(a *app, doc archiveDocument) error {
 	doc.Notes = a.notes
-	if a.global.JSON {
+	if a.JSON {
 		return a.printJSON(doc)
 	}
 	t := table{empty: "no archives", columns: []column{

@@ -15,7 +15,7 @@ import (
 )
 
 // keepAttached archives the files that a log names, before the log itself.
-func keepAttached(ctx context.Context, a *app, archives *archive.Store, s found) error {
+func keepAttached(ctx context.Context, a *invocation, archives *archive.Store, s found) error {
 	if s.store.Capabilities().Attacher == nil || s.Kind == session.KindOutput {
 		return nil
 	}
@@ -32,7 +32,7 @@ func keepAttached(ctx context.Context, a *app, archives *archive.Store, s found)
 }
 
 // tellMissing tells which files that a log names are gone and in no archive.
-func (a *app) tellMissing(ctx context.Context, archives *archive.Store, path string, missing []session.Ref) error {
+func (a *invocation) tellMissing(ctx context.Context, archives *archive.Store, path string, missing []session.Ref) error {
 	lost := 0
 	for _, ref := range missing {
 		_, there, err := attachmentOf(ctx, archives, ref.Runtime, ref.ID)
@@ -112,7 +112,7 @@ func (v *verifier) attached(ctx context.Context, e archive.Entry) error {
 
 // undoAttached is [app.restoreAttached] for the log that an undo has put back:
 // its runtime may have removed what only lines named that were away.
-func (a *app) undoAttached(ctx context.Context, w *workspace, r compact.Receipt) error {
+func (a *invocation) undoAttached(ctx context.Context, w *workspace, r compact.Receipt) error {
 	if r.Archive == nil || traitsOf(r.Runtime).Attached == nil {
 		return nil
 	}
@@ -129,7 +129,7 @@ func (a *app) undoAttached(ctx context.Context, w *workspace, r compact.Receipt)
 }
 
 // tellOther tells of a file that is there and is not what its hash names.
-func (a *app) tellOther(ctx context.Context, file session.Ref) {
+func (a *invocation) tellOther(ctx context.Context, file session.Ref) {
 	f, err := a.pins.OpenRegular(file.Path)
 	if err == nil {
 		defer f.Close()
@@ -159,7 +159,7 @@ func attachments(request compact.RestoreRequest) (of func(hash string) session.R
 // restoreAttached puts the files that an archived log names where they belong
 // ([attachments]), if they are not there, also if they were archived with the log
 // of another home. It returns how many, and tells which are in no archive.
-func (a *app) restoreAttached(ctx context.Context, w *workspace, e archive.Entry, place compact.RestoreRequest) (restored int, err error) {
+func (a *invocation) restoreAttached(ctx context.Context, w *workspace, e archive.Entry, place compact.RestoreRequest) (restored int, err error) {
 	hashes, err := attachedTo(ctx, w.archives, e)
 	if err != nil {
 		return 0, err
@@ -192,7 +192,7 @@ func (a *app) restoreAttached(ctx context.Context, w *workspace, e archive.Entry
 }
 
 // restoreFile puts one of them back, in its store or outside of every one.
-func (a *app) restoreFile(ctx context.Context, w *workspace, file archive.Entry, log session.Ref, outside bool) (done bool, err error) {
+func (a *invocation) restoreFile(ctx context.Context, w *workspace, file archive.Entry, log session.Ref, outside bool) (done bool, err error) {
 	to := compact.Destination{Log: log}
 	if outside {
 		to.To = log.Path

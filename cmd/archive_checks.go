@@ -21,12 +21,12 @@ const maxChecks = 64 << 20
 
 // checksPath is the record of what archive verify has found. It is only appended
 // to.
-func (a *app) checksPath() string { return filepath.Join(a.dataDir(), "verified.jsonl") }
+func (a *invocation) checksPath() string { return filepath.Join(a.dataDir(), "verified.jsonl") }
 
 // recordCheck writes down what archive verify has found. The check stands without
 // it: where nothing can be written, as in a data directory that may only be read,
 // the next report does not know of it.
-func (a *app) recordCheck(doc verifyDocument, o verifyOptions) {
+func (a *invocation) recordCheck(doc verifyDocument, o verifyOptions) {
 	path := a.checksPath()
 	if doc.Checked == 0 || !a.ours(path) {
 		return
@@ -45,7 +45,7 @@ func (a *app) recordCheck(doc verifyDocument, o verifyOptions) {
 
 // recordedChecks are the checks that were written down, the oldest first. A line
 // that a killed run has cut is passed over.
-func (a *app) recordedChecks() (checks []report.Check, err error) {
+func (a *invocation) recordedChecks() (checks []report.Check, err error) {
 	text, err := a.pins.ReadSmall(a.checksPath(), maxChecks)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil

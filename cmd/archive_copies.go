@@ -16,7 +16,7 @@ type offSiteCopies struct {
 }
 
 // offSiteCopies is nil where no object storage is configured.
-func (a *app) offSiteCopies() (*offSiteCopies, error) {
+func (a *invocation) offSiteCopies() (*offSiteCopies, error) {
 	if a.config.Archive.Remote == "" {
 		return nil, nil
 	}
@@ -26,7 +26,7 @@ func (a *app) offSiteCopies() (*offSiteCopies, error) {
 
 // lasting returns the archives as ones of which only a file that is here and a copy
 // that the storage has now count. Something is deleted because of them.
-func (a *app) lasting(archives *archive.Store) *archive.Store {
+func (a *invocation) lasting(archives *archive.Store) *archive.Store {
 	copies, err := a.offSiteCopies()
 	switch {
 	case err != nil:

@@ -90,7 +90,7 @@ func TestLasting(t *testing.T) {
 	server := fakeobjects.Start()
 	defer server.Close()
 	dir := t.TempDir()
-	a := &app{global: globalOptions{DataDir: dir}, now: time.Now, getenv: func(string) string { return "" }}
+	a := testApp(&streams{}, invocation{settings: settings{global: globalOptions{DataDir: dir}, now: time.Now, getenv: func(string) string { return "" }}})
 	a.config.Archive.Remote, a.config.Archive.Endpoint = "s3://bucket/host", server.URL
 	bucket, err := a.bucket()
 	if err != nil {

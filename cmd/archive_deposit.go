@@ -34,7 +34,7 @@ func (d deposit) place(source string) string {
 // depositsOf returns the databases into which an archive's rows go back: all that
 // they came from, of the stores that this run works on. There are none for an
 // archive of anything else.
-func (a *app) depositsOf(entry archive.Entry) (all []deposit, err error) {
+func (a *invocation) depositsOf(entry archive.Entry) (all []deposit, err error) {
 	if entry.Kind != string(session.KindStored) {
 		return nil, nil
 	}
@@ -76,7 +76,7 @@ func (a *app) runDeposit(ctx context.Context, archives *archive.Store, entry arc
 		if err != nil {
 			row.Outcome, row.Reason = string(compact.Failed), err.Error()
 			failed = append(failed, err)
-			reportFailure(a, d.place(d.source), err)
+			a.failed(d.place(d.source), err)
 		}
 		rows = append(rows, row)
 	}
@@ -103,7 +103,7 @@ func depositOutcome(failed []error, of int) error {
 }
 
 // depositOne puts the rows back into one database.
-func (a *app) depositOne(ctx context.Context, archives *archive.Store, entry archive.Entry, o restoreOptions, into deposit) (alsoRestored, error) {
+func (a *invocation) depositOne(ctx context.Context, archives *archive.Store, entry archive.Entry, o restoreOptions, into deposit) (alsoRestored, error) {
 	row := alsoRestored{Path: into.place(into.source), Outcome: string(compact.Planned)}
 	depositor := into.store.Capabilities().Depositor
 	family, err := a.familyOf(ctx, archives, entry, into)
@@ -144,7 +144,7 @@ func (a *app) depositOne(ctx context.Context, archives *archive.Store, entry arc
 
 func (a *app) renderDeposit(doc restoreDocument) error {
 	doc.Notes = a.notes
-	if a.global.JSON {
+	if a.JSON {
 		return a.printJSON(doc)
 	}
 	text := ""
@@ -184,7 +184,7 @@ type member struct {
 // familyOf returns the archive of a session, the newest ones of the sessions that
 // its agents have begun, and those of all their journals: of each the one that the
 // journal was when the session was archived, if there is one.
-func (a *app) familyOf(ctx context.Context, archives *archive.Store, entry archive.Entry, into deposit) ([]member, error) {
+func (a *invocation) familyOf(ctx context.Context, archives *archive.Store, entry archive.Entry, into deposit) ([]member, error) {
 	all, err := archives.List(ctx, archive.Filter{Runtime: entry.Runtime})
 	if err != nil {
 		return nil, err

@@ -14,7 +14,7 @@ import (
 // restorePath is where the log of an archive goes: where it came from, or, if that
 // is in none of the stores that --store names, where it would be in one of these.
 // So the archives of another home can be restored here, but only where the user says.
-func (a *app) restorePath(ctx context.Context, entry archive.Entry) (string, error) {
+func (a *invocation) restorePath(ctx context.Context, entry archive.Entry) (string, error) {
 	if len(a.global.Stores) == 0 {
 		return entry.Source, nil
 	}
@@ -36,7 +36,7 @@ func (a *app) restorePath(ctx context.Context, entry archive.Entry) (string, err
 
 // inOtherHomes are the paths that a session of an archive would have in stores of
 // its runtime, if these are laid out like the store that it came from.
-func (a *app) inOtherHomes(stores []session.Store, entry archive.Entry) (all []string) {
+func (a *invocation) inOtherHomes(stores []session.Store, entry archive.Entry) (all []string) {
 	for _, s := range stores {
 		for _, source := range entry.Sources() {
 			path, ok := relocate.Into(s.Root(), source)
@@ -50,7 +50,7 @@ func (a *app) inOtherHomes(stores []session.Store, entry archive.Entry) (all []s
 
 // depositsInOtherHomes are the databases of the stores that --store names into
 // which rows go that came from databases of other homes.
-func (a *app) depositsInOtherHomes(stores []session.Store, entry archive.Entry) (all []deposit) {
+func (a *invocation) depositsInOtherHomes(stores []session.Store, entry archive.Entry) (all []deposit) {
 	if len(a.global.Stores) == 0 {
 		return nil
 	}
@@ -82,7 +82,7 @@ func depositable(s session.Store, entry archive.Entry, path string) string {
 
 // elsewhereHint says what can be done with a session that came from no store of
 // this home.
-func (a *app) elsewhereHint(entry archive.Entry) string {
+func (a *invocation) elsewhereHint(entry archive.Entry) string {
 	stores, err := a.openStores()
 	for _, s := range stores {
 		if _, ok := relocate.Into(s.Root(), entry.Source); ok && err == nil && len(a.global.Stores) == 0 && s.Runtime() == entry.Runtime {

@@ -108,7 +108,7 @@ func (w *pageWriter) write(ctx context.Context, store *archive.Store, path strin
 	for _, r := range ranges {
 		doc.Pages = append(doc.Pages, pageRow{filepath.Join(filepath.Dir(path), r.Name), r.First, r.Last})
 	}
-	if w.global.JSON {
+	if w.JSON {
 		return w.printJSON(doc)
 	}
 	if len(doc.Pages) > 1 {
@@ -187,7 +187,7 @@ func pagePart(kind session.PartKind) report.PartKind {
 }
 
 // pagesDir is where pages are kept that recall leads to.
-func (a *app) pagesDir() string { return filepath.Join(a.dataDir(), "pages") }
+func (a *invocation) pagesDir() string { return filepath.Join(a.dataDir(), "pages") }
 
 // pageLinks leads from lines of archives to the pages that are kept.
 type pageLinks struct {
@@ -197,7 +197,7 @@ type pageLinks struct {
 
 // keptPages are the pages that are kept. That they cannot be listed is no reason
 // not to answer without them.
-func (a *app) keptPages() pageLinks {
+func (a *invocation) keptPages() pageLinks {
 	links := pageLinks{dir: a.pagesDir()}
 	entries, _ := a.pins.ReadDir(links.dir)
 	for _, e := range entries {
@@ -234,7 +234,7 @@ func pageOwner(name string) string {
 
 // removePages removes the kept pages of archives. The first page goes first: what
 // is left of a removal that was cut off is never led to.
-func (a *app) removePages(ids ...string) error {
+func (a *invocation) removePages(ids ...string) error {
 	for _, id := range ids {
 		if err := a.removePagesOf(func(owner string) bool { return owner == id }); err != nil {
 			return err
@@ -245,7 +245,7 @@ func (a *app) removePages(ids ...string) error {
 
 // removePagesOf removes the kept pages whose archive is one of those. What a killed
 // run has left half written goes with them.
-func (a *app) removePagesOf(gone func(id string) bool) error {
+func (a *invocation) removePagesOf(gone func(id string) bool) error {
 	dir := a.pagesDir()
 	entries, err := a.pins.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {

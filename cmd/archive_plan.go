@@ -23,7 +23,7 @@ func planArchive(ctx context.Context, a *app, o archiveOptions, sessions []found
 	if err != nil {
 		return err
 	}
-	p := archivePlan{app: a, remember: o.Remember, copies: map[logCopied]bool{}, policy: a.recoveryPolicy()}
+	p := archivePlan{app: a.invocation, remember: o.Remember, copies: map[logCopied]bool{}, policy: a.recoveryPolicy()}
 	for _, e := range entries {
 		p.copies[logCopied{e.Runtime, e.Agent, e.Session, e.Bytes, e.SourceModTime.UnixNano()}] = true
 	}
@@ -49,7 +49,7 @@ func planArchive(ctx context.Context, a *app, o archiveOptions, sessions []found
 
 // archivePlan decides what archive would do with sessions.
 type archivePlan struct {
-	app      *app
+	app      *invocation
 	remember bool
 	policy   compact.Policy
 	copies   map[logCopied]bool // that are in the archive

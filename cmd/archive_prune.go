@@ -165,7 +165,7 @@ func runPrune(ctx context.Context, a *app, o pruneOptions) error {
 		return err
 	}
 	if o.DryRun {
-		return p.rehearse(ctx)
+		return a.rehearsePrune(ctx, p)
 	}
 	w, err := a.openWorkspace(ctx, mode{reason: "archive", recover: &recovery{policy: a.recoveryPolicy()}})
 	if err != nil {
@@ -178,7 +178,7 @@ func runPrune(ctx context.Context, a *app, o pruneOptions) error {
 	if err := p.decide(ctx); err != nil {
 		return err
 	}
-	if err := p.agreed(); err != nil {
+	if err := a.agreeToPrune(p); err != nil {
 		return err
 	}
 	if err := p.removePages(ctx); err != nil {
@@ -187,20 +187,20 @@ func runPrune(ctx context.Context, a *app, o pruneOptions) error {
 	if err := p.rules.Execute(ctx, p.plan); err != nil {
 		return err
 	}
-	return errors.Join(p.render(), spareOutcome(p.plan.Spared))
+	return errors.Join(a.renderPrune(p), spareOutcome(p.plan.Spared))
 }
 
 // pruner is one run of `archive prune`. The plan is made once, and what is
 // shown is what is executed.
 type pruner struct {
-	app     *app
+	app     *invocation
 	options pruneOptions
 	rules   retention.Prune
 	plan    *retention.PrunePlan
 	doc     pruneDocument
 }
 
-func (a *app) newPruner(o pruneOptions) (*pruner, error) {
+func (a *invocation) newPruner(o pruneOptions) (*pruner, error) {
 	archives, err := a.openArchive()
 	if err != nil {
 		return nil, err
@@ -240,21 +240,21 @@ func (o pruneOptions) rule() string {
 	return rule
 }
 
-func (a *app) audit() retention.Audit {
+func (a *invocation) audit() retention.Audit {
 	return retention.Audit{Path: filepath.Join(a.dataDir(), "audit.jsonl"), Pins: a.pins}
 }
 
-func (a *app) archiveTrash() retention.Trash {
+func (a *invocation) archiveTrash() retention.Trash {
 	return retention.Trash{Dir: filepath.Join(a.dataDir(), "trash", "archives"), Moves: a.moves(), Pins: a.pins}
 }
 
-// rehearse is a dry run.
-func (p *pruner) rehearse(ctx context.Context) error {
+// rehearsePrune is a dry run.
+func (a *app) rehearsePrune(ctx context.Context, p *pruner) error {
 	if err := p.decide(ctx); err != nil {
 		return err
 	}
-	p.app.noteSpared("archives", p.plan.Spared, p.options.DryRun)
-	return p.render()
+	a.noteSpared("archives", p.plan.Spared, p.options.DryRun)
+	return a.renderPrune(p)
 }
 
 // decide makes the plan, and the document that shows it.
@@ -307,7 +307,7 @@ func (p *pruner) decide(ctx context.Context) (err error) {
 // glimpse is the memory for a plan. It is opened when it is asked for the first time:
 // most plans do not need it.
 type glimpse struct {
-	app    *app
+	app    *invocation
 	opened bool
 	store  *memory.Store
 }
@@ -331,7 +331,7 @@ func (g *glimpse) close() {
 
 // logsInUse are the sessions that an agent may still be using. What cannot be
 // listed has no copy that could be counted on.
-func (a *app) logsInUse(ctx context.Context) (refs []session.Ref, err error) {
+func (a *invocation) logsInUse(ctx context.Context) (refs []session.Ref, err error) {
 	stores, err := a.openStores()
 	if err != nil {
 		return nil, err
@@ -348,34 +348,34 @@ func (a *app) logsInUse(ctx context.Context) (refs []session.Ref, err error) {
 	return slices.DeleteFunc(refs, func(r session.Ref) bool { return !shown(r.Kind) }), nil
 }
 
-// agreed refuses a plan of which nothing is left because it deletes too much, and
+// agreeToPrune refuses a plan of which nothing is left because it deletes too much, and
 // asks the user.
-func (p *pruner) agreed() error {
+func (a *app) agreeToPrune(p *pruner) error {
 	going := p.going()
 	if err := refuseTooMuch("archives", p.plan.Spared); err != nil && len(going) == 0 {
 		return err
 	}
-	p.app.noteSpared("archives", p.plan.Spared, p.options.DryRun)
+	a.noteSpared("archives", p.plan.Spared, p.options.DryRun)
 	if len(going) == 0 || p.options.Yes {
 		return nil
 	}
-	if !p.app.global.JSON {
-		if err := p.list(); err != nil {
+	if !a.JSON {
+		if err := a.listPrune(p); err != nil {
 			return err
 		}
 	}
-	return p.app.confirm(p.question())
+	return a.confirm(p.question())
 }
 
-func (p *pruner) render() error {
-	p.doc.Notes = p.app.notes
-	if p.app.global.JSON {
-		return p.app.printJSON(p.doc)
+func (a *app) renderPrune(p *pruner) error {
+	p.doc.Notes = a.notes
+	if a.JSON {
+		return a.printJSON(p.doc)
 	}
-	if err := p.list(); err != nil {
+	if err := a.listPrune(p); err != nil {
 		return err
 	}
-	if len(p.going()) == 0 && p.app.global.Quiet {
+	if len(p.going()) == 0 && a.Quiet {
 		return nil
 	}
 	what := map[bool]string{true: "would be deleted", false: "deleted"}[p.doc.DryRun]
@@ -385,7 +385,7 @@ func (p *pruner) render() error {
 		what = map[bool]string{true: "would be", false: "now"}[p.doc.DryRun]
 		text += fmt.Sprintf("; %s (%s) %s only off-site", plural(files, "archive"), formatBytes(bytes), what)
 	}
-	_, err := fmt.Fprintln(p.app.Out, text)
+	_, err := fmt.Fprintln(a.Out, text)
 	return err
 }
 
@@ -431,28 +431,28 @@ func (p *pruner) removePages(ctx context.Context) error {
 	return p.app.removePagesOf(func(id string) bool { return !stays[id] })
 }
 
-// list shows what goes, and of what is old enough why it stays: with --quiet
+// listPrune shows what goes, and of what is old enough why it stays: with --quiet
 // only of what was to go.
-func (p *pruner) list() error {
+func (a *app) listPrune(p *pruner) error {
 	var rows [][]string
 	t := table{empty: "no old archives", columns: []column{
 		{name: "WHAT"}, {name: "ID"}, {name: "RUNTIME", drop: 2}, {name: "AGENT", least: 8}, {name: "SESSION", least: 12}, {name: "MADE", drop: 1},
 		{name: "STORED", right: true, drop: 3}, {name: "WHY", least: 16},
 	}}
 	for _, r := range p.doc.Archives {
-		if p.app.global.Quiet && r.Outcome == pruneKept && !r.left {
+		if a.Quiet && r.Outcome == pruneKept && !r.left {
 			continue
 		}
 		rows = append(rows, []string{r.Outcome, r.ID, visible(r.Agent), visible(r.Session), r.CreatedAt, visible(r.Reason)})
 		t.rows = append(t.rows, []string{r.Outcome, r.ID, r.Runtime, r.Agent, r.Session, shownTime(r.CreatedAt), formatBytes(r.Bytes), r.Reason})
 	}
-	return p.app.printPlan(t, rows)
+	return a.printPlan(t, rows)
 }
 
 // printPlan is printList for a plan of deletions: with --quiet an empty one is
 // no line.
 func (a *app) printPlan(t table, rows [][]string) error {
-	if a.global.Quiet && len(rows) == 0 {
+	if a.Quiet && len(rows) == 0 {
 		return nil
 	}
 	return a.printList(t, rows)
@@ -529,7 +529,7 @@ func runUndelete(ctx context.Context, a *app, o pruneOptions) error {
 		return err
 	}
 	if o.DryRun {
-		return p.rehearseUndelete(o.Undelete)
+		return a.rehearseUndelete(p, o.Undelete)
 	}
 	w, err := a.openWorkspace(ctx, mode{reason: "archive"})
 	if err != nil {
@@ -551,7 +551,7 @@ func runUndelete(ctx context.Context, a *app, o pruneOptions) error {
 }
 
 // rehearseUndelete prints which archive would come back.
-func (p *pruner) rehearseUndelete(name string) error {
+func (a *app) rehearseUndelete(p *pruner, name string) error {
 	id, err := p.trashedArchive(name)
 	if err != nil {
 		return err
@@ -567,7 +567,7 @@ func (p *pruner) rehearseUndelete(name string) error {
 	if err := retention.PlaceFree(item); err != nil {
 		return err
 	}
-	return renderArchives(p.app, archiveDocument{Schema: 1, DryRun: true, Archives: []archiveRow{newArchiveRow(entry)}})
+	return renderArchives(a, archiveDocument{Schema: 1, DryRun: true, Archives: []archiveRow{newArchiveRow(entry)}})
 }
 
 // trashedArchive is the whole id of an archive in the trash.
@@ -594,7 +594,7 @@ func (p *pruner) trashedArchive(name string) (string, error) {
 // that says nothing memory takes is not remembered, for there was nothing to
 // compare: what it holds would be gone, and so would what was forgotten. The journal of a session is none of the
 // conversation, so memory has nothing of it, whatever a reader makes of it.
-func (a *app) lastCopyRemembered(ctx context.Context, memories *memory.Store, archives *archive.Store, e archive.Entry) (bool, error) {
+func (a *invocation) lastCopyRemembered(ctx context.Context, memories *memory.Store, archives *archive.Store, e archive.Entry) (bool, error) {
 	if strings.HasSuffix(e.Session, journalEnd) || strings.HasSuffix(e.Source, journalEnd) {
 		return false, retention.ErrNotRemembered
 	}
@@ -617,7 +617,7 @@ func (a *app) lastCopyRemembered(ctx context.Context, memories *memory.Store, ar
 
 // remembered reports whether memory, nil if there is none, has all that an archive
 // says, or has forgotten it.
-func (a *app) remembered(ctx context.Context, memories *memory.Store, archives *archive.Store, e archive.Entry) (bool, error) {
+func (a *invocation) remembered(ctx context.Context, memories *memory.Store, archives *archive.Store, e archive.Entry) (bool, error) {
 	survey, in, err := a.surveyRemembered(ctx, memories, archives, e)
 	if err != nil || holdsAll(survey, in) {
 		return err == nil, err
@@ -629,7 +629,7 @@ func (a *app) remembered(ctx context.Context, memories *memory.Store, archives *
 // missingPieces counts what memory lacks of the pieces of an archive, and what it has
 // forgotten of them. A piece that another log of the session has too, at the same
 // place, is there once, and names the archive that was remembered last.
-func (a *app) missingPieces(ctx context.Context, memories *memory.Store, archives *archive.Store, e archive.Entry) (missing, forgotten int, err error) {
+func (a *invocation) missingPieces(ctx context.Context, memories *memory.Store, archives *archive.Store, e archive.Entry) (missing, forgotten int, err error) {
 	compactor := &compact.Compactor{Archiver: oneArchive{archiver{store: archives, now: a.now}, e}}
 	log, source := archivedLog(e), memory.Source{Agent: e.Agent, Session: e.Session}
 	var ids []string
@@ -664,7 +664,7 @@ func (r oneArchive) Open(ctx context.Context, _ compact.Archived) (io.ReadCloser
 // surveyRemembered reads an archive again, as a compaction would, and compares what
 // that would store with what memory has of these bytes: of another log of the session,
 // as its runtime cut it or began it anew, it may have more.
-func (a *app) surveyRemembered(ctx context.Context, memories *memory.Store, archives *archive.Store, e archive.Entry) (survey compact.Survey, in memory.Coverage, err error) {
+func (a *invocation) surveyRemembered(ctx context.Context, memories *memory.Store, archives *archive.Store, e archive.Entry) (survey compact.Survey, in memory.Coverage, err error) {
 	store := a.archiveReader(e)
 	if memories == nil || store == nil {
 		return survey, in, retention.ErrNotRemembered
@@ -687,7 +687,7 @@ func (a *app) surveyRemembered(ctx context.Context, memories *memory.Store, arch
 
 // sharingBytes are an archive and those of some others of its session with whose bytes
 // it begins, or that begin with its own.
-func (a *app) sharingBytes(ctx context.Context, archives *archive.Store, e archive.Entry, others []string) ([]string, error) {
+func (a *invocation) sharingBytes(ctx context.Context, archives *archive.Store, e archive.Entry, others []string) ([]string, error) {
 	rest := map[string]bool{}
 	for _, id := range others {
 		rest[id] = true
@@ -718,7 +718,7 @@ func (a *app) sharingBytes(ctx context.Context, archives *archive.Store, e archi
 }
 
 // wherever is the entry of an archive, also of one in the trash.
-func (a *app) wherever(ctx context.Context, archives *archive.Store, id string) (archive.Entry, error) {
+func (a *invocation) wherever(ctx context.Context, archives *archive.Store, id string) (archive.Entry, error) {
 	e, err := archives.Get(ctx, id)
 	if !errors.Is(err, archive.ErrNotFound) {
 		return e, err

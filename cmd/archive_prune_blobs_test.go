@@ -63,10 +63,7 @@ func blobsHome(t *testing.T, stored bool) (*app, archive.Entry) {
 	if err := os.CopyFS(home, os.DirFS(filepath.Join("..", "testdata", "omp"))); err != nil {
 		t.Fatal(err)
 	}
-	a := &app{
-		streams: newStreams(strings.NewReader(""), io.Discard, io.Discard), notes: []note{}, now: time.Now,
-		getenv: func(name string) string { return variables[name] },
-	}
+	a := testApp(newStreams(strings.NewReader(""), io.Discard, io.Discard), invocation{reporting: reporting{notes: []note{}}, settings: settings{now: time.Now, getenv: func(name string) string { return variables[name] }}})
 	runAll(t, a, steps...)
 	archives, err := a.openArchive()
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 
 // keeper archives sessions, and remembers them if it was asked for.
 type keeper struct {
-	*app
+	*invocation
 	*workspace
 	remember bool
 	policy   compact.Policy
@@ -20,8 +20,8 @@ type keeper struct {
 	lacking  int // texts that were pasted into prompts of this run and are gone
 }
 
-func newKeeper(ctx context.Context, a *app, w *workspace, o archiveOptions) (*keeper, error) {
-	k := &keeper{app: a, workspace: w, remember: o.Remember, there: map[string]bool{}}
+func newKeeper(ctx context.Context, a *invocation, w *workspace, o archiveOptions) (*keeper, error) {
+	k := &keeper{invocation: a, workspace: w, remember: o.Remember, there: map[string]bool{}}
 	entries, err := w.archives.List(ctx, archive.Filter{})
 	if err != nil {
 		return nil, err
@@ -54,9 +54,9 @@ func (k *keeper) keepOne(ctx context.Context, s found) archiveRow {
 			return row
 		}
 	}
-	row, err := archiveOne(ctx, k.app, k.archives, s)
+	row, err := archiveOne(ctx, k.invocation, k.archives, s)
 	if row.Outcome == "failed" {
-		reportFailure(k.app, s.Path, err)
+		k.invocation.failed(s.Path, err)
 	}
 	row.Unchanged = row.Outcome == "archived" && k.there[row.ID]
 	return row
@@ -67,7 +67,7 @@ func (k *keeper) keepOne(ctx context.Context, s found) archiveRow {
 func (k *keeper) rememberOne(ctx context.Context, s found) (archiveRow, bool) {
 	policy := k.policy
 	policy.SkipSummary = policy.SkipSummary || s.Kind == session.KindOutput || s.Kind == session.KindPrompts
-	result, err := compactOne(ctx, k.app, k.workspace, s, policy)
+	result, err := compactOne(ctx, k.invocation, k.workspace, s, policy)
 	k.progress.clear()
 	switch {
 	case errors.Is(err, session.ErrUnknownFormat):
@@ -77,7 +77,7 @@ func (k *keeper) rememberOne(ctx context.Context, s found) (archiveRow, bool) {
 		return archiveRow{}, false
 	}
 	if err != nil && ctx.Err() == nil {
-		reportFailure(k.app, s.Path, err)
+		k.invocation.failed(s.Path, err)
 	}
 	k.done = append(k.done, result)
 	row := archiveRow{Runtime: s.Runtime, Agent: s.Agent, Session: s.ID, Key: s.Key, Path: s.Path, Bytes: s.Bytes}

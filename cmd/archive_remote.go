@@ -130,7 +130,7 @@ func runArchiveUpload(ctx context.Context, a *app, o uploadOptions) error {
 	if len(o.IDs) == 0 { // of one that is named the copy is looked at again
 		doc.OffSite, entries = splitOffSite(bucket, entries)
 	}
-	u := uploader{app: a, bucket: bucket, archives: w.archives, doc: &doc}
+	u := uploader{invocation: a.invocation, bucket: bucket, archives: w.archives, doc: &doc}
 	err = u.all(ctx, w.progress, entries)
 	w.progress.clear()
 	if err != nil {
@@ -144,7 +144,7 @@ func runArchiveUpload(ctx context.Context, a *app, o uploadOptions) error {
 
 // openOffsite opens the workspace of a command that changes what the catalogue says
 // of copies on object storage, and removes what a killed upload has encrypted.
-func (a *app) openOffsite(ctx context.Context, dryRun bool) (*workspace, error) {
+func (a *invocation) openOffsite(ctx context.Context, dryRun bool) (*workspace, error) {
 	w, err := a.openWorkspace(ctx, mode{dryRun: dryRun, reason: "upload", recover: &recovery{policy: a.recoveryPolicy(), optional: true}})
 	if err != nil || dryRun {
 		return w, err
@@ -165,7 +165,7 @@ func (a *app) openOffsite(ctx context.Context, dryRun bool) (*workspace, error) 
 }
 
 // outgoingDir is where copies are encrypted before they are uploaded.
-func (a *app) outgoingDir() string { return filepath.Join(a.dataDir(), "outgoing") }
+func (a *invocation) outgoingDir() string { return filepath.Join(a.dataDir(), "outgoing") }
 
 // partly is an error that ended an upload, with the exit code of one that has done
 // something.
@@ -194,7 +194,7 @@ func splitOffSite(bucket *objects.Bucket, entries []archive.Entry) (there int, r
 
 // uploader makes copies, one after the other.
 type uploader struct {
-	*app
+	*invocation
 	bucket   *objects.Bucket
 	archives *archive.Store
 	doc      *uploadDocument
@@ -291,7 +291,7 @@ func renderUpload(a *app, doc uploadDocument) error {
 
 func printUpload(a *app, doc uploadDocument) error {
 	doc.Notes = a.notes
-	if a.global.JSON {
+	if a.JSON {
 		return a.printJSON(doc)
 	}
 	t := table{columns: []column{
@@ -339,7 +339,7 @@ func adviseBucket(err error) string {
 }
 
 // bucket is the place of copies that the configuration names.
-func (a *app) bucket() (*objects.Bucket, error) {
+func (a *invocation) bucket() (*objects.Bucket, error) {
 	c := a.config.Archive
 	if c.Remote == "" {
 		return nil, errNoRemote()
@@ -465,7 +465,7 @@ const abandoned = time.Hour
 
 // fetchArchive opens an archive's file that is only on object storage. It is
 // fetched once and kept in the cache, the oldest of which go.
-func (a *app) fetchArchive(ctx context.Context, e archive.Entry) (*os.File, error) {
+func (a *invocation) fetchArchive(ctx context.Context, e archive.Entry) (*os.File, error) {
 	dir := filepath.Join(a.xdg("XDG_CACHE_HOME", ".cache"), "sessctl", "archives")
 	at := filepath.Join(dir, e.StoredSHA256)
 	if file, err := openFetched(at, e); err == nil {

@@ -145,7 +145,7 @@ func runRestore(ctx context.Context, a *app, id string, o restoreOptions) error 
 }
 
 // restore does what was planned, and notes in doc what was seen afterwards.
-func (a *app) restore(ctx context.Context, w *workspace, plan *compact.RestorePlan, doc *restoreDocument) error {
+func (a *invocation) restore(ctx context.Context, w *workspace, plan *compact.RestorePlan, doc *restoreDocument) error {
 	result, err := w.compactor.Restore(ctx, plan)
 	if err != nil {
 		return err
@@ -159,7 +159,7 @@ func (a *app) restore(ctx context.Context, w *workspace, plan *compact.RestorePl
 
 // attachedOf puts the files that the log names where they belong, and returns how
 // many; in a dry run, to a place of the user's choice, how many it would be.
-func (a *app) attachedOf(ctx context.Context, w *workspace, entry archive.Entry, request compact.RestoreRequest, o restoreOptions) (int, error) {
+func (a *invocation) attachedOf(ctx context.Context, w *workspace, entry archive.Entry, request compact.RestoreRequest, o restoreOptions) (int, error) {
 	if !o.DryRun {
 		return a.restoreAttached(ctx, w, entry, request)
 	}
@@ -168,7 +168,7 @@ func (a *app) attachedOf(ctx context.Context, w *workspace, entry archive.Entry,
 }
 
 // noteRestored adds to the audit log that an archived log was put somewhere.
-func (a *app) noteRestored(p *compact.RestorePlan) error {
+func (a *invocation) noteRestored(p *compact.RestorePlan) error {
 	return a.audit().Append(retention.Line{
 		Time: a.now().UTC(), Action: retention.ActionRestore, Kind: "session", Path: p.Place.Path,
 		SHA256: p.Archive.SHA256, Bytes: p.Archive.Bytes, Archive: p.Archive.ID, Rule: "archive restore",
@@ -177,7 +177,7 @@ func (a *app) noteRestored(p *compact.RestorePlan) error {
 
 // restoreRequest finds the place: in a store that is found or named, or with
 // --to anywhere.
-func (a *app) restoreRequest(ctx context.Context, entry archive.Entry, d compact.Destination, o restoreOptions) (compact.RestoreRequest, error) {
+func (a *invocation) restoreRequest(ctx context.Context, entry archive.Entry, d compact.Destination, o restoreOptions) (compact.RestoreRequest, error) {
 	r := compact.RestoreRequest{
 		Archive: archivedOf(entry),
 		ModTime: entry.SourceModTime, Force: o.Force, Quiet: o.Quiet,
@@ -197,7 +197,7 @@ func (a *app) restoreRequest(ctx context.Context, entry archive.Entry, d compact
 }
 
 // placeFailure adds what a person can do where no log can be put.
-func (a *app) placeFailure(err error, d compact.Destination, entry archive.Entry) error {
+func (a *invocation) placeFailure(err error, d compact.Destination, entry archive.Entry) error {
 	switch {
 	case errors.Is(err, session.ErrUnsupported):
 		return &failure{
@@ -266,7 +266,7 @@ func (a *app) renderRestore(ctx context.Context, doc restoreDocument, p *compact
 		a.notice(note{Path: p.Place.Path, Message: p.Place.Note, Hint: hint})
 	}
 	doc.Notes = a.notes
-	if a.global.JSON {
+	if a.JSON {
 		return a.printJSON(doc)
 	}
 	_, err := fmt.Fprint(a.Out, describeRestore(doc))
@@ -275,7 +275,7 @@ func (a *app) renderRestore(ctx context.Context, doc restoreDocument, p *compact
 
 // undoHint names the receipt that would let the runtime continue the session
 // again, if it was a compaction that took it away.
-func (a *app) undoHint(ctx context.Context, entry archive.Entry) (string, error) {
+func (a *invocation) undoHint(ctx context.Context, entry archive.Entry) (string, error) {
 	receipts, _, err := a.receipts().Examine() // doctor and verify tell of those that cannot be read
 	if err != nil || ctx.Err() != nil {
 		return "", err

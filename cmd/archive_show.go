@@ -54,7 +54,7 @@ forget and archive prune remove it.
 			if o.Text && o.Raw {
 				return usageError("one of them", "--text does not go with --raw")
 			}
-			if (o.Text || o.Raw) && a.global.JSON {
+			if (o.Text || o.Raw) && a.JSON {
 				return usageError("--json prints the records", "--json goes with neither --text nor --raw")
 			}
 			o.lines = lineRange{first: first, last: last}
@@ -105,9 +105,9 @@ func (o *showOptions) validatePage(c *cobra.Command, a *app) error {
 		return usageError("sessctl archive show ID --html session.html", "--html names no file")
 	case given && (o.Text || o.Raw || o.Lines != ""):
 		return usageError("the page has every line at #L<line>", "--html goes with none of --text, --raw and --lines")
-	case o.HTML == "-" && a.global.JSON:
+	case o.HTML == "-" && a.JSON:
 		return usageError("write the page to a file", "--html - does not go with --json: both print on stdout")
-	case o.Redact && !given && (o.Raw || a.global.JSON || !o.Text && !a.OutTTY):
+	case o.Redact && !given && (o.Raw || a.JSON || !o.Text && !a.OutTTY):
 		return usageError("add --text or --html", "--redact masks what is shown as text, not the lines as they are")
 	}
 	return nil
@@ -138,7 +138,7 @@ func runArchiveShow(ctx context.Context, a *app, id string, o showOptions) error
 	switch {
 	case o.HTML != "":
 		return a.showPages(ctx, store, entry, o)
-	case a.global.JSON:
+	case a.JSON:
 		return a.printArchive(ctx, store, entry, o.lines)
 	case a.readable(entry) && (o.Text || a.OutTTY && !o.Raw):
 		return a.printText(ctx, store, entry, o)
@@ -175,7 +175,7 @@ func (a *app) printLines(ctx context.Context, out io.Writer, store *archive.Stor
 	if err != nil {
 		return err
 	}
-	return lines.check(ctx, a, store, entry, end)
+	return lines.check(ctx, a.invocation, store, entry, end)
 }
 
 func copyArchive(ctx context.Context, w io.Writer, store *archive.Store, entry archive.Entry) error {
@@ -207,7 +207,7 @@ func (l lineRange) tooMuch(n int) error {
 
 // check is the error for lines of which the log has none, and a note where it
 // ends among them. end is the last that was there.
-func (l lineRange) check(ctx context.Context, a *app, store *archive.Store, entry archive.Entry, end int) error {
+func (l lineRange) check(ctx context.Context, a *invocation, store *archive.Store, entry archive.Entry, end int) error {
 	if end == 0 && l.first > 1 {
 		return l.beyond(countLines(ctx, store, entry))
 	}
@@ -220,7 +220,7 @@ func (l lineRange) beyond(lines int) error {
 	return usageError(fmt.Sprintf("write --lines 1-%d", max(lines, 1)), "--lines: the log ends at line %d, before line %d", lines, l.first)
 }
 
-func (l lineRange) tellEnd(a *app, end int) {
+func (l lineRange) tellEnd(a *invocation, end int) {
 	if l.last > end {
 		a.notice(note{Message: fmt.Sprintf("the log ends at line %d", end)})
 	}
@@ -246,7 +246,7 @@ func (a *app) printArchive(ctx context.Context, store *archive.Store, entry arch
 }
 
 // showArchive reads lines of an archive into a document.
-func (a *app) showArchive(ctx context.Context, store *archive.Store, entry archive.Entry, lines lineRange) (showDocument, error) {
+func (a *invocation) showArchive(ctx context.Context, store *archive.Store, entry archive.Entry, lines lineRange) (showDocument, error) {
 	doc := showDocument{Schema: 1, Archive: newArchiveRow(entry), Lines: []showLine{}}
 	number, line, total := 0, []byte(nil), int64(0)
 	end := func() {

@@ -30,7 +30,7 @@ type archivedText struct {
 
 // readable reports whether the messages of an archive can be told apart: it is
 // no output of a tool, and its runtime is known.
-func (a *app) readable(e archive.Entry) bool {
+func (a *invocation) readable(e archive.Entry) bool {
 	return session.Kind(e.Kind) != session.KindOutput && a.readerOf(e.Runtime) != nil
 }
 
@@ -143,7 +143,7 @@ func messageHeading(m *session.Message) string {
 
 // told says what is odd about the lines that were asked for.
 func (t *archivedText) told() {
-	t.lines.tellEnd(t.app, t.last)
+	t.lines.tellEnd(t.app.invocation, t.last)
 	if t.shown == 0 {
 		t.app.notice(note{Message: "these lines contain no message", Hint: "--raw shows them"})
 	}

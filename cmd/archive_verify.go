@@ -121,7 +121,7 @@ func runArchiveVerify(ctx context.Context, a *app, o verifyOptions) error {
 	if o.plan {
 		return planVerify(a, entries, doc)
 	}
-	bar := newProgress(a)
+	bar := newProgress(a.invocation)
 	defer bar.clear()
 	v := verifier{archives: store, doc: &doc, remote: o.Remote}
 	if v.bucket, err = a.bucket(); err != nil && (o.Remote || a.config.Archive.Remote != "") {
@@ -135,22 +135,22 @@ func runArchiveVerify(ctx context.Context, a *app, o verifyOptions) error {
 			return err
 		}
 		bar.draw("verify receipts and memory", 0, 1)
-		if err := verifyReceipts(ctx, a, &doc); err != nil {
+		if err := verifyReceipts(ctx, a.invocation, &doc); err != nil {
 			return err
 		}
 	}
 	bar.clear()
-	v.noteRemote(a, entries)
+	v.noteRemote(a.invocation, entries)
 	a.recordCheck(doc, o)
 	if err := renderVerify(a, doc); err != nil {
 		return err
 	}
-	return v.outcome(a)
+	return v.outcome(a.invocation)
 }
 
 // noteRemote tells which copies on object storage were not looked at, although that
 // was asked for. An archive that was not uploaded yet is not damaged.
-func (v *verifier) noteRemote(a *app, entries []archive.Entry) {
+func (v *verifier) noteRemote(a *invocation, entries []archive.Entry) {
 	if v.sealed > 0 {
 		a.notice(note{Message: plural(v.sealed, "encrypted archive") + " on object storage: the bytes are those that were uploaded; without the key sessctl cannot say whether they can be decrypted", Hint: "set archive.identity to the file of a key that can read them"})
 	}
@@ -159,7 +159,7 @@ func (v *verifier) noteRemote(a *app, entries []archive.Entry) {
 	}
 }
 
-func (v *verifier) noteNotUploaded(a *app, entries []archive.Entry) {
+func (v *verifier) noteNotUploaded(a *invocation, entries []archive.Entry) {
 	without := 0
 	for _, e := range entries {
 		if e.Remote == nil {
@@ -179,7 +179,7 @@ func (v *verifier) noteNotUploaded(a *app, entries []archive.Entry) {
 
 // outcome is that of the command. What is wrong weighs more than what could not be
 // asked.
-func (v *verifier) outcome(a *app) error {
+func (v *verifier) outcome(a *invocation) error {
 	var away error
 	if v.away != nil {
 		away = explainBucket(fmt.Errorf("%s could not be checked on object storage: %w", plural(v.unasked, "archive"), v.away))
@@ -326,7 +326,7 @@ func addDamaged(ctx context.Context, store *archive.Store, doc *verifyDocument) 
 
 func renderVerify(a *app, doc verifyDocument) error {
 	doc.Notes = a.notes
-	if a.global.JSON {
+	if a.JSON {
 		return a.printJSON(doc)
 	}
 	for _, p := range doc.Problems {
@@ -349,7 +349,7 @@ func renderVerify(a *app, doc verifyDocument) error {
 }
 
 // verifyReceipts holds every receipt against the catalogue and memory.
-func verifyReceipts(ctx context.Context, a *app, doc *verifyDocument) error {
+func verifyReceipts(ctx context.Context, a *invocation, doc *verifyDocument) error {
 	audit, err := a.newReceiptAudit(ctx)
 	if err != nil {
 		return err

@@ -30,11 +30,11 @@ func (o *browseOptions) addFlags(fs *pflag.FlagSet) {
 	fs.BoolVar(&o.Redact, "redact", false, "mask what looks like a secret in what is read")
 }
 
-func (o *browseOptions) validate(a *app) error {
+func (o *browseOptions) validate(a *invocation) error {
 	if !slices.Contains(browse.Sorts(), o.Sort) {
 		return usageError("--sort takes "+strings.Join(browse.Sorts(), ", "), "unknown sort key %q", o.Sort)
 	}
-	if a.global.JSON {
+	if a.JSON {
 		return usageError("sessctl sizes --json, recall --json and log --json print documents", "browse is a screen for people and has no --json")
 	}
 	return nil
@@ -61,7 +61,7 @@ mouse.
   sessctl browse --sort age --redact`,
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
-			if err := o.validate(a); err != nil {
+			if err := o.validate(a.invocation); err != nil {
 				return err
 			}
 			return runBrowse(c.Context(), a, o)
@@ -154,7 +154,7 @@ func (b *browser) breakOff() {
 // its document goes to take.
 func (b *browser) piece(take func(any)) *app {
 	own := b.printingTo(io.Discard)
-	own.global.JSON, own.streams.document = true, take
+	own.JSON, own.streams.document = true, take
 	own.OutTTY, own.ErrTTY = false, false
 	return own
 }

@@ -112,7 +112,7 @@ func (a *app) measureListed(ctx context.Context, all inventory) ([]browse.Sessio
 
 // addArchives says of which sessions there are archives, adds those that only
 // archives are left of, and what all of it takes on the disk.
-func (a *app) addArchives(ctx context.Context, home *browse.Home, agent string) error {
+func (a *invocation) addArchives(ctx context.Context, home *browse.Home, agent string) error {
 	entries, err := a.archived(ctx, archive.Filter{Agent: agent, Runtime: a.global.Runtime})
 	if err != nil {
 		return err
@@ -192,7 +192,7 @@ func (r *archiveRows) isOf(e archive.Entry, s browse.Session) bool {
 }
 
 // addPins says which sessions are pinned.
-func (a *app) addPins(home *browse.Home) error {
+func (a *invocation) addPins(home *browse.Home) error {
 	known, err := a.readPinned()
 	for i := range home.Sessions {
 		s := &home.Sessions[i]

@@ -56,7 +56,7 @@ func (b *browser) read(ctx context.Context, place browse.Place, progress func(do
 
 // openReadable opens the log that a place is about. changed says, afterwards,
 // whether somebody has written it meanwhile.
-func (a *app) openReadable(ctx context.Context, place browse.Place) (log readableLog, changed func() bool, end func(), err error) {
+func (a *invocation) openReadable(ctx context.Context, place browse.Place) (log readableLog, changed func() bool, end func(), err error) {
 	unchanged, nothing := func() bool { return false }, func() {}
 	if place.Archive != "" {
 		log, err := a.openReadableArchive(ctx, place.Archive)
@@ -94,7 +94,7 @@ func (a *app) openReadable(ctx context.Context, place browse.Place) (log readabl
 	return log, changed, func() { _ = file.Close() }, nil // it was only read
 }
 
-func (a *app) openReadableArchive(ctx context.Context, id string) (readableLog, error) {
+func (a *invocation) openReadableArchive(ctx context.Context, id string) (readableLog, error) {
 	store, err := a.openArchive()
 	if err != nil {
 		return readableLog{}, err
@@ -114,7 +114,7 @@ func (a *app) openReadableArchive(ctx context.Context, id string) (readableLog, 
 }
 
 // sessionAt finds a session that was listed before.
-func (a *app) sessionAt(ctx context.Context, at browse.Session) (found, error) {
+func (a *invocation) sessionAt(ctx context.Context, at browse.Session) (found, error) {
 	all, _, err := a.listStores(ctx)
 	if err != nil {
 		return found{}, err

@@ -170,7 +170,7 @@ func TestCapabilitiesInTheReadme(t *testing.T) {
 
 // A store that remembers what it sees can do what it could before.
 func TestATailCacheCostsNoCapability(t *testing.T) {
-	a := &app{tailCache: tailcache.Open(tailcache.Options{Now: time.Now})}
+	a := testApp(&streams{}, invocation{openedStores: openedStores{tailCache: tailcache.Open(tailcache.Options{Now: time.Now})}})
 	wrapped := 0
 	for _, store := range declared(t) {
 		before, with := means(store.Capabilities()), a.withTailCache(store)
@@ -189,7 +189,7 @@ func TestATailCacheCostsNoCapability(t *testing.T) {
 // No store at all is an error that says where was looked.
 func TestNoStoreSaysWhereWasLooked(t *testing.T) {
 	env := map[string]string{"HOME": "/home/lea", "CODEX_HOME": "/c", "OPENCLAW_STATE_DIR": "/o", "HEXA_PUFFS_HOME": "/h"}
-	a := &app{getenv: func(name string) string { return env[name] }}
+	a := testApp(&streams{}, invocation{settings: settings{getenv: func(name string) string { return env[name] }}})
 	const want = "no session store found; looked at ~/.openclaw, ~/.pi/agent/sessions, ~/.omp/agent, ~/.omp/profiles, ~/.agent/sessions, ~/.annabelle/sessions, ~/.hexa-puffs/sessions, ~/.mac-stats, " +
 		"~/.codex, ~/.claude/projects, ~/.gemini, ~/.qwen, ~/.local/share/opencode, ~/.local/share/kilo, ~/.cline, ~/.config/Code/User/globalStorage, ~/.cline/data/tasks, ~/.copilot, ~/.hermes, ~/.local/share/goose, ~/.cursor/projects, OPENCLAW_STATE_DIR=/o, HEXA_PUFFS_HOME=/h, CODEX_HOME=/c (home /home/lea)"
 	if got := a.noStores().Error(); got != want {
@@ -202,7 +202,7 @@ func TestNoStoreSaysWhereWasLooked(t *testing.T) {
 func TestAConnectionIsClosed(t *testing.T) {
 	server, ended := fakePostgres(t)
 	var out, errs strings.Builder
-	a := &app{streams: newStreams(strings.NewReader(""), &out, &errs), notes: []note{}, now: time.Now, getenv: func(string) string { return "" }}
+	a := testApp(newStreams(strings.NewReader(""), &out, &errs), invocation{reporting: reporting{notes: []note{}}, settings: settings{now: time.Now, getenv: func(string) string { return "" }}})
 	root := newRootCommand(a)
 	root.SetArgs([]string{"stores", "--store", "yarnnn=postgres://lea@" + server + "/chat?sslmode=disable"})
 	root.SetOut(io.Discard)

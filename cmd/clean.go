@@ -113,7 +113,7 @@ func runClean(ctx context.Context, a *app, o cleanOptions) error {
 		return err
 	}
 	if o.DryRun {
-		return c.rehearse(ctx)
+		return a.rehearseClean(ctx, c)
 	}
 	all, _, err := a.listStores(ctx) // the plan says what is odd in them
 	if err != nil {
@@ -125,7 +125,7 @@ func runClean(ctx context.Context, a *app, o cleanOptions) error {
 	}
 	defer w.close()
 	c.rules.Again = func(ctx context.Context, item retention.Item, s retention.TrashedSession) (archive.Entry, error) {
-		return w.archiveAgain(ctx, a, item, s)
+		return w.archiveAgain(ctx, a.invocation, item, s)
 	}
 	if err := c.rules.Recover(); err != nil {
 		return err
@@ -133,24 +133,24 @@ func runClean(ctx context.Context, a *app, o cleanOptions) error {
 	if err := c.decide(ctx); err != nil {
 		return err
 	}
-	if err := c.agreed(); err != nil {
+	if err := a.agreeToClean(c); err != nil {
 		return err
 	}
 	if len(c.plan.Going()) > 0 {
-		if err := w.needMemory(ctx, a); err != nil {
+		if err := w.needMemory(ctx, a.invocation); err != nil {
 			return err // nothing goes that could not be found again
 		}
 	}
 	c.rules.Remember = func(ctx context.Context, log retention.Session, e archive.Entry) error {
-		return w.rememberOnce(ctx, a, log, e, aboutToClean)
+		return w.rememberOnce(ctx, a.invocation, log, e, aboutToClean)
 	}
 	err = errors.Join(c.execute(ctx), w.embedWaiting(ctx, w.unchanged))
-	return errors.Join(err, c.render(), c.outcome())
+	return errors.Join(err, a.renderClean(c), c.outcome())
 }
 
 // archiveAgain archives and remembers a file of the trash that was written after
 // it was put there. Its archive says where the session was, not where it waits.
-func (w *workspace) archiveAgain(ctx context.Context, a *app, item retention.Item, s retention.TrashedSession) (archive.Entry, error) {
+func (w *workspace) archiveAgain(ctx context.Context, a *invocation, item retention.Item, s retention.TrashedSession) (archive.Entry, error) {
 	ref := session.Ref{Runtime: s.Runtime, Agent: s.Agent, ID: s.Session}
 	if s.Archive != "" {
 		before, err := w.archives.Get(ctx, s.Archive)
@@ -181,7 +181,7 @@ func (w *workspace) archiveAgain(ctx context.Context, a *app, item retention.Ite
 }
 
 // needMemory opens memory, unless it is open.
-func (w *workspace) needMemory(ctx context.Context, a *app) error {
+func (w *workspace) needMemory(ctx context.Context, a *invocation) error {
 	if w.memory != nil {
 		return nil
 	}
@@ -194,7 +194,7 @@ func (w *workspace) needMemory(ctx context.Context, a *app) error {
 // cleaner is one run of `clean`. The plan is made once, and what is shown is
 // what is executed.
 type cleaner struct {
-	app     *app
+	app     *invocation
 	options cleanOptions
 	rules   retention.Clean
 	plan    *retention.CleanPlan
@@ -203,7 +203,7 @@ type cleaner struct {
 	rows    []cleanRow // of what is to be done or was done
 }
 
-func (a *app) newCleaner(o cleanOptions) (*cleaner, error) {
+func (a *invocation) newCleaner(o cleanOptions) (*cleaner, error) {
 	archives, err := a.openArchive()
 	if err != nil {
 		return nil, err
@@ -224,17 +224,17 @@ func (a *app) newCleaner(o cleanOptions) (*cleaner, error) {
 	}}, nil
 }
 
-func (a *app) sessionTrash() retention.Trash {
+func (a *invocation) sessionTrash() retention.Trash {
 	return retention.Trash{Dir: filepath.Join(a.dataDir(), "trash", "sessions"), Moves: a.moves(), Pins: a.pins}
 }
 
-// rehearse is a dry run.
-func (c *cleaner) rehearse(ctx context.Context) error {
+// rehearseClean is a dry run.
+func (a *app) rehearseClean(ctx context.Context, c *cleaner) error {
 	if err := c.decide(ctx); err != nil {
 		return err
 	}
 	c.noteSpared()
-	return c.render()
+	return a.renderClean(c)
 }
 
 // decide makes the plan: of every session, of what is in the trash and, with
@@ -312,7 +312,7 @@ func (c *cleaner) execute(ctx context.Context) (err error) {
 func (c *cleaner) tellLeft() {
 	for _, s := range c.plan.Sessions {
 		if s.Left != nil && !errors.Is(s.Left, session.ErrBusy) {
-			reportFailure(c.app, s.Path, s.Left)
+			c.app.failed(s.Path, s.Left)
 		}
 	}
 	for _, k := range c.result.Kept {
@@ -340,9 +340,9 @@ func (c *cleaner) spared() []string {
 	return append(slices.Clone(c.plan.Spared), c.prune.plan.Spared...)
 }
 
-// agreed refuses a plan of which nothing is left because it deletes too much, and
+// agreeToClean refuses a plan of which nothing is left because it deletes too much, and
 // asks the user.
-func (c *cleaner) agreed() error {
+func (a *app) agreeToClean(c *cleaner) error {
 	going := len(c.plan.Going()) + len(c.plan.Purge)
 	if c.prune != nil {
 		going += len(c.prune.going())
@@ -357,12 +357,12 @@ func (c *cleaner) agreed() error {
 	if going == 0 || c.options.Yes {
 		return nil
 	}
-	if !c.app.global.JSON {
-		if err := c.list(); err != nil {
+	if !a.JSON {
+		if err := a.listClean(c); err != nil {
 			return err
 		}
 	}
-	return c.app.confirm(fmt.Sprintf("delete %s?", plural(going, "file")))
+	return a.confirm(fmt.Sprintf("delete %s?", plural(going, "file")))
 }
 
 // retained are the sessions as package retention knows them.
@@ -445,8 +445,8 @@ func (c *cleaner) makeRows() {
 
 func days(d time.Duration) string { return plural(int(d/(24*time.Hour)), "day") }
 
-func (c *cleaner) render() error {
-	doc := cleanDocument{Schema: 1, DryRun: c.options.DryRun, MaxAge: c.options.MaxAge, Sessions: append([]cleanRow{}, c.rows...), Spared: append([]string{}, c.plan.Spared...), Notes: c.app.notes}
+func (a *app) renderClean(c *cleaner) error {
+	doc := cleanDocument{Schema: 1, DryRun: c.options.DryRun, MaxAge: c.options.MaxAge, Sessions: append([]cleanRow{}, c.rows...), Spared: append([]string{}, c.plan.Spared...), Notes: a.notes}
 	going := 0
 	for _, r := range c.rows {
 		if r.Outcome != pruneKept {
@@ -458,10 +458,10 @@ func (c *cleaner) render() error {
 		c.prune.doc.Notes = []note{}
 		doc.Archives = &c.prune.doc
 	}
-	if c.app.global.JSON {
-		return c.app.printJSON(doc)
+	if a.JSON {
+		return a.printJSON(doc)
 	}
-	if err := c.list(); err != nil {
+	if err := a.listClean(c); err != nil {
 		return err
 	}
 	what := "deleted"
@@ -477,33 +477,33 @@ func (c *cleaner) render() error {
 		going += len(c.prune.going())
 		doc.Bytes += c.prune.doc.Bytes
 	}
-	if going == 0 && c.app.global.Quiet {
+	if going == 0 && a.Quiet {
 		return nil
 	}
-	if c.app.OutTTY {
-		_, err := fmt.Fprintf(c.app.Out, "%s %s (%s)\n", formatCount(int64(going)), what, formatBytes(doc.Bytes))
+	if a.OutTTY {
+		_, err := fmt.Fprintf(a.Out, "%s %s (%s)\n", formatCount(int64(going)), what, formatBytes(doc.Bytes))
 		return err
 	}
-	return c.app.printRows([][]string{{strconv.Itoa(going), what, formatBytes(doc.Bytes)}})
+	return a.printRows([][]string{{strconv.Itoa(going), what, formatBytes(doc.Bytes)}})
 }
 
-// list prints the plan; with --quiet without what was to stay.
-func (c *cleaner) list() error {
+// listClean prints the plan; with --quiet without what was to stay.
+func (a *app) listClean(c *cleaner) error {
 	var rows [][]string
 	t := table{empty: "no old sessions", columns: []column{
 		{name: "WHAT"}, {name: "RUNTIME", drop: 1}, {name: "AGENT", least: 8}, {name: "SESSION", least: 12}, {name: "LAST USE", drop: 2}, {name: "SIZE", right: true}, {name: "WHY", least: 16},
 	}}
 	for _, r := range c.rows {
-		if c.app.global.Quiet && r.Outcome == pruneKept && !r.left {
+		if a.Quiet && r.Outcome == pruneKept && !r.left {
 			continue
 		}
 		rows = append(rows, []string{r.Outcome, r.Runtime, visible(r.Agent), visible(r.Session), r.LastUse, formatBytes(r.Bytes), visible(r.Reason)})
-		t.rows = append(t.rows, []string{r.Outcome, r.Runtime, r.Agent, cmp.Or(r.Session, c.app.tilde(r.Path)), shownTime(r.LastUse), formatBytes(r.Bytes), r.Reason})
+		t.rows = append(t.rows, []string{r.Outcome, r.Runtime, r.Agent, cmp.Or(r.Session, a.tilde(r.Path)), shownTime(r.LastUse), formatBytes(r.Bytes), r.Reason})
 	}
-	if err := c.app.printPlan(t, rows); err != nil || c.prune == nil {
+	if err := a.printPlan(t, rows); err != nil || c.prune == nil {
 		return err
 	}
-	return c.prune.list()
+	return a.listPrune(c.prune)
 }
 
 // outcome decides the exit code.
@@ -534,7 +534,7 @@ func runCleanUndelete(ctx context.Context, a *app, o cleanOptions) error {
 		return err
 	}
 	if o.DryRun {
-		return c.bringBack(ctx, o.Undelete)
+		return a.bringBack(ctx, c, o.Undelete)
 	}
 	w, err := a.openWorkspace(ctx, mode{reason: "clean"})
 	if err != nil {
@@ -544,18 +544,18 @@ func runCleanUndelete(ctx context.Context, a *app, o cleanOptions) error {
 	if err := c.rules.Recover(); err != nil {
 		return err
 	}
-	return c.bringBack(ctx, o.Undelete)
+	return a.bringBack(ctx, c, o.Undelete)
 }
 
 // bringBack restores what the trash has of a session, or of all.
-func (c *cleaner) bringBack(ctx context.Context, name string) error {
+func (a *app) bringBack(ctx context.Context, c *cleaner, name string) error {
 	id, err := c.trashedSession(name)
 	if err != nil {
 		return err
 	}
 	items, err := c.rules.Trashed(id)
 	if errors.Is(err, retention.ErrNotInTrash) && id == "all" {
-		return c.render() // the trash is empty: all of it is back
+		return a.renderClean(c) // the trash is empty: all of it is back
 	}
 	if errors.Is(err, retention.ErrNotInTrash) {
 		return &failure{code: "unknown_session", exit: exitUsage, hint: "sessctl log --limit 0 shows what was deleted", err: fmt.Errorf("%q is not in the trash", id)}
@@ -575,7 +575,7 @@ func (c *cleaner) bringBack(ctx context.Context, name string) error {
 			return err
 		}
 	}
-	return errors.Join(c.render(), c.outcome())
+	return errors.Join(a.renderClean(c), c.outcome())
 }
 
 // trashedSession is the whole id of a session in the trash; what is none is
@@ -642,7 +642,7 @@ func (c *cleaner) leaveInTrash(item retention.Item, cause, hint string) {
 
 // checkClock refuses to tell ages while the clock is behind the last thing that
 // was deleted, or behind the last run.
-func (a *app) checkClock(now time.Time) error {
+func (a *invocation) checkClock(now time.Time) error {
 	recorded, err := a.recorded()
 	if err != nil {
 		return err
@@ -657,12 +657,12 @@ func (a *app) checkClock(now time.Time) error {
 // adviseClock says what to do about a time in the future.
 const adviseClock = "nothing is deleted by age until the clock is right; if it is right and that time is not: sessctl doctor --trust-clock"
 
-func (a *app) clock() retention.Clock {
+func (a *invocation) clock() retention.Clock {
 	return retention.Clock{Path: filepath.Join(a.dataDir(), "clock.json"), Pins: a.pins}
 }
 
 // recorded are the times of everything that was deleted, and of every run.
-func (a *app) recorded() ([]retention.Recorded, error) {
+func (a *invocation) recorded() ([]retention.Recorded, error) {
 	all, err := a.audit().Recorded()
 	if err != nil {
 		return nil, err
@@ -692,7 +692,7 @@ func refuseTooMuch(what string, owners []string) *failure {
 // noteSpared names the owners of whom nothing goes because more than half of
 // what they have would. It is said with --quiet too: the run does not do all
 // that it was asked for.
-func (a *app) noteSpared(what string, owners []string, dryRun bool) {
+func (a *invocation) noteSpared(what string, owners []string, dryRun bool) {
 	if len(owners) == 0 {
 		return
 	}

@@ -125,7 +125,7 @@ func (o *compactOptions) validate() error {
 	return nil
 }
 
-func (o *compactOptions) policy(a *app) compact.Policy {
+func (o *compactOptions) policy(a *invocation) compact.Policy {
 	return compact.Policy{
 		Pins:        a.pins,
 		OutputLimit: a.outputLimit(),
@@ -138,7 +138,7 @@ func (o *compactOptions) policy(a *app) compact.Policy {
 
 // recovery is the policy for what earlier runs began: the quiet period of the
 // command is that of the sessions that it names.
-func (o *compactOptions) recovery(a *app) compact.Policy {
+func (o *compactOptions) recovery(a *invocation) compact.Policy {
 	policy := o.policy(a)
 	policy.QuietOf = a.quietWhere(o.Quiet, o.names)
 	return policy
@@ -260,7 +260,7 @@ func runCompact(ctx context.Context, a *app, o compactOptions) error {
 		return dryRun(ctx, a, o, chosen)
 	}
 	w, err := a.openWorkspace(ctx, mode{
-		memory: true, reason: "compact", summaries: summaries, recover: &recovery{sessions: chosen.all.sessions, policy: o.recovery(a)},
+		memory: true, reason: "compact", summaries: summaries, recover: &recovery{sessions: chosen.all.sessions, policy: o.recovery(a.invocation)},
 	})
 	if err != nil {
 		return err
@@ -271,7 +271,7 @@ func runCompact(ctx context.Context, a *app, o compactOptions) error {
 			return err
 		}
 	}
-	policy := o.policy(a)
+	policy := o.policy(a.invocation)
 	if policy.Known, err = a.known(ctx, w.memory, w.archives); err != nil {
 		return err
 	}
@@ -290,7 +290,7 @@ func runCompact(ctx context.Context, a *app, o compactOptions) error {
 // chooseSettled chooses once more, where nothing could be chosen, after what earlier
 // runs began was finished: the only log of an agent may be put aside, and another
 // one may have its place. Without such a run it returns the error of before.
-func (a *app) chooseSettled(ctx context.Context, o compactOptions, cause error) (selection, error) {
+func (a *invocation) chooseSettled(ctx context.Context, o compactOptions, cause error) (selection, error) {
 	begun, err := a.journal().List()
 	if err != nil || len(begun) == 0 {
 		return selection{}, cause
@@ -345,12 +345,12 @@ type results struct {
 
 func (r *results) add(done ...compact.Result) {
 	r.sessions = append(r.sessions, done...)
-	if r.global.JSON {
+	if r.JSON {
 		return // one document at the end
 	}
 	r.progress.clear()
 	for _, result := range r.sessions[r.printed:] {
-		if why := idleReason(result); why != "" && (r.folds || r.global.Quiet) {
+		if why := idleReason(result); why != "" && (r.folds || r.Quiet) {
 			r.idle.add(why, 1)
 			r.printed++
 			continue
@@ -375,24 +375,24 @@ func (r *results) compactAll(ctx context.Context, w *workspace, targets []found,
 	for i, t := range targets {
 		w.progress.of(i+1, len(targets))
 		w.progress.show(t.Ref, stageRead, 0, 1)
-		result, err := compactOne(ctx, r.app, w, t, policy)
+		result, err := compactOne(ctx, r.app.invocation, w, t, policy)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
 		if err != nil {
 			w.progress.clear()
-			reportFailure(r.app, t.Path, err)
+			r.app.failed(t.Path, err)
 		}
 		r.add(result)
 		trimmed := result.Outcome == compact.Compacted && result.Strategy == session.StrategyTrim
 		if result.Outcome == compact.Partial || result.Unchanged || trimmed {
-			r.add(compactFamily(ctx, r.app, w, t, policy)...)
+			r.add(compactFamily(ctx, r.app.invocation, w, t, policy)...)
 		}
 	}
 	return errors.Join(ctx.Err(), r.err, w.embedWaiting(ctx, r.sessions))
 }
 
-func compactOne(ctx context.Context, a *app, w *workspace, t found, policy compact.Policy) (compact.Result, error) {
+func compactOne(ctx context.Context, a *invocation, w *workspace, t found, policy compact.Policy) (compact.Result, error) {
 	plan, err := compact.NewPlan(ctx, t.store, t.Ref, policy, a.now())
 	if err != nil {
 		return failedResult(t, err), err
@@ -418,20 +418,6 @@ func (w *workspace) noteSource(ctx context.Context, ref session.Ref, before *com
 		_, err = w.archives.NoteSource(ctx, e, ref.Path)
 	}
 	return err
-}
-
-// reportFailure says at once what went wrong with one session; the run goes on.
-func reportFailure(a *app, path string, err error) {
-	if a.outer != nil {
-		reportFailure(a.outer, path, err)
-		return
-	}
-	if a.global.JSON {
-		return // the document has it
-	}
-	body := explain(err)
-	_, _ = fmt.Fprintf(a.Err, "sessctl: %s: %s\n", visible(path), visibleText(body.Message))
-	a.hint(body.Hint)
 }
 
 func failedResult(t found, err error) compact.Result {
@@ -460,17 +446,17 @@ func outcomeOf(results []compact.Result) error {
 
 // dryRun says what would be done, and where texts would be sent.
 func dryRun(ctx context.Context, a *app, o compactOptions, chosen selection) error {
-	policy := o.policy(a)
+	policy := o.policy(a.invocation)
 	var end func()
 	policy.Known, end = a.knownForPlan(ctx)
 	defer end()
-	planned, err := planAll(ctx, a, chosen.targets, policy)
+	planned, err := planAll(ctx, a.invocation, chosen.targets, policy)
 	err = errors.Join(err, a.foretellLostMemory(ctx))
 	a.warnOfPurge(ctx, chosen.meant(o))
 	if !policy.SkipSummary {
 		err = errors.Join(err, a.noteSummarizer())
 	}
-	all := results{app: a, progress: newProgress(a), folds: o.All}
+	all := results{app: a, progress: newProgress(a.invocation), folds: o.All}
 	all.add(append(chosen.none, planned...)...)
 	doc := all.document()
 	doc.DryRun = true
@@ -481,7 +467,7 @@ func dryRun(ctx context.Context, a *app, o compactOptions, chosen selection) err
 }
 
 // noteSummarizer says where conversations would be sent to be summed up.
-func (a *app) noteSummarizer() error {
+func (a *invocation) noteSummarizer() error {
 	endpoint, err := a.endpoint("summarize", a.config.Summarize)
 	if err != nil || endpoint.Provider == summarize.ProviderExtractive {
 		return err
@@ -495,7 +481,7 @@ func (a *app) noteSummarizer() error {
 
 // planAll is the dry run: it makes no mutating call. Sessions are read several
 // at a time.
-func planAll(ctx context.Context, a *app, targets []found, policy compact.Policy) ([]compact.Result, error) {
+func planAll(ctx context.Context, a *invocation, targets []found, policy compact.Policy) ([]compact.Result, error) {
 	results := make([]compact.Result, len(targets))
 	err := session.Spread(ctx, a.workers(), len(targets), func(_, i int) {
 		t := targets[i]
@@ -518,7 +504,7 @@ func renderCompact(a *app, doc compactDocument) error {
 		doc.Sessions = []compact.Result{}
 	}
 	doc.Notes, doc.Late = a.notes, a.late
-	if a.global.JSON {
+	if a.JSON {
 		return a.printJSON(doc)
 	}
 	for _, r := range doc.Sessions[doc.printed:] {
@@ -526,7 +512,7 @@ func renderCompact(a *app, doc compactDocument) error {
 			return err
 		}
 	}
-	if a.global.Quiet {
+	if a.Quiet {
 		return nil
 	}
 	_, err := fmt.Fprint(a.Out, doc.leftAlone())
@@ -705,7 +691,7 @@ func runResummarize(ctx context.Context, a *app, o compactOptions) error {
 }
 
 // resolveSession puts whole ids in the place of what was typed.
-func (a *app) resolveSession(ctx context.Context, o *compactOptions, receipts []compact.Receipt) (err error) {
+func (a *invocation) resolveSession(ctx context.Context, o *compactOptions, receipts []compact.Receipt) (err error) {
 	if err := a.checkAgent(ctx, nil, o.Agent); err != nil {
 		return err
 	}
@@ -718,7 +704,7 @@ func (a *app) resolveSession(ctx context.Context, o *compactOptions, receipts []
 }
 
 // wants reports whether a receipt is about a session that the options mean.
-func (a *app) wants(o compactOptions, r compact.Receipt) bool {
+func (a *invocation) wants(o compactOptions, r compact.Receipt) bool {
 	return (o.Agent == "" || r.Agent == o.Agent) && (a.global.Runtime == "" || r.Runtime == a.global.Runtime) &&
 		(o.Session == "" || r.Session == o.Session || r.Key == o.Session)
 }
@@ -734,7 +720,7 @@ func (w *workspace) resummarize(ctx context.Context, a *app, wanted []compact.Re
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if err != nil && !a.global.JSON {
+		if err != nil && !a.JSON {
 			w.progress.clear()
 			_, _ = fmt.Fprintf(a.Err, "sessctl: %s: %s\n", visible(r.Path), visibleText(err.Error()))
 		}
@@ -754,7 +740,7 @@ type lateLines struct {
 
 // tellLate says what became of lines that an agent wrote to a log after it was
 // moved aside.
-func (a *app) tellLate(old session.Rotation, l compact.LateProof) {
+func (a *invocation) tellLate(old session.Rotation, l compact.LateProof) {
 	a.late = append(a.late, lateLines{Runtime: old.Runtime, Agent: old.Agent, Session: old.Session, LateProof: l})
 	if l.Carried > 0 {
 		a.notice(note{Path: l.Into, Message: fmt.Sprintf("%s that session %s got after it was closed %s appended here",

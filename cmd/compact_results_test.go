@@ -13,8 +13,8 @@ import (
 func TestResultsArePrintedWhenDone(t *testing.T) {
 	for _, asJSON := range []bool{false, true} {
 		var out bytes.Buffer
-		a := &app{streams: &streams{Out: &out}}
-		a.global.JSON = asJSON
+		a := testApp(&streams{Out: &out}, invocation{})
+		a.JSON = asJSON
 		all := results{app: a, progress: &progress{}}
 		all.add(compact.NewResult(session.Ref{Agent: "one"}, compact.Compacted, ""))
 		if printed := strings.Contains(out.String(), "one: compacted"); printed == asJSON {

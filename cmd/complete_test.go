@@ -24,7 +24,7 @@ const freeArguments = " QUERY DIR "
 // Every flag that takes a value says what is offered for it, and every entry of
 // the table is of a flag that there is.
 func TestEveryFlagIsCompleted(t *testing.T) {
-	a := &app{streams: &streams{}, getenv: func(string) string { return "" }}
+	a := testApp(&streams{}, invocation{settings: settings{getenv: func(string) string { return "" }}})
 	root := newRootCommand(a)
 	used := map[string]bool{}
 	var visit func(c *cobra.Command)

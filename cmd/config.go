@@ -257,7 +257,7 @@ func readConfigFile(v *viper.Viper, path string, required bool) error {
 
 // configFile is the path of the configuration, or "": without a home directory a file
 // below the working directory is nobody's configuration.
-func (a *app) configFile() string {
+func (a *invocation) configFile() string {
 	if a.global.ConfigFile != "" {
 		return a.global.ConfigFile
 	}
@@ -309,14 +309,14 @@ func envValue(key, value string) any {
 
 // xdg returns a base directory: the variable's if that is an absolute path,
 // else the given one under the home directory.
-func (a *app) xdg(variable, underHome string) string {
+func (a *invocation) xdg(variable, underHome string) string {
 	if dir := a.getenv(variable); filepath.IsAbs(dir) {
 		return dir
 	}
 	return filepath.Join(a.home(), underHome)
 }
 
-func (a *app) home() string {
+func (a *invocation) home() string {
 	if home := a.getenv("HOME"); home != "" {
 		return home
 	}
@@ -326,7 +326,7 @@ func (a *app) home() string {
 
 // dataDir is the directory of everything that sessctl stores. Where there is no
 // home directory it is what systemd gives a unit with StateDirectory=.
-func (a *app) dataDir() string {
+func (a *invocation) dataDir() string {
 	if a.global.DataDir != "" {
 		return absolute(a.global.DataDir)
 	}
@@ -434,7 +434,7 @@ func configKeys(a *app) []configKey {
 
 // dataDirKey shows the data directory that is used: that of the flag, of the
 // layer that set it, or the one that is made up where none does.
-func (a *app) dataDirKey(configured, origin string) configKey {
+func (a *invocation) dataDirKey(configured, origin string) configKey {
 	dir := a.dataDir()
 	switch {
 	case a.global.DataDir != configured:
@@ -476,7 +476,7 @@ func newConfigCommand(a *app) *cobra.Command {
 
 func runConfigShow(a *app) error {
 	keys := configKeys(a)
-	if a.global.JSON {
+	if a.JSON {
 		return a.printJSON(map[string]any{"schema": 1, "file": a.configFile(), "file_exists": exists(a.configFile()), "data_dir": a.dataDir(), "keys": keys})
 	}
 	if !exists(a.configFile()) {

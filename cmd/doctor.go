@@ -124,11 +124,11 @@ func runDoctor(ctx context.Context, a *app, o doctorOptions, broken error) error
 		return broken
 	case o.GiveUp != "":
 		var err error
-		if given, err = giveUp(ctx, a, o.GiveUp); err != nil {
+		if given, err = giveUp(ctx, a.invocation, o.GiveUp); err != nil {
 			return err
 		}
 	case fixed:
-		if err := fixUp(ctx, a); err != nil {
+		if err := fixUp(ctx, a.invocation); err != nil {
 			return err
 		}
 	}
@@ -155,7 +155,7 @@ func (d *checkup) examine(ctx context.Context) error {
 		{"locks", d.examineRuntimeLocks}, {"archives", d.examineArchives}, {"memory", d.examineMemory}, {"shared memory", d.examineShared}, {"embedder", d.examineEmbedder},
 		{"models", d.examineModels}, {"hooks", d.examineHooks}, {"leftovers", d.examineLeftovers}, {"space", d.examineSpace}, {"events", d.examineEvents}, {"clock", d.examineClock},
 	}
-	bar := newProgress(d.app)
+	bar := newProgress(d.invocation)
 	defer bar.clear()
 	for i, step := range steps {
 		d.check = step.check
@@ -171,7 +171,7 @@ func (d *checkup) examine(ctx context.Context) error {
 }
 
 // trustClock keeps that the clock is right, if any recorded time says otherwise.
-func (a *app) trustClock(ctx context.Context) error {
+func (a *invocation) trustClock(ctx context.Context) error {
 	wrong := 0
 	if exists(a.dataDir()) { // else nothing was ever recorded
 		lock, err := a.lock(ctx)
@@ -200,7 +200,7 @@ func (a *app) trustClock(ctx context.Context) error {
 
 // fixUp does what every state-changing command does first. The memory is only
 // opened if an earlier run left something unfinished.
-func fixUp(ctx context.Context, a *app) error {
+func fixUp(ctx context.Context, a *invocation) error {
 	if !exists(a.dataDir()) {
 		return nil // no run ever began
 	}
@@ -213,7 +213,7 @@ func fixUp(ctx context.Context, a *app) error {
 }
 
 // openFixing opens the workspace and finishes what can be finished.
-func openFixing(ctx context.Context, a *app) (*workspace, error) {
+func openFixing(ctx context.Context, a *invocation) (*workspace, error) {
 	all, _, err := a.listStores(ctx)
 	if f := (*failure)(nil); err != nil && !(errors.As(err, &f) && f.code == "no_store") {
 		return nil, err
@@ -224,7 +224,7 @@ func openFixing(ctx context.Context, a *app) (*workspace, error) {
 // closeMemory opens the memory and closes it again, so that what a killed run
 // left in its log is written into it, and what it left of a forget is finished.
 // A damaged one is looked at later.
-func (a *app) closeMemory(ctx context.Context) error {
+func (a *invocation) closeMemory(ctx context.Context) error {
 	if !exists(filepath.Join(a.memoryDir(), "memory.db-wal")) && !a.memoryWaits(ctx) {
 		return nil
 	}
@@ -241,7 +241,7 @@ func (a *app) closeMemory(ctx context.Context) error {
 // memoryWaits says whether there is something to do in the memory: it is of an
 // earlier version, a forget was cut off, or what was forgotten, or what agents
 // stored, is not recorded.
-func (a *app) memoryWaits(ctx context.Context) bool {
+func (a *invocation) memoryWaits(ctx context.Context) bool {
 	store, err := memory.Open(ctx, a.memoryDir(), memory.Options{NoTrace: true})
 	if err != nil {
 		return false // it is looked at later
@@ -282,7 +282,7 @@ func finishDoctor(a *app, doc doctorDocument) error {
 		doc.Findings = []finding{}
 	}
 	var err error
-	if a.global.JSON {
+	if a.JSON {
 		err = a.printJSON(doc)
 	} else {
 		err = renderDoctor(a, doc)
@@ -306,7 +306,7 @@ func renderDoctor(a *app, doc doctorDocument) error {
 	b.WriteString(doc.GivenUp.describe())
 	for _, f := range doc.Findings {
 		count[f.Severity]++
-		if a.global.Quiet && !f.matters() {
+		if a.Quiet && !f.matters() {
 			continue
 		}
 		text := f.Message
@@ -318,7 +318,7 @@ func renderDoctor(a *app, doc doctorDocument) error {
 			fmt.Fprintf(&b, "%18s -> %s\n", "", visible(f.Advice))
 		}
 	}
-	if !a.global.Quiet || slices.ContainsFunc(doc.Findings, finding.matters) {
+	if !a.Quiet || slices.ContainsFunc(doc.Findings, finding.matters) {
 		fmt.Fprintf(&b, "%s, %s, %s\n", plural(count[severityProblem], "problem"), plural(count[severityWarning], "warning"), plural(count[severityNote], "note"))
 	}
 	_, err := fmt.Fprint(a.Out, b.String())

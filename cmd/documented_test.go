@@ -197,7 +197,7 @@ func configurationProblem(t *testing.T, file string, text []byte) string {
 		t.Fatal(err)
 	}
 	var out, errs bytes.Buffer
-	a := &app{streams: newStreams(strings.NewReader(""), &out, &errs), notes: []note{}, now: time.Now, getenv: func(string) string { return "" }}
+	a := testApp(newStreams(strings.NewReader(""), &out, &errs), invocation{reporting: reporting{notes: []note{}}, settings: settings{now: time.Now, getenv: func(string) string { return "" }}})
 	a.global.ConfigFile = file
 	a.global.DataDir = filepath.Dir(file)
 	a.global.Workers = 1

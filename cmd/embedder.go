@@ -25,7 +25,7 @@ type embedding struct {
 }
 
 // openEmbedder opens what embed.provider names. No server is asked yet.
-func (a *app) openEmbedder() (*embedding, error) {
+func (a *invocation) openEmbedder() (*embedding, error) {
 	switch provider := a.config.Embed.Provider; provider {
 	case "builtin":
 		return openBuiltin()
@@ -41,7 +41,7 @@ func (a *app) openEmbedder() (*embedding, error) {
 // openEmbedderOf opens the embedder of a model: PROVIDER/NAME, or NAME of the
 // provider that is configured; "" is the configured one. What the configuration
 // says of one provider's server and key is not meant for another.
-func (a *app) openEmbedderOf(model string) (*embedding, error) {
+func (a *invocation) openEmbedderOf(model string) (*embedding, error) {
 	provider, name, found := strings.Cut(model, "/")
 	if !slices.Contains([]string{"builtin", "ollama", "openai"}, provider) {
 		provider, name, found = a.config.Embed.Provider, model, true
@@ -74,7 +74,7 @@ func (e *embedding) builtin() *embed.Builtin {
 	return b
 }
 
-func (a *app) openOllama() (*embedding, error) {
+func (a *invocation) openOllama() (*embedding, error) {
 	o, err := a.remoteOptions()
 	if err != nil {
 		return nil, err
@@ -87,7 +87,7 @@ func (a *app) openOllama() (*embedding, error) {
 	return &embedding{documents: e, queries: e, expected: chunked(e.Expected()), identify: e.Identify, address: e.Address()}, nil
 }
 
-func (a *app) openOpenAI() (*embedding, error) {
+func (a *invocation) openOpenAI() (*embedding, error) {
 	o, err := a.remoteOptions()
 	if err != nil {
 		return nil, err
@@ -99,7 +99,7 @@ func (a *app) openOpenAI() (*embedding, error) {
 	return &embedding{documents: e, queries: e, expected: chunked(e.Expected()), identify: e.Identify, address: e.Address()}, nil
 }
 
-func (a *app) remoteOptions() (embed.RemoteOptions, error) {
+func (a *invocation) remoteOptions() (embed.RemoteOptions, error) {
 	c := a.config.Embed
 	if c.Dimensions < 0 || c.Timeout < 0 {
 		return embed.RemoteOptions{}, usageError("", "embed.dimensions and embed.timeout must not be negative")
@@ -110,7 +110,7 @@ func (a *app) remoteOptions() (embed.RemoteOptions, error) {
 
 // noteEmbedder says in a dry run where texts would be sent. A provider that
 // cannot be used is an error.
-func (a *app) noteEmbedder() error {
+func (a *invocation) noteEmbedder() error {
 	e, err := a.openEmbedder()
 	if err == nil && e.address != "" {
 		a.notice(note{Message: fmt.Sprintf("texts would be sent to %s to be embedded", e.address)})
@@ -143,7 +143,7 @@ func (e *embedding) model(ctx context.Context, store *memory.Store) (m embed.Mod
 
 // askMemory is a recall with the embedder that is configured. If it cannot
 // serve, words alone decide and the result's notice says so.
-func (a *app) askMemory(ctx context.Context, store *memory.Store, q memory.Query) (memory.Result, error) {
+func (a *invocation) askMemory(ctx context.Context, store *memory.Store, q memory.Query) (memory.Result, error) {
 	e, err := a.openEmbedder()
 	if err != nil {
 		return memory.Result{}, err
@@ -185,7 +185,7 @@ func (w *watched) EmbedDocuments(ctx context.Context, texts []string) ([][]float
 
 // embedder is a compact.Embedder over an embedding and a memory.Store.
 type embedder struct {
-	app       *app
+	app       *invocation
 	store     *memory.Store
 	embedding *embedding
 }
@@ -236,7 +236,7 @@ func (e embedder) waiting(ctx context.Context, m embed.Model, agent string) (int
 // apiKey returns the key that goes to the embedding server: from a file, from
 // the variable that is configured, or, for OpenAI's own servers only, from
 // OPENAI_API_KEY. Another server never gets a key that was not meant for it.
-func (a *app) apiKey() (string, error) {
+func (a *invocation) apiKey() (string, error) {
 	c := a.config.Embed
 	switch {
 	case c.APIKeyFile != "":

@@ -19,9 +19,9 @@ import (
 // events (docs/decisions.md D21). What is not told by then is told later.
 const eventTimeout = 5 * time.Second
 
-func (a *app) outboxDir() string { return filepath.Join(a.dataDir(), "outbox") }
+func (a *invocation) outboxDir() string { return filepath.Join(a.dataDir(), "outbox") }
 
-func (a *app) openOutbox() (*outbox.Outbox, error) {
+func (a *invocation) openOutbox() (*outbox.Outbox, error) {
 	named, err := a.eventTargets()
 	if err != nil {
 		return nil, err
@@ -52,7 +52,7 @@ func (f failing) Send(context.Context, outbox.Event) error {
 // event for told. The id is derived from what the event is about
 // (outbox.DeriveID, or a receipt's): if this run is killed before it has noted
 // that it did and a later one makes the event again, the second is dropped.
-func (a *app) emitOnce(ctx context.Context, id, eventType, subject string, data any) error {
+func (a *invocation) emitOnce(ctx context.Context, id, eventType, subject string, data any) error {
 	err := a.putEvent(ctx, outbox.Event{ID: id, Type: eventType, Time: a.now().UTC().Truncate(time.Millisecond), Subject: subject}, data)
 	if err != nil {
 		a.passOver(note{Path: a.outboxDir(), Message: err.Error(), Hint: explain(err).Hint})
@@ -60,7 +60,7 @@ func (a *app) emitOnce(ctx context.Context, id, eventType, subject string, data 
 	return err
 }
 
-func (a *app) putEvent(ctx context.Context, e outbox.Event, data any) error {
+func (a *invocation) putEvent(ctx context.Context, e outbox.Event, data any) error {
 	text, err := json.Marshal(data)
 	if err != nil {
 		return fmt.Errorf("write the event %s: %w", e.Type, err)
@@ -75,7 +75,7 @@ func (a *app) putEvent(ctx context.Context, e outbox.Event, data any) error {
 }
 
 // markEvents says that the command has events to tell at its end.
-func (a *app) markEvents() {
+func (a *invocation) markEvents() {
 	for ; a != nil; a = a.outer {
 		a.eventsWait = true
 	}
@@ -84,7 +84,7 @@ func (a *app) markEvents() {
 // beginReceipts says, before the first receipt is written that has an event,
 // which have none. The caller holds the lock. A failure stops nothing:
 // emitCompacted tries again.
-func (a *app) beginReceipts() {
+func (a *invocation) beginReceipts() {
 	a.markEvents() // the command may write receipts
 	box, err := outbox.Open(a.outboxDir())
 	if err == nil {
@@ -97,7 +97,7 @@ func (a *app) beginReceipts() {
 }
 
 // listReceipts lists the receipts there are, and keeps that for another try.
-func (a *app) listReceipts() ([]string, error) {
+func (a *invocation) listReceipts() ([]string, error) {
 	ids, err := a.receipts().IDs()
 	if err == nil {
 		for of := a; of != nil; of = of.outer {
@@ -126,7 +126,7 @@ type compactedEvent struct {
 
 // eventOf is the event of a receipt: a session that was compacted. Its id is the
 // receipt's.
-func (a *app) eventOf(r compact.Receipt) (compactedEvent, bool) {
+func (a *invocation) eventOf(r compact.Receipt) (compactedEvent, bool) {
 	if _, err := ulid.ParseStrict(r.ID); err != nil || r.Outcome != compact.Compacted || r.Undo != nil || r.At.IsZero() {
 		return compactedEvent{}, false
 	}
@@ -145,7 +145,7 @@ func (a *app) eventOf(r compact.Receipt) (compactedEvent, bool) {
 
 // emitCompacted makes the events of receipts that have had none: those of this
 // run, and of one that was killed before it came here.
-func (a *app) emitCompacted(ctx context.Context) error {
+func (a *invocation) emitCompacted(ctx context.Context) error {
 	box, err := a.openOutbox()
 	if err != nil {
 		return err
@@ -182,21 +182,21 @@ func (a *app) emitCompacted(ctx context.Context) error {
 
 // emitNow is emitOnce for an event that says when: told at the end of the command
 // it would say nothing.
-func (a *app) emitNow(ctx context.Context, id, eventType, subject string, data any) {
+func (a *invocation) emitNow(ctx context.Context, id, eventType, subject string, data any) {
 	if a.emitOnce(ctx, id, eventType, subject, data) == nil && a.wanted(eventType) {
 		a.tellEvents(ctx)
 	}
 }
 
 // wanted says whether any target asks for events of a type.
-func (a *app) wanted(eventType string) bool {
+func (a *invocation) wanted(eventType string) bool {
 	targets, err := a.eventTargets()
 	return err == nil && slices.ContainsFunc(targets, func(t namedTarget) bool { return slices.Contains(t.Types, eventType) })
 }
 
 // tellEvents tells what is to be told, within a few seconds and without an
 // error: what could not be told is a note, and waits.
-func (a *app) tellEvents(ctx context.Context) {
+func (a *invocation) tellEvents(ctx context.Context) {
 	if ctx.Err() != nil {
 		return
 	}
@@ -208,13 +208,13 @@ func (a *app) tellEvents(ctx context.Context) {
 }
 
 // untold says that events could not be made, or not be looked at.
-func (a *app) untold(err error) {
+func (a *invocation) untold(err error) {
 	a.passOver(note{Path: a.outboxDir(), Message: "events cannot be sent for now: " + err.Error(), Hint: explain(err).Hint})
 }
 
 // deliverEvents makes the events of receipts and tells all that are due, for at
 // most so long.
-func (a *app) deliverEvents(ctx context.Context, most time.Duration) (outbox.Report, error) {
+func (a *invocation) deliverEvents(ctx context.Context, most time.Duration) (outbox.Report, error) {
 	a.eventsWait = false
 	box, err := a.openOutbox()
 	if err != nil {
@@ -229,7 +229,7 @@ func (a *app) deliverEvents(ctx context.Context, most time.Duration) (outbox.Rep
 }
 
 // tellUndelivered says who was not told: once a target, however many events wait.
-func (a *app) tellUndelivered(report outbox.Report) {
+func (a *invocation) tellUndelivered(report outbox.Report) {
 	for _, u := range report.SetAside {
 		a.tell(note{Path: u.Path, Message: "this file of the outbox cannot be used: " + u.Reason})
 	}

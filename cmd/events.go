@@ -192,7 +192,7 @@ func runEventsList(ctx context.Context, a *app, o eventsOptions) error {
 }
 
 // targetRows are the targets of the configuration, and which do not answer.
-func (a *app) targetRows(silent []outbox.Silent) ([]targetRow, error) {
+func (a *invocation) targetRows(silent []outbox.Silent) ([]targetRow, error) {
 	named, err := a.eventTargets()
 	rows := make([]targetRow, 0, len(named))
 	for _, t := range named {
@@ -208,7 +208,7 @@ func (a *app) targetRows(silent []outbox.Silent) ([]targetRow, error) {
 }
 
 func renderEvents(a *app, doc eventsDocument) error {
-	if a.global.JSON {
+	if a.JSON {
 		return a.printJSON(doc)
 	}
 	t := table{empty: "no events are kept", columns: []column{
@@ -271,7 +271,7 @@ func deliveryNote(e outbox.Kept) string {
 func eventIDs() idKind { return idKind{noun: "event", list: "sessctl events list", ends: true} }
 
 // eventID is the whole id of an event.
-func (a *app) eventID(ctx context.Context, box *outbox.Outbox, name string) (string, error) {
+func (a *invocation) eventID(ctx context.Context, box *outbox.Outbox, name string) (string, error) {
 	content, err := box.List(ctx)
 	if err != nil {
 		return "", err
@@ -418,7 +418,7 @@ func (a *app) finishTold(report outbox.Report) error {
 		doc.Attempts = append(doc.Attempts, attemptRow{t.Event, t.Type, t.Subject, t.Delivery})
 		if t.State == outbox.Sent {
 			doc.Sent++
-			if !a.global.Quiet {
+			if !a.Quiet {
 				fmt.Fprintf(&text, "%s: sent %s (%s)\n", visible(t.Target), t.Type, visible(t.Subject))
 			}
 			continue
@@ -427,13 +427,13 @@ func (a *app) finishTold(report outbox.Report) error {
 		fmt.Fprintf(&text, "%s: did not accept %s (%s): %s%s\n", visible(t.Target), t.Type, visible(t.Subject), visible(t.Error), whenAgain(t, a.now()))
 	}
 	doc.Notes = a.notes
-	if a.global.JSON {
+	if a.JSON {
 		if err := a.printJSON(doc); err != nil {
 			return err
 		}
 		return toldOutcome(doc)
 	}
-	if !a.global.Quiet || doc.Failed > 0 {
+	if !a.Quiet || doc.Failed > 0 {
 		fmt.Fprintf(&text, "%d sent, %d failed, %s waiting\n", doc.Sent, doc.Failed, plural(doc.Waiting, "event"))
 	}
 	if _, err := fmt.Fprint(a.Out, text.String()); err != nil {

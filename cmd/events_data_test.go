@@ -14,7 +14,7 @@ import (
 // The data of session.compacted is what docs/events.md shows: fields are added,
 // never renamed.
 func TestEventData(t *testing.T) {
-	a := &app{global: globalOptions{DataDir: "/home/me/.local/share/sessctl"}, getenv: func(string) string { return "" }}
+	a := testApp(&streams{}, invocation{settings: settings{global: globalOptions{DataDir: "/home/me/.local/share/sessctl"}, getenv: func(string) string { return "" }}})
 	const id = "01M81MG8CWQAQEEQ2MCVT7W348"
 	data, ok := a.eventOf(compact.Receipt{ID: id, At: time.Unix(1, 0), Result: compact.Result{
 		Outcome: compact.Compacted, Runtime: "openclaw", Agent: "coordinator", Session: "600fa7f5-3a0b-4cc5-9e68-d8388de117a2",

@@ -27,16 +27,12 @@ type eventful struct {
 func (e *eventful) run(args ...string) string {
 	e.t.Helper()
 	var out, errs bytes.Buffer
-	a := &app{
-		streams: newStreams(strings.NewReader(""), &out, &errs), notes: []note{}, pins: &durable.Pins{},
-		now: func() time.Time { return time.Now().Add(e.ahead) },
-		getenv: func(name string) string {
-			if name == "HOME" {
-				return e.home
-			}
-			return e.env[name]
-		},
-	}
+	a := testApp(newStreams(strings.NewReader(""), &out, &errs), invocation{reporting: reporting{notes: []note{}}, openedStores: openedStores{pins: &durable.Pins{}}, settings: settings{now: func() time.Time { return time.Now().Add(e.ahead) }, getenv: func(name string) string {
+		if name == "HOME" {
+			return e.home
+		}
+		return e.env[name]
+	}}})
 	root := newRootCommand(a)
 	root.SetArgs(args)
 	root.SetOut(&out)

@@ -216,7 +216,7 @@ func (r *factsRun) rehearse(ctx context.Context, targets []found) error {
 
 // factTargets are the sessions that are meant: what agents said to each other,
 // and copies that a runtime made, are not.
-func (a *app) factTargets(ctx context.Context, o factsOptions) ([]found, inventory, error) {
+func (a *invocation) factTargets(ctx context.Context, o factsOptions) ([]found, inventory, error) {
 	switch {
 	case o.File != "":
 		return a.factFile(ctx, o)
@@ -252,7 +252,7 @@ func (r *factsRun) each(ctx context.Context, targets []found) (factsDocument, er
 		}
 		if err != nil {
 			row.Outcome, row.Reason, row.damaged = factsFailed, err.Error(), exitCode(err) == exitIntegrity
-			reportFailure(r.app, t.Path, err)
+			r.app.failed(t.Path, err)
 		}
 		doc.Sessions = append(doc.Sessions, row)
 	}
@@ -391,7 +391,7 @@ func timeOf(ms int64) string { return time.UnixMilli(ms).UTC().Format(time.RFC33
 
 // factFile is the session in a file: one of a store, one of the archive, or
 // one that belongs to neither. The last has no agent, unless --agent names one.
-func (a *app) factFile(ctx context.Context, o factsOptions) ([]found, inventory, error) {
+func (a *invocation) factFile(ctx context.Context, o factsOptions) ([]found, inventory, error) {
 	file, err := a.sessionFile(o.File)
 	if err != nil {
 		return nil, inventory{}, err
@@ -420,7 +420,7 @@ func (a *app) factFile(ctx context.Context, o factsOptions) ([]found, inventory,
 }
 
 // factArchives are the newest archives of the sessions that are meant.
-func (a *app) factArchives(ctx context.Context, o factsOptions) ([]found, inventory, error) {
+func (a *invocation) factArchives(ctx context.Context, o factsOptions) ([]found, inventory, error) {
 	all, _, err := a.listStores(ctx)
 	if f := (*failure)(nil); err != nil && !(errors.As(err, &f) && f.code == "no_store" && len(a.global.Stores) == 0) {
 		return nil, all, err
@@ -461,7 +461,7 @@ func (a *app) factArchives(ctx context.Context, o factsOptions) ([]found, invent
 }
 
 // openSession opens a log, or the archive of one: that is checked as it is read.
-func (a *app) openSession(ctx context.Context, t found) (io.ReadCloser, error) {
+func (a *invocation) openSession(ctx context.Context, t found) (io.ReadCloser, error) {
 	if t.archive == "" {
 		return openFound(ctx, t)
 	}
@@ -477,7 +477,7 @@ func (a *app) openSession(ctx context.Context, t found) (io.ReadCloser, error) {
 }
 
 // archivedAt finds the archives whose copy lies at a path.
-func (a *app) archivedAt(ctx context.Context, path string) ([]archive.Entry, error) {
+func (a *invocation) archivedAt(ctx context.Context, path string) ([]archive.Entry, error) {
 	store, err := a.openArchive()
 	if err != nil {
 		return nil, err

@@ -138,7 +138,7 @@ func (a *app) renderFacts(o factsOptions, doc factsDocument) error {
 		}
 		return nil
 	}
-	if a.global.JSON {
+	if a.JSON {
 		return a.printJSON(doc)
 	}
 	for _, s := range doc.Sessions {
@@ -238,7 +238,7 @@ func runListFacts(ctx context.Context, a *app, o factsOptions) error {
 	switch {
 	case o.Lines:
 		return a.printFactLines(list.Facts)
-	case a.global.JSON:
+	case a.JSON:
 		return a.printJSON(list)
 	case len(list.Facts) == 0:
 		a.notice(note{Message: "no facts are known", Hint: "sessctl extract-facts --all looks for them"})
@@ -293,7 +293,7 @@ type provenFact struct {
 	Supersedes []string `json:"supersedes"`
 }
 
-func (a *app) factsReceiptsDir() string { return filepath.Join(a.dataDir(), "facts") }
+func (a *invocation) factsReceiptsDir() string { return filepath.Join(a.dataDir(), "facts") }
 
 func (r *factsRun) writeFactsReceipt(t found, row *factsSession, id string) error {
 	receipt := factsReceipt{

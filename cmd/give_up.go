@@ -21,7 +21,7 @@ type givenUp struct {
 
 // giveUp tries once more to finish what earlier runs began, and ends the run
 // that is meant, if that cannot be finished.
-func giveUp(ctx context.Context, a *app, id string) (*givenUp, error) {
+func giveUp(ctx context.Context, a *invocation, id string) (*givenUp, error) {
 	before, err := a.findUnfinished(id)
 	if err != nil {
 		return nil, err
@@ -62,7 +62,7 @@ type begun struct {
 }
 
 // allBegun are all entries of the journal, and those that were given up.
-func (a *app) allBegun() (all []begun, err error) {
+func (a *invocation) allBegun() (all []begun, err error) {
 	for _, j := range []compact.Journal{a.journal(), a.journal().GivenUp()} {
 		intents, unreadable, err := j.Examine()
 		if err != nil {
@@ -83,7 +83,7 @@ func (a *app) allBegun() (all []begun, err error) {
 }
 
 // findUnfinished finds the entry that an id, or its start, names.
-func (a *app) findUnfinished(id string) (begun, error) {
+func (a *invocation) findUnfinished(id string) (begun, error) {
 	all, err := a.allBegun()
 	if err != nil {
 		return begun{}, err
@@ -101,7 +101,7 @@ func (a *app) findUnfinished(id string) (begun, error) {
 
 // storeOfUnfinished is the store of a change that no run can finish, nil if it
 // is gone. One that only waits is refused.
-func (a *app) storeOfUnfinished(u compact.Unfinished) (session.Store, error) {
+func (a *invocation) storeOfUnfinished(u compact.Unfinished) (session.Store, error) {
 	stores, err := a.openStores()
 	if err != nil {
 		return nil, err

@@ -28,7 +28,7 @@ func everyCommand(visit func(*cobra.Command)) {
 			walk(child)
 		}
 	}
-	root := newRootCommand(&app{})
+	root := newRootCommand(testApp(&streams{}, invocation{}))
 	root.InitDefaultCompletionCmd()
 	walk(root)
 }
@@ -138,7 +138,7 @@ func TestEveryCommandLineOfThePages(t *testing.T) {
 		}
 		for _, command := range commandLines(string(text)) {
 			lines++
-			t.Run(filepath.Base(page), func(t *testing.T) { checkExample(t, newRootCommand(&app{}), command) })
+			t.Run(filepath.Base(page), func(t *testing.T) { checkExample(t, newRootCommand(testApp(&streams{}, invocation{})), command) })
 		}
 	}
 	if lines < 170 {

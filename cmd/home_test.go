@@ -5,7 +5,7 @@ import "testing"
 // Without a home directory nothing is kept or read below the working directory.
 func TestNoHome(t *testing.T) {
 	t.Setenv("HOME", "")
-	a := &app{getenv: func(string) string { return "" }}
+	a := testApp(&streams{}, invocation{settings: settings{getenv: func(string) string { return "" }}})
 	if file := a.configFile(); file != "" {
 		t.Errorf("the configuration is %s", file)
 	}

@@ -170,7 +170,7 @@ func hookFailure(err error, t hooks.Target) error {
 }
 
 // hookTarget is a runtime, as this user has it.
-func (a *app) hookTarget(runtime, program string) (hooks.Target, error) {
+func (a *invocation) hookTarget(runtime, program string) (hooks.Target, error) {
 	path, err := a.programFor(program)
 	if err != nil {
 		return hooks.Target{}, err
@@ -184,7 +184,7 @@ func (a *app) hookTarget(runtime, program string) (hooks.Target, error) {
 }
 
 // typedGlobals are the options that a runtime's calls need too.
-func (a *app) typedGlobals() []string {
+func (a *invocation) typedGlobals() []string {
 	var args []string
 	if a.global.ConfigFile != "" {
 		args = append(args, "--config="+absolute(a.global.ConfigFile))
@@ -196,7 +196,7 @@ func (a *app) typedGlobals() []string {
 }
 
 // hookHome says where the runtimes of this user keep their settings.
-func (a *app) hookHome() hooks.Home {
+func (a *invocation) hookHome() hooks.Home {
 	home := a.home()
 	at := func(variable, below string) string {
 		if dir := a.getenv(variable); dir != "" {
@@ -215,7 +215,7 @@ func (a *app) hookHome() hooks.Home {
 }
 
 // hooksDir keeps what was registered, and what went wrong in hooks.
-func (a *app) hooksDir() string { return filepath.Join(a.dataDir(), "hooks") }
+func (a *invocation) hooksDir() string { return filepath.Join(a.dataDir(), "hooks") }
 
 func newHookDocument(p hooks.Plan, dryRun bool) hookDocument {
 	doc := hookDocument{Schema: 1, Runtime: p.Runtime, DryRun: dryRun, Changed: p.Needed(), Files: []hookFile{}}
@@ -236,11 +236,11 @@ func newHookDocument(p hooks.Plan, dryRun bool) hookDocument {
 }
 
 func (a *app) renderHooks(doc hookDocument) error {
-	if a.global.JSON {
+	if a.JSON {
 		return a.printJSON(doc)
 	}
 	if !doc.Changed {
-		if !a.global.Quiet {
+		if !a.Quiet {
 			_, err := fmt.Fprintf(a.Out, "%s: nothing to change\n", doc.Runtime)
 			return err
 		}
@@ -296,7 +296,7 @@ func runHookStatus(a *app) error {
 		}
 		doc.Runtimes = append(doc.Runtimes, newHookStatus(hooks.Look(target, a.hooksDir())))
 	}
-	if a.global.JSON {
+	if a.JSON {
 		return a.printJSON(doc)
 	}
 	var b strings.Builder
@@ -340,10 +340,10 @@ type hookFailed struct {
 // failuresKept is how long a failure of a hook is shown.
 const failuresKept = 7 * 24 * time.Hour
 
-func (a *app) hookFailuresFile() string { return filepath.Join(a.hooksDir(), "failures.jsonl") }
+func (a *invocation) hookFailuresFile() string { return filepath.Join(a.hooksDir(), "failures.jsonl") }
 
 // hookFailures are the failures of the last week, oldest first.
-func (a *app) hookFailures() []hookFailed {
+func (a *invocation) hookFailures() []hookFailed {
 	failures := []hookFailed{}
 	text, err := readHookFailures(a.hookFailuresFile())
 	if err != nil {

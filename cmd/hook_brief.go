@@ -14,7 +14,7 @@ import (
 
 // pointedAt is what an agent is told when its session starts again, or "": in one
 // line that there is a memory, and with hooks.brief what the last summary says.
-func (a *app) pointedAt(ctx context.Context, e hooks.Event) string {
+func (a *invocation) pointedAt(ctx context.Context, e hooks.Event) string {
 	store, err := a.readMemory(ctx)
 	if err != nil {
 		return ""
@@ -46,7 +46,7 @@ func (a *app) pointedAt(ctx context.Context, e hooks.Event) string {
 
 // startedSession is the session of an event, or where a fresh one has no log yet
 // the newest one in the same directory, without its id; nil if there is none.
-func (a *app) startedSession(ctx context.Context, e hooks.Event) (*memory.Source, error) {
+func (a *invocation) startedSession(ctx context.Context, e hooks.Event) (*memory.Source, error) {
 	s, err := a.sessionOf(ctx, e)
 	if err != nil {
 		return nil, err

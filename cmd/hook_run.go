@@ -161,7 +161,7 @@ func (a *app) keepSession(ctx context.Context, e hooks.Event) error {
 
 // sessionOf is the session that an event is about, or nil if it has no log: one
 // that ended before anything was said. One that is about to be compacted has a log.
-func (a *app) sessionOf(ctx context.Context, e hooks.Event) (*found, error) {
+func (a *invocation) sessionOf(ctx context.Context, e hooks.Event) (*found, error) {
 	all, _, err := a.listStores(ctx)
 	if err != nil {
 		return nil, err
@@ -193,7 +193,7 @@ func (a *app) sessionOf(ctx context.Context, e hooks.Event) (*found, error) {
 
 // readsStoresOf reports whether stores of a runtime are read: all are, unless
 // those to read are named.
-func (a *app) readsStoresOf(runtime string) bool {
+func (a *invocation) readsStoresOf(runtime string) bool {
 	return len(a.global.Stores) == 0 || slices.ContainsFunc(a.global.Stores, func(s string) bool { return strings.HasPrefix(s, runtime+"=") })
 }
 
@@ -224,7 +224,7 @@ func (a *app) hookFailed(e hooks.Event, cause error) {
 }
 
 // boundFailures keeps the file of failures short.
-func (a *app) boundFailures() error {
+func (a *invocation) boundFailures() error {
 	text, err := readHookFailures(a.hookFailuresFile())
 	if err != nil || len(text) < mostFailed {
 		return nil // a new one is begun

@@ -126,7 +126,7 @@ func askHosts[Document any](ctx context.Context, a *app, o *hostsOption, take fu
 
 // hostsOutcome names the hosts that gave no answer. One that does not know the
 // agent, or has no memory yet, has answered, if another has more to say.
-func (a *app) hostsOutcome(answers []hostAnswer) error {
+func (a *invocation) hostsOutcome(answers []hostAnswer) error {
 	some := slices.ContainsFunc(answers, func(h hostAnswer) bool { return h.Answered })
 	exit := exitOK
 	for i := range answers {
@@ -233,7 +233,7 @@ func (b *bounded) Write(p []byte) (int, error) {
 }
 
 // noticeOf tells the notes of another host as ours.
-func (a *app) noticeOf(host string, notes []note) {
+func (a *invocation) noticeOf(host string, notes []note) {
 	for _, n := range notes {
 		n.Message = n.text()
 		n.Path = host

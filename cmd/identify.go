@@ -118,7 +118,7 @@ func (s scope) holds(runtime, agent string) bool {
 
 // sessionID is the whole id of a session that memory or the archive has, or a
 // store: one that was never remembered is not unknown. The empty name is itself.
-func (a *app) sessionID(ctx context.Context, store *memory.Store, name string, of scope) (string, error) {
+func (a *invocation) sessionID(ctx context.Context, store *memory.Store, name string, of scope) (string, error) {
 	if name == "" {
 		return "", nil
 	}
@@ -138,7 +138,7 @@ func (a *app) sessionID(ctx context.Context, store *memory.Store, name string, o
 }
 
 // storedSessions are the sessions of memory and of the archive.
-func (a *app) storedSessions(ctx context.Context, store *memory.Store, of scope) ([]candidate, error) {
+func (a *invocation) storedSessions(ctx context.Context, store *memory.Store, of scope) ([]candidate, error) {
 	sources, err := store.Sources(ctx)
 	if err != nil {
 		return nil, err
@@ -201,7 +201,7 @@ func (s found) candidate() candidate { return candidate{s.ID, s.Agent + ", " + s
 
 // checkAgent refuses an agent that nobody knows: not memory, where there is one,
 // not the archive, and no store.
-func (a *app) checkAgent(ctx context.Context, store *memory.Store, agent string) error {
+func (a *invocation) checkAgent(ctx context.Context, store *memory.Store, agent string) error {
 	if agent == "" {
 		return nil
 	}
@@ -242,7 +242,7 @@ func unknownAgent(agent string, names []string) error {
 }
 
 // archived lists the catalogue.
-func (a *app) archived(ctx context.Context, f archive.Filter) ([]archive.Entry, error) {
+func (a *invocation) archived(ctx context.Context, f archive.Filter) ([]archive.Entry, error) {
 	store, err := a.openArchive()
 	if err != nil {
 		return nil, err
@@ -306,7 +306,7 @@ func archiveCandidate(e archive.Entry) candidate {
 
 // findReceipt resolves what a person types: a path, an id, or the start or the
 // end of one.
-func (a *app) findReceipt(name string) (compact.Receipt, error) {
+func (a *invocation) findReceipt(name string) (compact.Receipt, error) {
 	if bare := strings.TrimSuffix(name, ".json"); !strings.ContainsAny(bare, `/\.`) && !exists(name) {
 		name = bare // the name of a file in the directory of receipts
 	}

@@ -18,7 +18,7 @@ import (
 // known is what earlier runs have archived and remembered. Both must still have
 // it: a session whose archive was pruned, or whose records were lost, is
 // remembered again. memories is nil if there is none.
-func (a *app) known(ctx context.Context, memories *memory.Store, archives *archive.Store) (*compact.Known, error) {
+func (a *invocation) known(ctx context.Context, memories *memory.Store, archives *archive.Store) (*compact.Known, error) {
 	receipts, _, err := a.receipts().Examine() // one that cannot be read proves nothing: doctor and archive verify tell
 	if err != nil {
 		return nil, fmt.Errorf("read the receipts: %w", err)
@@ -27,7 +27,7 @@ func (a *app) known(ctx context.Context, memories *memory.Store, archives *archi
 	if err != nil {
 		return nil, err
 	}
-	h := &holdings{app: a, memories: memories, archives: archives, entries: map[string]archive.Entry{}, sessions: map[memory.Source][]string{}}
+	h := &holdings{invocation: a, memories: memories, archives: archives, entries: map[string]archive.Entry{}, sessions: map[memory.Source][]string{}}
 	for _, e := range entries {
 		h.entries[e.ID] = e
 		source := memory.Source{Runtime: e.Runtime, Agent: e.Agent, Session: e.Session}
@@ -38,7 +38,7 @@ func (a *app) known(ctx context.Context, memories *memory.Store, archives *archi
 
 // holdings is what archive and memory have.
 type holdings struct {
-	*app
+	*invocation
 	memories *memory.Store
 	archives *archive.Store
 	entries  map[string]archive.Entry
@@ -84,7 +84,7 @@ func holdsReceipt(r compact.Receipt, c memory.Coverage) bool {
 
 // knownForPlan is known for a dry run: without a memory that can be read nothing
 // is known. close ends it.
-func (a *app) knownForPlan(ctx context.Context) (known *compact.Known, end func()) {
+func (a *invocation) knownForPlan(ctx context.Context) (known *compact.Known, end func()) {
 	archives, err := a.openArchive()
 	if err != nil {
 		return nil, func() {}
@@ -241,7 +241,7 @@ func (d compactDocument) leftAlone() string {
 
 // tellUnknown tells, in one note for each runtime, which records its new versions
 // write that are not known yet.
-func (a *app) tellUnknown(done []compact.Result) {
+func (a *invocation) tellUnknown(done []compact.Result) {
 	byRuntime := map[string]map[string]int{}
 	for _, r := range done {
 		for name, n := range r.Unknown {

@@ -124,11 +124,11 @@ func runLog(ctx context.Context, a *app, o logOptions) error {
 			return err
 		}
 	}
-	return renderLog(a, newLogDocument(a, o, rows))
+	return renderLog(a, newLogDocument(a.invocation, o, rows))
 }
 
 // newLogDocument lists the newest of these rows.
-func newLogDocument(a *app, o logOptions, rows []logRow) logDocument {
+func newLogDocument(a *invocation, o logOptions, rows []logRow) logDocument {
 	doc := logDocument{Schema: 1, Entries: newest(rows, o.Limit, logRow.when), Notes: a.notes}
 	for _, r := range doc.Entries {
 		doc.Freed += r.Freed
@@ -159,14 +159,14 @@ func runLogOfHosts(ctx context.Context, a *app, o logOptions) error {
 	if hosts == nil {
 		return outcome
 	}
-	doc := newLogDocument(a, o, rows)
+	doc := newLogDocument(a.invocation, o, rows)
 	doc.Hosts = hosts
 	return cmp.Or(renderLog(a, doc), outcome)
 }
 
 // logRows are all receipts, all lines of the audit log, and the archives that no
 // receipt tells of.
-func (a *app) logRows(ctx context.Context) ([]logRow, error) {
+func (a *invocation) logRows(ctx context.Context) ([]logRow, error) {
 	receipts, unreadable, err := a.receipts().Examine()
 	if err != nil {
 		return nil, err
@@ -234,7 +234,7 @@ func auditRow(l retention.Line, of logRow) logRow {
 }
 
 // archivedByID are the sessions of the archives that there are.
-func (a *app) archivedByID(ctx context.Context) (map[string]logRow, error) {
+func (a *invocation) archivedByID(ctx context.Context) (map[string]logRow, error) {
 	entries, err := a.archived(ctx, archive.Filter{})
 	if err != nil {
 		return nil, err
@@ -269,7 +269,7 @@ func unreceipted(archives map[string]logRow, receipts []logRow) (rows []logRow) 
 }
 
 func renderLog(a *app, doc logDocument) error {
-	if a.global.JSON {
+	if a.JSON {
 		return a.printJSON(doc)
 	}
 	t := table{empty: "nothing was done yet", columns: []column{

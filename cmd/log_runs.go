@@ -38,7 +38,7 @@ func runLogOfRuns(ctx context.Context, a *app, o logOptions) error {
 }
 
 // runsOf are the runs that the options mean.
-func (a *app) runsOf(ctx context.Context, o logOptions) (runsDocument, error) {
+func (a *invocation) runsOf(ctx context.Context, o logOptions) (runsDocument, error) {
 	if o.Agent != "" || a.global.Runtime != "" {
 		return runsDocument{}, usageError("a run covers all sessions; without --runs the log shows what became of each", "--runs goes with neither --agent nor --runtime")
 	}
@@ -59,7 +59,7 @@ func (a *app) runsOf(ctx context.Context, o logOptions) (runsDocument, error) {
 }
 
 // newRunsDocument lists the newest of these runs.
-func newRunsDocument(a *app, o logOptions, rows []runRow) runsDocument {
+func newRunsDocument(a *invocation, o logOptions, rows []runRow) runsDocument {
 	return runsDocument{Schema: 1, Runs: newest(rows, o.Limit, func(r runRow) time.Time { return r.Started }), Notes: a.notes}
 }
 
@@ -76,19 +76,19 @@ func runRunsOfHosts(ctx context.Context, a *app, o logOptions) error {
 	if hosts == nil {
 		return outcome
 	}
-	doc := newRunsDocument(a, o, rows)
+	doc := newRunsDocument(a.invocation, o, rows)
 	doc.Hosts = hosts
 	return cmp.Or(renderRuns(a, doc), outcome)
 }
 
 // listedRuns are the records of all runs, the newest first. The one that is at
 // work says so.
-func (a *app) listedRuns(ctx context.Context) ([]operate.RunRecord, error) {
+func (a *invocation) listedRuns(ctx context.Context) ([]operate.RunRecord, error) {
 	return a.listedRunsIn(ctx, a.dataDir())
 }
 
 // listedRunsIn is listedRuns of a data directory.
-func (a *app) listedRunsIn(ctx context.Context, data string) ([]operate.RunRecord, error) {
+func (a *invocation) listedRunsIn(ctx context.Context, data string) ([]operate.RunRecord, error) {
 	runs, err := a.earlierRunsIn(ctx, data)
 	if err != nil {
 		return nil, err
@@ -111,7 +111,7 @@ func (a *app) listedRunsIn(ctx context.Context, data string) ([]operate.RunRecor
 }
 
 func renderRuns(a *app, doc runsDocument) error {
-	if a.global.JSON {
+	if a.JSON {
 		return a.printJSON(doc)
 	}
 	t := table{empty: "no profile was run yet", columns: []column{

@@ -86,13 +86,13 @@ func runManual(a *app, o manualOptions, dir string) error {
 			}
 		}
 		written.Files = append(written.Files, f.path)
-		if !a.global.JSON {
+		if !a.JSON {
 			if _, err := fmt.Fprintln(a.Out, filepath.Join(dir, filepath.FromSlash(f.path))); err != nil {
 				return err
 			}
 		}
 	}
-	if a.global.JSON {
+	if a.JSON {
 		return a.printJSON(written)
 	}
 	return nil
@@ -130,7 +130,7 @@ func buildDate(epoch string) (time.Time, error) {
 
 // manualFiles makes all of the manual.
 func manualFiles(date time.Time) ([]manualFile, error) {
-	root := newRootCommand(&app{})
+	root := newRootCommand(&app{invocation: &invocation{}})
 	files, err := commandPages(root, date)
 	if err != nil {
 		return nil, err
@@ -138,7 +138,7 @@ func manualFiles(date time.Time) ([]manualFile, error) {
 	for _, t := range topics() {
 		files = append(files, topicPage(t, date))
 	}
-	completions, err := completionFiles(newRootCommand(&app{}))
+	completions, err := completionFiles(newRootCommand(&app{invocation: &invocation{}}))
 	return append(files, completions...), err
 }
 

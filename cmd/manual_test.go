@@ -58,7 +58,7 @@ func TestManPagesHaveEveryWordOfTheHelp(t *testing.T) {
 		c.LocalFlags().VisitAll(func(f *pflag.Flag) { texts = append(texts, f.Usage) })
 		check("man/man1/"+strings.ReplaceAll(c.CommandPath(), " ", "-")+".1", texts...)
 	})
-	check("man/man1/sessctl.1", newRootCommand(&app{}).Long)
+	check("man/man1/sessctl.1", newRootCommand(testApp(&streams{}, invocation{})).Long)
 	for _, topic := range topics() {
 		check("man/man7/sessctl-"+topic.name+".7", topic.short, topic.text())
 		if !strings.Contains(pages["man/man1/sessctl.1"], "sessctl-"+topic.name+"(7)") {
@@ -135,7 +135,7 @@ func TestTopicsOfHelp(t *testing.T) {
 			}
 			if strings.HasPrefix(line, "  sessctl ") {
 				command, _, _ := strings.Cut(strings.TrimSpace(line), "   ")
-				checkExample(t, newRootCommand(&app{}), command)
+				checkExample(t, newRootCommand(testApp(&streams{}, invocation{})), command)
 			}
 		}
 	}
@@ -204,7 +204,7 @@ func TestFilesOfTheTopic(t *testing.T) {
 			made[string(m[1])] = true
 		}
 	}
-	a := &app{getenv: func(string) string { return "" }, config: config{DataDir: t.TempDir()}}
+	a := testApp(&streams{}, invocation{settings: settings{getenv: func(string) string { return "" }, config: config{DataDir: t.TempDir()}}})
 	for _, path := range []string{a.runsDir(), a.memoryDir()} {
 		if !made[filepath.Base(path)] {
 			t.Errorf("%s is made, and not in the list of this test", path)

@@ -72,7 +72,7 @@ func (s *mcpServer) store(ctx context.Context, in storeInput) (string, error) {
 	a := s.request(io.Discard)
 	defer a.closeStores()
 	a.global.LockWait = cmp.Or(a.global.LockWait, jobLockWait)
-	from, err := s.storingFor(ctx, a, agent)
+	from, err := s.storingFor(ctx, a.invocation, agent)
 	if err != nil {
 		return "", err
 	}
@@ -104,7 +104,7 @@ func (in storeInput) words() (w memory.OwnWords, redacted int, err error) {
 
 // storingFor is whose memory it is, and in which session, as far as that can be
 // known.
-func (s *mcpServer) storingFor(ctx context.Context, a *app, agent string) (memory.Source, error) {
+func (s *mcpServer) storingFor(ctx context.Context, a *invocation, agent string) (memory.Source, error) {
 	if !s.options.Remote {
 		if one := a.askingSession(ctx, agent); one != nil {
 			return memory.Source{Runtime: one.Runtime, Agent: one.Agent, Session: one.ID}, nil
@@ -123,7 +123,7 @@ func (s *mcpServer) storingFor(ctx context.Context, a *app, agent string) (memor
 
 // askingSession is the one session, of an agent or of all, that changed within
 // the last ten minutes and waits for an answer; nil if there is none, or several.
-func (a *app) askingSession(ctx context.Context, agent string) *found {
+func (a *invocation) askingSession(ctx context.Context, agent string) *found {
 	var one *found
 	for _, s := range a.runningSessions(ctx).refs {
 		if agent != "" && s.Agent != agent {
@@ -142,7 +142,7 @@ func (a *app) askingSession(ctx context.Context, agent string) *found {
 
 // runtimeOf is the runtime of an agent's sessions and archives, "" if there are
 // several.
-func (a *app) runtimeOf(ctx context.Context, agent string) string {
+func (a *invocation) runtimeOf(ctx context.Context, agent string) string {
 	var names []string
 	if live, _, err := a.listStores(ctx); err == nil {
 		for _, s := range live.sessions {
@@ -165,7 +165,7 @@ func (a *app) runtimeOf(ctx context.Context, agent string) string {
 
 // storeOwnWords stores words under the lock, after what earlier runs left
 // unfinished, and gives them a vector if the embedder answers soon.
-func (a *app) storeOwnWords(ctx context.Context, words memory.OwnWords) (memory.Record, bool, error) {
+func (a *invocation) storeOwnWords(ctx context.Context, words memory.OwnWords) (memory.Record, bool, error) {
 	w, err := a.openRecovered(ctx, false)
 	if err != nil {
 		return memory.Record{}, false, err

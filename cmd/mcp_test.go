@@ -39,10 +39,7 @@ func mcpHome(t *testing.T) *app {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := &app{
-		streams: newStreams(strings.NewReader(""), io.Discard, io.Discard), notes: []note{}, now: time.Now,
-		getenv: func(name string) string { return map[string]string{"HOME": home}[name] },
-	}
+	a := testApp(newStreams(strings.NewReader(""), io.Discard, io.Discard), invocation{reporting: reporting{notes: []note{}}, settings: settings{now: time.Now, getenv: func(name string) string { return map[string]string{"HOME": home}[name] }}})
 	root := newRootCommand(a)
 	root.SetArgs([]string{"compact", "--agent", "coordinator"})
 	if err := root.ExecuteContext(t.Context()); err != nil {
@@ -99,7 +96,7 @@ func TestMCPTools(t *testing.T) {
 	})
 	t.Run("a runtime that calls the program gets the same", func(t *testing.T) {
 		var out bytes.Buffer
-		root := newRootCommand(&app{streams: newStreams(strings.NewReader(""), &out, io.Discard), notes: []note{}, now: a.now, getenv: a.getenv})
+		root := newRootCommand(testApp(newStreams(strings.NewReader(""), &out, io.Discard), invocation{reporting: reporting{notes: []note{}}, settings: settings{now: a.now, getenv: a.getenv}}))
 		root.SetArgs([]string{"recall", "--for-model", "--limit", "50", "why is port 9100 refused by the label printer"})
 		if err := root.ExecuteContext(t.Context()); err != nil {
 			t.Fatal(err)
@@ -167,7 +164,7 @@ func countLog(t *testing.T, a *app, mark string) int {
 // Every tool says what it does, changes nothing unless it is allowed to, and
 // bounds its strings.
 func TestMCPSchemas(t *testing.T) {
-	a := &app{streams: newStreams(strings.NewReader(""), io.Discard, io.Discard), now: time.Now, getenv: func(string) string { return "" }}
+	a := testApp(newStreams(strings.NewReader(""), io.Discard, io.Discard), invocation{settings: settings{now: time.Now, getenv: func(string) string { return "" }}})
 	var reading []string
 	for _, o := range []mcpOptions{{}, {AllowWrite: true}} {
 		list, err := askMCP(t, a, o).ListTools(t.Context(), nil)
@@ -223,7 +220,7 @@ func TestMCPConfined(t *testing.T) {
 // What the running session still has in its context is not recalled to it.
 func TestMCPLeavesOutTheRunningSession(t *testing.T) {
 	a := mcpHome(t)
-	root := newRootCommand(&app{streams: a.streams, notes: []note{}, now: a.now, getenv: a.getenv})
+	root := newRootCommand(testApp(a.streams, invocation{reporting: reporting{notes: []note{}}, settings: settings{now: a.now, getenv: a.getenv}}))
 	root.SetArgs([]string{"archive", "--all", "--remember"})
 	if err := root.ExecuteContext(t.Context()); err != nil {
 		t.Fatal(err)

@@ -38,7 +38,7 @@ func (s *mcpServer) request(out io.Writer) *app {
 }
 
 // known refuses an agent that nobody knows. A confined server names no others.
-func (s *mcpServer) known(ctx context.Context, a *app, store *memory.Store, agent string) error {
+func (s *mcpServer) known(ctx context.Context, a *invocation, store *memory.Store, agent string) error {
 	err := a.checkAgent(ctx, store, agent)
 	if err != nil && s.options.Agent != "" {
 		return &failure{code: "unknown_agent", exit: exitUsage, err: fmt.Errorf("agent %q has no session yet", agent)}
@@ -79,7 +79,7 @@ func (s *mcpServer) recall(ctx context.Context, in recallInput) (string, error) 
 	if err := o.validate(); err != nil {
 		return "", err
 	}
-	if err := s.known(ctx, a, nil, agent); err != nil {
+	if err := s.known(ctx, a.invocation, nil, agent); err != nil {
 		return "", err
 	}
 	doc, err := a.recall(ctx, o)
@@ -97,7 +97,7 @@ type contexts struct {
 
 // runningSessions are the sessions that changed within the last ten minutes: one
 // of them may be the one that asks. A store that cannot be listed has none.
-func (a *app) runningSessions(ctx context.Context) *contexts {
+func (a *invocation) runningSessions(ctx context.Context) *contexts {
 	c := &contexts{refs: map[memory.Source]found{}, lines: map[memory.Source]map[int]bool{}}
 	all, _, err := a.listStores(ctx)
 	if err != nil {
@@ -396,7 +396,7 @@ func (s *mcpServer) facts(ctx context.Context, in factsInput) (string, error) {
 	if _, err := a.partOfMemory(ctx, store); err != nil {
 		return "", err
 	}
-	if err := s.known(ctx, a, store, agent); err != nil {
+	if err := s.known(ctx, a.invocation, store, agent); err != nil {
 		return "", err
 	}
 	known, err := store.Facts(ctx, memory.FactFilter{Agent: agent, Kind: in.Kind})
@@ -484,7 +484,7 @@ func (s *mcpServer) sessions(ctx context.Context, in sessionsInput) (string, err
 	if err != nil {
 		return "", usageError("write 30d, 12h, 2026-03-01 or 2026-03-01T12:00:00Z", "since: %w", err)
 	}
-	if err := s.known(ctx, a, nil, agent); err != nil {
+	if err := s.known(ctx, a.invocation, nil, agent); err != nil {
 		return "", err
 	}
 	all, err := a.allSessions(ctx, scope{agent: agent})
@@ -504,7 +504,7 @@ func (s *mcpServer) sessions(ctx context.Context, in sessionsInput) (string, err
 }
 
 // allSessions are the sessions of the stores and of the archive, newest first.
-func (a *app) allSessions(ctx context.Context, of scope) ([]*sessionAnswer, error) {
+func (a *invocation) allSessions(ctx context.Context, of scope) ([]*sessionAnswer, error) {
 	known := map[memory.Source]*sessionAnswer{}
 	at := func(source memory.Source) *sessionAnswer {
 		if known[source] == nil {
@@ -573,7 +573,7 @@ func (s *mcpServer) sizes(ctx context.Context, in sizesInput) (string, error) {
 	var out strings.Builder
 	a := s.request(&out)
 	defer a.end()
-	if err := s.known(ctx, a, nil, agent); err != nil {
+	if err := s.known(ctx, a.invocation, nil, agent); err != nil {
 		return "", err
 	}
 	doc, err := a.sizes(ctx, sizesOptions{Agent: agent, Over: in.Over, Sort: "tokens", Threshold: a.config.Compaction.Threshold})

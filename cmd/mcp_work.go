@@ -37,7 +37,7 @@ func (s *mcpServer) work(ctx context.Context, in workInput) (string, error) {
 	if o.names() > 1 || o.names() == 1 && in.Query != "" || strings.TrimSpace(o.wanted()) == "" {
 		return "", usageError("", "give one of file, command, error and query")
 	}
-	if err := s.known(ctx, a, nil, agent); err != nil {
+	if err := s.known(ctx, a.invocation, nil, agent); err != nil {
 		return "", err
 	}
 	doc, err := a.recall(ctx, o)

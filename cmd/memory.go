@@ -41,14 +41,14 @@ the archives, and from what is kept of agents' own words.
 
 // readMemory opens the memory to look at it. If there is none, the error says
 // how to make one.
-func (a *app) readMemory(ctx context.Context) (*memory.Store, error) {
+func (a *invocation) readMemory(ctx context.Context) (*memory.Store, error) {
 	store, err := memory.Open(ctx, a.memoryDir(), memory.Options{ReadOnly: true, Pins: a.pins})
 	return a.needMemory(ctx, store, err)
 }
 
 // readMemoryOf is readMemory for what is asked of one agent, "" for all: it must
 // be a known one.
-func (a *app) readMemoryOf(ctx context.Context, agent string) (*memory.Store, error) {
+func (a *invocation) readMemoryOf(ctx context.Context, agent string) (*memory.Store, error) {
 	store, err := a.readMemory(ctx)
 	if err != nil {
 		return nil, err
@@ -61,7 +61,7 @@ func (a *app) readMemoryOf(ctx context.Context, agent string) (*memory.Store, er
 }
 
 // needMemory turns an error of opening the memory into what a person is told.
-func (a *app) needMemory(ctx context.Context, store *memory.Store, err error) (*memory.Store, error) {
+func (a *invocation) needMemory(ctx context.Context, store *memory.Store, err error) (*memory.Store, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, a.explainNoMemory(ctx, err)
 	}
@@ -73,7 +73,7 @@ func (a *app) needMemory(ctx context.Context, store *memory.Store, err error) (*
 
 // explainNoMemory says why there is no memory to be read: somebody is making it,
 // it is lost, or there never was one.
-func (a *app) explainNoMemory(ctx context.Context, err error) error {
+func (a *invocation) explainNoMemory(ctx context.Context, err error) error {
 	lost, lostErr := a.lostMemory(ctx)
 	switch {
 	case lostErr != nil:
@@ -86,14 +86,14 @@ func (a *app) explainNoMemory(ctx context.Context, err error) error {
 	return &failure{code: "no_memory", exit: exitFailed, path: a.memoryDir(), hint: "compact a session first: sessctl compact --agent NAME", err: fmt.Errorf("there is no memory yet in %s", a.memoryDir())}
 }
 
-func (a *app) memoryBeingMade() error {
+func (a *invocation) memoryBeingMade() error {
 	return &failure{code: "memory_being_made", exit: exitBusy, path: a.memoryDir(), hint: "ask again when the running sessctl has finished", err: fmt.Errorf("the memory in %s is being made, and not all is in it yet", a.memoryDir())}
 }
 
 // partOfMemory says what a question to a memory cannot find: one that is being
 // made from the archives is not asked, and one whose making was cut off answers
 // with what it has, and a notice.
-func (a *app) partOfMemory(ctx context.Context, store *memory.Store) (notice string, err error) {
+func (a *invocation) partOfMemory(ctx context.Context, store *memory.Store) (notice string, err error) {
 	incomplete, err := store.Incomplete(ctx)
 	switch {
 	case err != nil || !incomplete:
@@ -106,7 +106,7 @@ func (a *app) partOfMemory(ctx context.Context, store *memory.Store) (notice str
 
 // lostMemory counts the receipts of what a memory must hold that is not there: 0
 // if there is a memory, or if nothing has to be in it.
-func (a *app) lostMemory(ctx context.Context) (int, error) {
+func (a *invocation) lostMemory(ctx context.Context) (int, error) {
 	if exists(filepath.Join(a.memoryDir(), "memory.db")) {
 		return 0, nil
 	}
@@ -129,7 +129,7 @@ func namedBy(receipts int) string {
 // glimpseMemory opens the memory for a dry run: without SQLite's files beside
 // it, which would be made and removed. If another run is under way, or a killed
 // one has left changes beside it, it is read in the usual way.
-func (a *app) glimpseMemory(ctx context.Context) (*memory.Store, error) {
+func (a *invocation) glimpseMemory(ctx context.Context) (*memory.Store, error) {
 	if !a.atWork() {
 		store, err := memory.Open(ctx, a.memoryDir(), memory.Options{NoTrace: true})
 		if !errors.Is(err, memory.ErrInUse) {
@@ -142,7 +142,7 @@ func (a *app) glimpseMemory(ctx context.Context) (*memory.Store, error) {
 // openRecovered opens a workspace with memory, in which nothing is unfinished;
 // rebuild says that a lost memory is about to be made again. That no store is found is no error here: the memory and the archives are there
 // without one.
-func (a *app) openRecovered(ctx context.Context, rebuild bool) (*workspace, error) {
+func (a *invocation) openRecovered(ctx context.Context, rebuild bool) (*workspace, error) {
 	all, _, err := a.listStores(ctx)
 	if f := (*failure)(nil); err != nil && !(errors.As(err, &f) && f.code == "no_store" && len(a.global.Stores) == 0) {
 		return nil, err
@@ -188,7 +188,7 @@ func runMemoryStats(ctx context.Context, a *app, agent string) error {
 		return agent != "" && s.Agent != agent || a.global.Runtime != "" && s.Runtime != a.global.Runtime
 	})
 	doc := memoryStatsDocument{Schema: 1, Path: a.memoryDir(), Stats: stats}
-	if a.global.JSON {
+	if a.JSON {
 		return a.printJSON(doc)
 	}
 	return renderMemoryStats(a, doc)
@@ -255,7 +255,7 @@ type memoryVerifyDocument struct {
 
 func runMemoryVerify(ctx context.Context, a *app) error {
 	doc := memoryVerifyDocument{Schema: 1, Path: a.memoryDir(), Problems: []problem{}}
-	err := verifyMemory(ctx, a, &doc)
+	err := verifyMemory(ctx, a.invocation, &doc)
 	if errors.Is(err, memory.ErrCorrupt) {
 		doc.Problems = append(doc.Problems, problem{Path: a.memoryDir(), Message: err.Error()})
 	} else if err != nil {
@@ -270,7 +270,7 @@ func runMemoryVerify(ctx context.Context, a *app) error {
 	return nil
 }
 
-func verifyMemory(ctx context.Context, a *app, doc *memoryVerifyDocument) error {
+func verifyMemory(ctx context.Context, a *invocation, doc *memoryVerifyDocument) error {
 	store, err := a.readMemory(ctx)
 	if err != nil {
 		return err
@@ -310,7 +310,7 @@ func verifyMemory(ctx context.Context, a *app, doc *memoryVerifyDocument) error 
 
 // holdAgainstReceipts adds what receipts say was stored and memory does not have.
 // While another run is at work memory may be on its way to have it.
-func holdAgainstReceipts(ctx context.Context, a *app, store *memory.Store, doc *memoryVerifyDocument) error {
+func holdAgainstReceipts(ctx context.Context, a *invocation, store *memory.Store, doc *memoryVerifyDocument) error {
 	if a.atWork() {
 		a.notice(note{Path: a.receiptsDir(), Message: "another sessctl is running: the memory is not compared with the receipts"})
 		return nil
@@ -330,7 +330,7 @@ func holdAgainstReceipts(ctx context.Context, a *app, store *memory.Store, doc *
 }
 
 func renderMemoryVerify(a *app, doc memoryVerifyDocument) error {
-	if a.global.JSON {
+	if a.JSON {
 		return a.printJSON(doc)
 	}
 	for _, p := range doc.Problems {
@@ -500,7 +500,7 @@ func (a *app) agreeToForget(doc forgetDocument, o forgetOptions) error {
 	if o.Yes {
 		return nil
 	}
-	if !a.global.JSON {
+	if !a.JSON {
 		if err := listForget(a, doc); err != nil {
 			return err
 		}
@@ -511,7 +511,7 @@ func (a *app) agreeToForget(doc forgetDocument, o forgetOptions) error {
 // forgetPages removes the kept pages of archives of which something is forgotten,
 // before it is: what was forgotten is on none. With --text all go, because the
 // text may stand in sessions of which memory does not have it.
-func (a *app) forgetPages(ctx context.Context, doc forgetDocument, o forgetOptions) error {
+func (a *invocation) forgetPages(ctx context.Context, doc forgetDocument, o forgetOptions) error {
 	entries, err := a.archived(ctx, archive.Filter{})
 	if err != nil {
 		return err
@@ -527,14 +527,14 @@ func (a *app) forgetPages(ctx context.Context, doc forgetDocument, o forgetOptio
 
 // noteSetAside names the damaged memories that are kept: what was forgotten may
 // still be in them.
-func (a *app) noteSetAside() {
+func (a *invocation) noteSetAside() {
 	for _, path := range a.setAside() {
 		a.notice(note{Path: path, Message: "a damaged memory that was set aside: what was forgotten may still be in it", Hint: "remove it when you are sure that you do not need it"})
 	}
 }
 
 // previewForget is selectToForget in a memory that nobody holds open yet.
-func (a *app) previewForget(ctx context.Context, open func(context.Context) (*memory.Store, error), o forgetOptions) (forgetDocument, []memory.Selection, error) {
+func (a *invocation) previewForget(ctx context.Context, open func(context.Context) (*memory.Store, error), o forgetOptions) (forgetDocument, []memory.Selection, error) {
 	store, err := open(ctx)
 	if err != nil {
 		return forgetDocument{}, nil, err
@@ -546,7 +546,7 @@ func (a *app) previewForget(ctx context.Context, open func(context.Context) (*me
 // stillSelected returns an error if a person has agreed to something else than
 // what is selected now: another run, or one that was finished first, may have
 // remembered more.
-func (a *app) stillSelected(ctx context.Context, store *memory.Store, shown forgetDocument, o forgetOptions) error {
+func (a *invocation) stillSelected(ctx context.Context, store *memory.Store, shown forgetDocument, o forgetOptions) error {
 	if o.Yes {
 		return nil
 	}
@@ -563,7 +563,7 @@ func errMemoryChanged() error {
 
 // selectToForget returns what is selected, and the selections with whole ids: that
 // of a session and those of what belongs to it.
-func (a *app) selectToForget(ctx context.Context, store *memory.Store, o forgetOptions) (doc forgetDocument, selections []memory.Selection, err error) {
+func (a *invocation) selectToForget(ctx context.Context, store *memory.Store, o forgetOptions) (doc forgetDocument, selections []memory.Selection, err error) {
 	doc = forgetDocument{Schema: 1, Sessions: []forgetSession{}}
 	selection := memory.Selection{ID: o.ID, Runtime: a.global.Runtime, Agent: o.Agent, Session: o.Session}
 	if !o.exact {
@@ -602,7 +602,7 @@ func (a *app) selectToForget(ctx context.Context, store *memory.Store, o forgetO
 // withMembers adds to the selection of a session those of its sub-agents and of
 // its long outputs, which memory has as sessions of their own. The catalogue knows
 // whose they are, by their keys.
-func (a *app) withMembers(ctx context.Context, selection memory.Selection) ([]memory.Selection, error) {
+func (a *invocation) withMembers(ctx context.Context, selection memory.Selection) ([]memory.Selection, error) {
 	all := []memory.Selection{selection}
 	if selection.Session == "" || selection.ID != "" {
 		return all, nil
@@ -629,7 +629,7 @@ func (a *app) withMembers(ctx context.Context, selection memory.Selection) ([]me
 
 // wholeIDs is a selection with the ids that its names mean. A name that means
 // nothing is an error: whoever forgets something must not believe it is gone.
-func (a *app) wholeIDs(ctx context.Context, store *memory.Store, s memory.Selection) (memory.Selection, error) {
+func (a *invocation) wholeIDs(ctx context.Context, store *memory.Store, s memory.Selection) (memory.Selection, error) {
 	err := a.checkAgent(ctx, store, s.Agent)
 	if err != nil {
 		return s, err
@@ -643,7 +643,7 @@ func (a *app) wholeIDs(ctx context.Context, store *memory.Store, s memory.Select
 
 func renderForget(a *app, doc forgetDocument) error {
 	doc.Notes = a.notes
-	if a.global.JSON {
+	if a.JSON {
 		return a.printJSON(doc)
 	}
 	if doc.DryRun {

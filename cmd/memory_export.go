@@ -48,7 +48,7 @@ func (o *exportOptions) validate(a *app) error {
 	if o.Format == "arrow" && o.Output == "" && a.OutTTY {
 		return usageError("name a file with --output", "an Arrow file is not for a terminal")
 	}
-	if a.global.JSON && o.Output == "" {
+	if a.JSON && o.Output == "" {
 		return usageError("name a file with --output; the export itself is JSON Lines without it", "--json describes what was written, and there is no file")
 	}
 	o.Vectors = o.Vectors || o.Format == "arrow"
@@ -113,7 +113,7 @@ func runMemoryExport(ctx context.Context, a *app, o exportOptions) error {
 		if err := write(ctx, a.Out); err != nil {
 			return explainExport(o, err)
 		}
-		return x.tellDamaged(a)
+		return x.tellDamaged(a.invocation)
 	}
 	save := durable.CreateFile
 	if o.Force {
@@ -127,11 +127,11 @@ func runMemoryExport(ctx context.Context, a *app, o exportOptions) error {
 		return explainExport(o, err)
 	}
 	doc := memoryExportDocument{Schema: 1, Path: path, Format: o.Format, Records: x.records, WithoutVectors: x.bare, Damaged: x.damaged}
-	return errors.Join(renderExport(a, doc), x.tellDamaged(a))
+	return errors.Join(renderExport(a, doc), x.tellDamaged(a.invocation))
 }
 
 func renderExport(a *app, doc memoryExportDocument) error {
-	if a.global.JSON {
+	if a.JSON {
 		return a.printJSON(doc)
 	}
 	if doc.WithoutVectors > 0 {
@@ -142,7 +142,7 @@ func renderExport(a *app, doc memoryExportDocument) error {
 }
 
 // tellDamaged says that records were left out.
-func (x *exporter) tellDamaged(a *app) error {
+func (x *exporter) tellDamaged(a *invocation) error {
 	if x.damaged == 0 {
 		return nil
 	}

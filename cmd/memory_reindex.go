@@ -107,7 +107,7 @@ func runMemoryReindex(ctx context.Context, a *app, o reindexOptions) error {
 			return err
 		}
 	}
-	if err := w.reindex(ctx, a, o, &doc); err != nil {
+	if err := w.reindex(ctx, a.invocation, o, &doc); err != nil {
 		return err
 	}
 	if o.FromArchives && o.Agent == "" && a.global.Runtime == "" {
@@ -121,7 +121,7 @@ func runMemoryReindex(ctx context.Context, a *app, o reindexOptions) error {
 
 // setMemoryAside moves a memory that is damaged out of the way. That comes after
 // what it knows of what was forgotten is written down again.
-func (a *app) setMemoryAside(ctx context.Context, allowForgotten bool) (string, error) {
+func (a *invocation) setMemoryAside(ctx context.Context, allowForgotten bool) (string, error) {
 	lock, err := a.lock(ctx)
 	if err != nil {
 		return "", err
@@ -142,7 +142,7 @@ func (a *app) setMemoryAside(ctx context.Context, allowForgotten bool) (string, 
 
 // checkForgotten refuses to make the memory again while a record of what was
 // forgotten is lost: those texts would come back. With allow they may.
-func (a *app) checkForgotten(ctx context.Context, allow bool) error {
+func (a *invocation) checkForgotten(ctx context.Context, allow bool) error {
 	dir := a.memoryDir()
 	if exists(filepath.Join(dir, "memory.db")) { // one that is lost stays so until it is made again
 		store, err := memory.Open(ctx, dir, memory.Options{Pins: a.pins})
@@ -167,7 +167,7 @@ func (a *app) checkForgotten(ctx context.Context, allow bool) error {
 // stageReindex is what the progress bar says.
 const stageReindex compact.Stage = "reindex"
 
-func (w *workspace) reindex(ctx context.Context, a *app, o reindexOptions, doc *reindexDocument) error {
+func (w *workspace) reindex(ctx context.Context, a *invocation, o reindexOptions, doc *reindexDocument) error {
 	embedding, err := a.openEmbedderOf(o.Model)
 	if err != nil {
 		return err
@@ -217,7 +217,7 @@ func (w *workspace) reindex(ctx context.Context, a *app, o reindexOptions, doc *
 }
 
 // noteConfigured says how to go on with a model that is not the configured one.
-func (a *app) noteConfigured(chosen *embedding) {
+func (a *invocation) noteConfigured(chosen *embedding) {
 	configured, err := a.openEmbedder()
 	if err == nil && configured.expected == chosen.expected {
 		return
@@ -237,7 +237,7 @@ type downed struct {
 
 // reindexLater postpones a reindex: everything waits, or with --pending what
 // has no vector.
-func (w *workspace) reindexLater(ctx context.Context, a *app, d downed, doc *reindexDocument) error {
+func (w *workspace) reindexLater(ctx context.Context, a *invocation, d downed, doc *reindexDocument) error {
 	a.notice(note{Message: d.err.Error()})
 	doc.down = true
 	for _, agent := range doc.Agents {
@@ -256,7 +256,7 @@ func (w *workspace) reindexLater(ctx context.Context, a *app, d downed, doc *rei
 
 // refuseOthers is an error if the vectors of an agent are of another model:
 // making all of them again takes a reindex without --pending.
-func (a *app) refuseOthers(ctx context.Context, store *memory.Store, agents []string, model embed.Model) error {
+func (a *invocation) refuseOthers(ctx context.Context, store *memory.Store, agents []string, model embed.Model) error {
 	for _, agent := range agents {
 		others, err := store.OtherModels(ctx, agent, model)
 		if err != nil {
@@ -277,7 +277,7 @@ func finishReindex(a *app, doc reindexDocument) error {
 	}
 	doc.Notes = a.notes
 	var err error
-	if a.global.JSON {
+	if a.JSON {
 		err = a.printJSON(doc)
 	} else {
 		_, err = fmt.Fprint(a.Out, describeReindex(doc))
@@ -358,7 +358,7 @@ func (w *workspace) rebuild(ctx context.Context, a *app, agent string) (*rebuild
 	if _, err := w.memory.BeginRebuild(ctx); err != nil {
 		return nil, err
 	}
-	sessions, err := w.archivedSessions(ctx, a, agent)
+	sessions, err := w.archivedSessions(ctx, a.invocation, agent)
 	if err != nil {
 		return nil, err
 	}
@@ -378,7 +378,7 @@ func (w *workspace) rebuild(ctx context.Context, a *app, agent string) (*rebuild
 	return report, a.tellUnwiped(w.memory.EndRebuild(ctx, agent == "" && a.global.Runtime == ""))
 }
 
-func (w *workspace) archivedSessions(ctx context.Context, a *app, agent string) ([]archivedSession, error) {
+func (w *workspace) archivedSessions(ctx context.Context, a *invocation, agent string) ([]archivedSession, error) {
 	entries, err := w.archives.List(ctx, archive.Filter{Agent: agent, Runtime: a.global.Runtime})
 	if err != nil {
 		return nil, err
@@ -450,7 +450,7 @@ func archivedLog(e archive.Entry) compact.ArchivedLog {
 
 // readerOf returns a store that can read a runtime's archived logs; nil if
 // there is none. The store itself need not exist any more.
-func (a *app) readerOf(runtime string) session.Store {
+func (a *invocation) readerOf(runtime string) session.Store {
 	for _, kind := range runtimes() {
 		if kind.name == runtime {
 			return kind.open(a.dataDir(), a.config)
@@ -460,7 +460,7 @@ func (a *app) readerOf(runtime string) session.Store {
 }
 
 // archiveReader is readerOf for an archive, which may be that of a tool's output.
-func (a *app) archiveReader(e archive.Entry) session.Store {
+func (a *invocation) archiveReader(e archive.Entry) session.Store {
 	store := a.readerOf(e.Runtime)
 	if store != nil && session.Kind(e.Kind) == session.KindOutput && store.Capabilities().Outputs {
 		return session.ReadOutput(store)

@@ -94,7 +94,7 @@ func runMemoryStored(ctx context.Context, a *app, agent string) error {
 			ID: r.ID, Category: r.Category, Importance: r.Importance, CreatedAt: newStoredBy(r).At, Runtime: r.Runtime, Agent: r.Agent, Session: r.Session, Text: r.Text,
 		})
 	}
-	if a.global.JSON {
+	if a.JSON {
 		return a.printJSON(doc)
 	}
 	var b strings.Builder

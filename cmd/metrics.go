@@ -72,7 +72,7 @@ func (a *app) metricsText(ctx context.Context, w io.Writer) error {
 }
 
 // runTotals counts all runs that have ended, by outcome.
-func (a *app) runTotals(ctx context.Context) (map[string]int64, error) {
+func (a *invocation) runTotals(ctx context.Context) (map[string]int64, error) {
 	listed, err := a.listedRuns(ctx)
 	if err != nil {
 		return nil, err

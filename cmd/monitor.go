@@ -118,14 +118,14 @@ func runMonitor(ctx context.Context, a *app, o monitorOptions) error {
 	}
 	var last []string
 	for {
-		look := a.again()
+		look := a.anew()
 		look.pin()
 		report, err := look.monitor(ctx, o)
 		if err != nil && ctx.Err() != nil {
 			return nil
 		}
 		if now := report.state(); err != nil || last == nil || report.tells() || !slices.Equal(now, last) {
-			reportError(a.Err, look.finishLook(report, err), a.global.JSON) // the next look may succeed
+			reportError(a.Err, look.finishLook(report, err), a.JSON) // the next look may succeed
 			last = now
 		}
 		look.tellEvents(ctx) // of this look, and what waits
@@ -142,7 +142,7 @@ func runMonitor(ctx context.Context, a *app, o monitorOptions) error {
 // again: the server. It prints nothing, and tells the events of the look and those
 // that wait.
 func (a *app) monitorOnce(ctx context.Context) (monitorReport, error) {
-	look := a.apart()
+	look := a.aside()
 	look.pin()
 	defer look.pins.Release()
 	report, err := look.monitor(ctx, monitorOptions{Threshold: a.config.Compaction.Threshold, Compact: a.config.Monitor.Compact})
@@ -192,8 +192,8 @@ func (a *app) compactDue(ctx context.Context, o monitorOptions, report *monitorR
 		return err
 	}
 	inner := a.inner()
-	inner.global.Quiet = true
-	if inner.streams.document = nil; a.global.JSON {
+	inner.Quiet = true
+	if inner.streams.document = nil; a.JSON {
 		inner.streams.document = func(d any) { report.Compaction = encoded(d) }
 	}
 	err = runCompact(ctx, inner, options)
@@ -208,7 +208,7 @@ func (a *app) compactDue(ctx context.Context, o monitorOptions, report *monitorR
 
 // lockMonitor takes the lock of the monitors. It is not that of the data
 // directory: nobody waits for a look.
-func (a *app) lockMonitor(ctx context.Context) (*durable.FileLock, error) {
+func (a *invocation) lockMonitor(ctx context.Context) (*durable.FileLock, error) {
 	guarded := a.apart()
 	guarded.listed = true // only our own directory is changed
 	if err := guarded.guard(ctx); err != nil {
@@ -228,7 +228,7 @@ func (a *app) lockMonitor(ctx context.Context) (*durable.FileLock, error) {
 }
 
 // sweepMonitor removes what a monitor that was killed has left half-written.
-func (a *app) sweepMonitor() error {
+func (a *invocation) sweepMonitor() error {
 	left, err := a.pins.Leftovers(a.dataDir(), 0)
 	for _, path := range left {
 		if strings.HasPrefix(filepath.Base(path), "."+filepath.Base(a.monitorStatePath())+".") {
@@ -238,7 +238,7 @@ func (a *app) sweepMonitor() error {
 	return err
 }
 
-func (a *app) monitorStatePath() string { return filepath.Join(a.dataDir(), "monitor.json") }
+func (a *invocation) monitorStatePath() string { return filepath.Join(a.dataDir(), "monitor.json") }
 
 // lookAndTell makes one look. The order is what makes each event arrive once: the
 // state with the events, the events, the state without them.
@@ -268,7 +268,7 @@ func (a *app) lookAndTell(ctx context.Context, o monitorOptions, options monitor
 
 // keepAndPut writes down what was decided and then puts the events. What is not
 // put, because the disk is full say, is put by the next look.
-func (a *app) keepAndPut(ctx context.Context, state *monitor.State, path string) error {
+func (a *invocation) keepAndPut(ctx context.Context, state *monitor.State, path string) error {
 	if err := state.Save(a.pins, path); err != nil {
 		return err
 	}
@@ -416,14 +416,14 @@ func (a *app) finishLook(report monitorReport, err error) error {
 // renderMonitor prints the document, one line if all is well, or what needs a
 // person.
 func renderMonitor(a *app, r monitorReport) error {
-	if r.Notes = a.notes; a.global.JSON {
+	if r.Notes = a.notes; a.JSON {
 		return a.printJSON(r)
 	}
 	alerts := slices.DeleteFunc(slices.Clone(r.Alerts), func(x monitor.Alert) bool {
-		return a.global.Quiet && (x.Event == "" || x.Held) || r.compacted && x.Kind == monitor.NeedsCompaction
+		return a.Quiet && (x.Event == "" || x.Held) || r.compacted && x.Kind == monitor.NeedsCompaction
 	})
 	if len(alerts) == 0 {
-		if a.global.Quiet {
+		if a.Quiet {
 			return nil
 		}
 		_, err := fmt.Fprintf(a.Out, "all is well: %s\n", r.lookedAt())

@@ -30,16 +30,12 @@ func watchedHome(t *testing.T, ahead *time.Duration, env map[string]string) *app
 
 func programAt(t *testing.T, home string, ahead *time.Duration, env map[string]string) *app {
 	t.Helper()
-	a := &app{
-		streams: newStreams(strings.NewReader(""), io.Discard, io.Discard), notes: []note{},
-		now: func() time.Time { return time.Now().Add(*ahead) },
-		getenv: func(name string) string {
-			if name == "HOME" {
-				return home
-			}
-			return env[name]
-		},
-	}
+	a := testApp(newStreams(strings.NewReader(""), io.Discard, io.Discard), invocation{reporting: reporting{notes: []note{}}, settings: settings{now: func() time.Time { return time.Now().Add(*ahead) }, getenv: func(name string) string {
+		if name == "HOME" {
+			return home
+		}
+		return env[name]
+	}}})
 	root := newRootCommand(a)
 	root.SetArgs([]string{"version"}) // reads no configuration
 	root.SetOut(io.Discard)
@@ -77,7 +73,7 @@ func TestMonitorsAtOnce(t *testing.T) {
 	var looks sync.WaitGroup
 	errs := make([]error, 8)
 	for i := range errs {
-		looks.Go(func() { _, errs[i] = a.apart().monitorOnce(t.Context()) })
+		looks.Go(func() { _, errs[i] = a.aside().monitorOnce(t.Context()) })
 	}
 	looks.Wait()
 	looked := 0
@@ -166,10 +162,10 @@ func TestMonitorPurge(t *testing.T) {
 		t.Fatalf("%v, %+v", err, report.Alerts)
 	}
 	var text strings.Builder
-	if err := a.apart().metricsText(t.Context(), &text); err != nil || !strings.Contains(text.String(), `sessctl_purge_deadline_seconds{agent="work-bakery"}`) {
+	if err := a.aside().metricsText(t.Context(), &text); err != nil || !strings.Contains(text.String(), `sessctl_purge_deadline_seconds{agent="work-bakery"}`) {
 		t.Errorf("%v\n%s", err, &text)
 	}
-	if err := runArchive(t.Context(), a.apart(), archiveOptions{All: true}); err != nil {
+	if err := runArchive(t.Context(), a.aside(), archiveOptions{All: true}); err != nil {
 		t.Fatal(err)
 	}
 	if report, err = a.monitorOnce(t.Context()); err != nil || len(report.Alerts) != 0 {

@@ -30,7 +30,7 @@ func TestFlagsThatTakeNames(t *testing.T) {
 			walk(below)
 		}
 	}
-	walk(newRootCommand(&app{getenv: os.Getenv}))
+	walk(newRootCommand(testApp(&streams{}, invocation{settings: settings{getenv: os.Getenv}})))
 	if len(found) != len(names) {
 		t.Errorf("found %v of %v", found, names)
 	}

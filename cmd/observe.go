@@ -53,7 +53,7 @@ type observed struct {
 // observer makes a look. It is an app of its own: what it finds out about stores
 // and logs is of one moment.
 type observer struct {
-	*app
+	*invocation
 	observed
 	lookOptions
 }
@@ -74,8 +74,8 @@ func (a *app) observe(ctx context.Context, options lookOptions) (observed, error
 }
 
 // newObserver makes an observer. The caller closes its stores.
-func (a *app) newObserver(options lookOptions) *observer {
-	o := &observer{app: a.apart(), lookOptions: options}
+func (a *invocation) newObserver(options lookOptions) *observer {
+	o := &observer{invocation: a.apart(), lookOptions: options}
 	o.at, o.limit = stamp(a.now()), options.threshold
 	return o
 }
@@ -100,26 +100,6 @@ func (o *observer) look(ctx context.Context) error {
 		}
 	}
 	return storesErr
-}
-
-// again is the app for one more run of a command in the same process: it has
-// listed nothing, told nothing and passed over nothing yet.
-func (a *app) again() *app {
-	again := a.inner()
-	again.outer, again.streams.document = nil, nil
-	again.moved, again.tailCache = nil, nil
-	again.pins = &durable.Pins{} // held until its work is done
-	again.global.Stores = slices.Clone(a.global.Stores)
-	return again
-}
-
-// apart is again for what prints nothing. It works in the directories that are
-// held open.
-func (a *app) apart() *app {
-	apart := a.again()
-	apart.pins = a.pins
-	apart.global.JSON, apart.global.Quiet, apart.streams.document = true, false, func(any) {}
-	return apart
 }
 
 // lookAtStores lists the stores and measures their sessions.
@@ -198,7 +178,7 @@ func (o *observer) measureUsed(ctx context.Context, all inventory) error {
 		All: true, Threshold: o.threshold, thresholdAsked: o.thresholdAsked, Strategy: o.config.Compaction.Strategy,
 		Quiet: o.config.Compaction.Quiet, Gateway: o.config.Compaction.Gateway, KeepRecentTokens: o.config.Compaction.Keep,
 	}
-	m := measurer{app: o.app, policy: options.policy(o.app), inDatabase: all.inDatabase()}
+	m := measurer{invocation: o.invocation, policy: options.policy(o.invocation), inDatabase: all.inDatabase()}
 	rows, err := m.rows(ctx, used)
 	if err != nil {
 		return err

@@ -16,8 +16,6 @@ import (
 	"github.com/dustin/go-humanize"
 	"github.com/muesli/termenv"
 	"github.com/schollz/progressbar/v3"
-	"github.com/sessctl/sessctl/pkg/compact"
-	"github.com/sessctl/sessctl/pkg/session"
 	"golang.org/x/term"
 )
 
@@ -32,8 +30,6 @@ type streams struct {
 	Width  int  // columns of Out, 80 if unknown
 	// document takes what --json would print; nil to print it.
 	document func(any)
-	// underWay takes how far a piece of work has come; nil to draw a bar on Err.
-	underWay func(what string, done, total int64)
 }
 
 func newStreams(in io.Reader, out, errOut io.Writer) *streams {
@@ -45,6 +41,13 @@ func newStreams(in io.Reader, out, errOut io.Writer) *streams {
 		}
 	}
 	return s
+}
+
+// unprinted are the streams of a command whose document is not printed.
+func (s *streams) unprinted() *streams {
+	unprinted := *s
+	unprinted.document = func(any) {}
+	return &unprinted
 }
 
 func isTerminal(w io.Writer) bool {
@@ -60,62 +63,6 @@ func (s *streams) renderer() *lipgloss.Renderer {
 		r.SetColorProfile(termenv.Ascii)
 	}
 	return r
-}
-
-// note is something a person should know that is no error.
-type note struct {
-	Path    string `json:"path"`
-	Message string `json:"message"`
-	Hint    string `json:"hint"`
-}
-
-// notice prints a note on stderr, or keeps it for the document of --json. A
-// note is printed once.
-func (a *app) notice(n note) {
-	if slices.Contains(a.notes, n) {
-		return
-	}
-	a.notes = append(a.notes, n)
-	if a.outer != nil {
-		a.outer.notice(n)
-		return
-	}
-	if a.global.JSON || a.global.Quiet {
-		return
-	}
-	_, _ = fmt.Fprintln(a.Err, "note: "+visible(n.text()))
-	a.hint(n.Hint)
-}
-
-// text is what the note says, and of which file.
-func (n note) text() string {
-	if n.Path == "" {
-		return n.Message
-	}
-	return n.Path + ": " + n.Message
-}
-
-// tell is notice for what is said with --quiet too: why the run does not do all
-// that it was asked for.
-func (a *app) tell(n note) {
-	if slices.Contains(a.notes, n) {
-		return
-	}
-	if a.outer != nil {
-		a.notes = append(a.notes, n)
-		a.outer.tell(n)
-		return
-	}
-	a.notice(n)
-	if a.global.Quiet {
-		_, _ = fmt.Fprintln(a.Err, "sessctl: "+visible(n.text()))
-	}
-}
-
-func (a *app) hint(text string) {
-	if text != "" && !a.global.Quiet {
-		_, _ = fmt.Fprintln(a.Err, "hint: "+visible(text))
-	}
 }
 
 // printJSON prints one document and a line feed.
@@ -184,93 +131,47 @@ func formatAge(d time.Duration) string {
 // progressInterval keeps the bar from costing more than the work.
 const progressInterval = 100 * time.Millisecond
 
-// progress shows one bar on stderr for the stage that is under way. Without a
-// terminal it shows nothing: a cron log is for results.
-type progress struct {
-	out   io.Writer
-	tell  func(what string, done, total int64) // takes what the bar would show, nil for a bar
-	on    bool
-	what  string // that the bar shows
-	count string // "12 of 400, about 3m left", where many sessions are worked on
-	bar   *progressbar.ProgressBar
-
-	now     func() time.Time
-	started time.Time // when the first of many sessions came
-}
-
-// of says which of how many sessions comes now.
-func (p *progress) of(number, all int) {
-	p.clear()
-	if p.count = ""; all <= 1 || !p.on {
-		return
-	}
-	p.count = fmt.Sprintf("%s of %s, ", formatCount(int64(number)), formatCount(int64(all)))
-	if number == 1 {
-		p.started = p.now()
-	}
-	if left := timeLeft(p.now().Sub(p.started), number-1, all); left != "" {
-		p.count += left + ", "
+// showsOn shows a report on the streams of a command.
+func showsOn(s *streams) shows {
+	return shows{
+		line:     func(text string) { _, _ = fmt.Fprintln(s.Err, text) }, // there is nobody left to tell
+		bar:      func() progressBar { return &terminalBar{out: s.Err} },
+		terminal: s.ErrTTY,
 	}
 }
 
-// timeLeft estimates how long the rest takes of a work of which so many parts
-// took so long: "about 3m left". It is "" while too little is known to tell.
-func timeLeft(elapsed time.Duration, done, all int) string {
-	const least = 3 * time.Second
-	if done == 0 || elapsed < least {
-		return ""
-	}
-	left := elapsed * time.Duration(all-done) / time.Duration(done)
-	return "about " + formatAge(max(left, time.Second)) + " left"
-}
-
-func newProgress(a *app) *progress {
-	return &progress{out: a.Err, tell: a.underWay, on: a.underWay != nil || a.showsProgress(), now: a.now}
-}
-
-func (a *app) showsProgress() bool {
-	if a.outer != nil {
-		return a.outer.showsProgress()
-	}
-	return a.ErrTTY && !a.global.Quiet && !a.global.JSON
-}
-
-// show is a compact.Progress.
-func (p *progress) show(ref session.Ref, stage compact.Stage, done, total int64) {
-	p.draw(fmt.Sprintf("%s%s %s", p.count, firstLine(ref.Agent, 20), stage), done, total)
+// terminalBar is a bar on a terminal.
+type terminalBar struct {
+	out  io.Writer
+	what string // that it shows
+	bar  *progressbar.ProgressBar
 }
 
 // draw shows how far a piece of work has come. Another piece has its own bar.
-func (p *progress) draw(what string, done, total int64) {
-	if !p.on {
-		return
-	}
-	if p.tell != nil {
-		p.tell(what, done, total)
-		return
-	}
-	if what != p.what || p.bar == nil {
-		p.clear()
-		p.what = what
-		p.bar = progressbar.NewOptions64(max(total, 1),
-			progressbar.OptionSetWriter(p.out),
+func (b *terminalBar) draw(what string, done, total int64) {
+	if what != b.what || b.bar == nil {
+		b.clear()
+		b.what = what
+		b.bar = progressbar.NewOptions64(max(total, 1),
+			progressbar.OptionSetWriter(b.out),
 			progressbar.OptionSetDescription(what),
 			progressbar.OptionSetWidth(24),
 			progressbar.OptionThrottle(progressInterval),
 			progressbar.OptionClearOnFinish(),
 		)
-		_ = p.bar.RenderBlank()
+		_ = b.bar.RenderBlank()
 	}
-	if total > 0 && p.bar.GetMax64() != total {
-		p.bar.ChangeMax64(total)
+	if total > 0 && b.bar.GetMax64() != total {
+		b.bar.ChangeMax64(total)
 	}
-	_ = p.bar.Set64(done) // a bar that cannot be drawn is no reason to stop
+	_ = b.bar.Set64(done) // a bar that cannot be drawn is no reason to stop
 }
 
-func (p *progress) clear() {
-	if p.bar != nil {
-		_ = p.bar.Clear()
-		p.bar = nil
+// clear removes the bar.
+func (b *terminalBar) clear() {
+	if b.bar != nil {
+		_ = b.bar.Clear()
+		b.bar = nil
 	}
 }
 
@@ -278,7 +179,7 @@ func (p *progress) clear() {
 // and --yes must have given the answer.
 func (a *app) confirm(question string) error {
 	in, ok := a.In.(*os.File)
-	if !ok || !term.IsTerminal(int(in.Fd())) || !a.ErrTTY || a.global.JSON {
+	if !ok || !term.IsTerminal(int(in.Fd())) || !a.ErrTTY || a.JSON {
 		return &failure{code: "not_confirmed", exit: exitUsage, hint: "say --yes, or --dry-run to see what would be done", err: fmt.Errorf("this needs a confirmation, and there is no terminal to ask on: %s", question)}
 	}
 	_, _ = fmt.Fprintf(a.Err, "%s [y/N] ", visible(question))

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"runtime/debug"
 	"strings"
 	"testing"
@@ -196,7 +195,7 @@ func TestTimeLeft(t *testing.T) {
 		}
 	}
 	now := time.Unix(0, 0)
-	p := &progress{out: io.Discard, on: true, now: func() time.Time { return now }}
+	p := &progress{on: true, now: func() time.Time { return now }}
 	p.of(1, 10)
 	now = now.Add(5 * time.Second)
 	if p.of(6, 10); p.count != "6 of 10, about 5s left, " {

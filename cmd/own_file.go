@@ -40,7 +40,7 @@ func checkReplaced(path, flag, mark, noDirectory string) error {
 
 // refuseOwn refuses to replace a file of the data directory, such as what says where
 // an archive is, or an archive, wherever it lies. flag named the file.
-func (a *app) refuseOwn(ctx context.Context, path, flag string) error {
+func (a *invocation) refuseOwn(ctx context.Context, path, flag string) error {
 	file, err := filepath.EvalSymlinks(path)
 	if err != nil {
 		return nil // there is no such file
@@ -69,7 +69,7 @@ func liesIn(dir, file string) bool {
 }
 
 // isArchive reports whether the catalogue names a file.
-func (a *app) isArchive(ctx context.Context, file string) (bool, error) {
+func (a *invocation) isArchive(ctx context.Context, file string) (bool, error) {
 	archives, err := a.openArchive()
 	if err != nil {
 		return false, err
@@ -79,7 +79,7 @@ func (a *app) isArchive(ctx context.Context, file string) (bool, error) {
 }
 
 // refuseSession refuses to replace the log or the database of a session.
-func (a *app) refuseSession(ctx context.Context, path, flag string) error {
+func (a *invocation) refuseSession(ctx context.Context, path, flag string) error {
 	stores, err := a.openStores()
 	if err != nil || !exists(path) {
 		return err

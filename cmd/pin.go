@@ -39,14 +39,14 @@ type pinned struct {
 	Sessions []pinnedSession `json:"sessions"`
 }
 
-func (a *app) pinnedFile() string { return filepath.Join(a.dataDir(), "pinned.json") }
+func (a *invocation) pinnedFile() string { return filepath.Join(a.dataDir(), "pinned.json") }
 
 // mostPinned bounds the file of pinned sessions, in bytes.
 const mostPinned = 16 << 20
 
 // readPinned reads which sessions are pinned. Without the file none are; one that
 // cannot be read is an error, and whoever deletes something deletes nothing then.
-func (a *app) readPinned() (pinned, error) {
+func (a *invocation) readPinned() (pinned, error) {
 	p := pinned{Schema: 1, Sessions: []pinnedSession{}}
 	text, err := a.readPinnedFile()
 	if errors.Is(err, fs.ErrNotExist) {
@@ -67,7 +67,7 @@ func (a *app) readPinned() (pinned, error) {
 	return p, nil
 }
 
-func (a *app) readPinnedFile() ([]byte, error) {
+func (a *invocation) readPinnedFile() ([]byte, error) {
 	f, err := a.pins.OpenRegular(a.pinnedFile())
 	if err != nil {
 		return nil, err
@@ -207,7 +207,7 @@ func runPin(ctx context.Context, a *app, o pinOptions) error {
 }
 
 // planPins says what would be changed, and what is pinned after it.
-func (a *app) planPins(ctx context.Context, o pinOptions, known pinned) (doc pinDocument, after pinned, err error) {
+func (a *invocation) planPins(ctx context.Context, o pinOptions, known pinned) (doc pinDocument, after pinned, err error) {
 	doc = pinDocument{Schema: 1, DryRun: o.DryRun, Removed: o.Remove, Asked: []askedPin{}, Pinned: known.Sessions}
 	sessions, places, err := a.sessionsToPin(ctx, o, known)
 	if err != nil {
@@ -239,7 +239,7 @@ func (p pinned) without(some []pinnedSession) pinned {
 }
 
 // writePinned replaces the file. The caller holds the lock.
-func (a *app) writePinned(p pinned) error {
+func (a *invocation) writePinned(p pinned) error {
 	text, err := json.MarshalIndent(p, "", "  ")
 	if err != nil {
 		return err
@@ -256,7 +256,7 @@ func (a *app) writePinned(p pinned) error {
 
 // sessionsToPin finds the sessions that were named: in the stores and in the
 // archive, or to let go among those that are pinned. places are where sessions are.
-func (a *app) sessionsToPin(ctx context.Context, o pinOptions, known pinned) (sessions []pinnedSession, places sessionPlaces, err error) {
+func (a *invocation) sessionsToPin(ctx context.Context, o pinOptions, known pinned) (sessions []pinnedSession, places sessionPlaces, err error) {
 	var all []archive.Meta
 	for _, p := range known.Sessions {
 		all = append(all, archive.Meta{Runtime: p.Runtime, Agent: p.Agent, Session: p.Session, Key: p.Key})
@@ -314,7 +314,7 @@ func (o pinOptions) notPinned(name string, err error) error {
 
 func (a *app) renderPins(doc pinDocument) error {
 	doc.Notes = a.notes
-	if a.global.JSON {
+	if a.JSON {
 		return a.printJSON(doc)
 	}
 	if len(doc.Asked) > 0 {

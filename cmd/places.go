@@ -25,15 +25,15 @@ type places struct {
 	Data   []string `json:"data"`   // every place of the directory, oldest first
 }
 
-func (a *app) placesFile() string { return filepath.Join(a.dataDir(), "places.json") }
+func (a *invocation) placesFile() string { return filepath.Join(a.dataDir(), "places.json") }
 
-func (a *app) catalogueDir() string { return filepath.Join(a.dataDir(), "archives") }
+func (a *invocation) catalogueDir() string { return filepath.Join(a.dataDir(), "archives") }
 
-func (a *app) receiptsDir() string { return filepath.Join(a.dataDir(), "receipts") }
+func (a *invocation) receiptsDir() string { return filepath.Join(a.dataDir(), "receipts") }
 
 // moves says what was recorded under another path than it has now, because the
 // home or the data directory was moved. It is found out once.
-func (a *app) moves() relocate.Moves {
+func (a *invocation) moves() relocate.Moves {
 	if a.moved == nil {
 		moves := relocate.Of(a.dataDir(), a.formerPlaces()...)
 		a.moved = &moves
@@ -42,14 +42,14 @@ func (a *app) moves() relocate.Moves {
 }
 
 // formerPlaces is where the data directory has been.
-func (a *app) formerPlaces() []string {
+func (a *invocation) formerPlaces() []string {
 	if known, err := a.readPlaces(); err == nil {
 		return known.Data
 	}
 	return a.recordedPlaces() // an earlier version kept no such file
 }
 
-func (a *app) readPlaces() (known places, err error) {
+func (a *invocation) readPlaces() (known places, err error) {
 	f, err := durable.OpenRegular(a.placesFile())
 	if err != nil {
 		return known, err
@@ -67,7 +67,7 @@ func (a *app) readPlaces() (known places, err error) {
 
 // recordedPlaces gathers where the data directory was from what it holds: a
 // receipt names its own file, and an archive below the directory its path.
-func (a *app) recordedPlaces() (all []string) {
+func (a *invocation) recordedPlaces() (all []string) {
 	note := func(place string) {
 		if filepath.IsAbs(place) && !slices.Contains(all, place) {
 			all = append(all, place)
@@ -95,7 +95,7 @@ func (a *app) recordedPlaces() (all []string) {
 
 // notePlace adds the place of the data directory to those that it has had. The
 // caller holds the lock.
-func (a *app) notePlace() error {
+func (a *invocation) notePlace() error {
 	known, err := a.readPlaces()
 	switch now := filepath.Clean(a.dataDir()); {
 	case err == nil && len(known.Data) > 0 && slices.Contains(known.Data, now):
@@ -124,7 +124,7 @@ func (a *app) notePlace() error {
 // findArchive returns where the file of an archive is. One that is not where its
 // entry says is looked for where archives of its session go now, and in the
 // stores of its runtime: a store, or a directory of archives, can be moved alone.
-func (a *app) findArchive(e archive.Entry) string {
+func (a *invocation) findArchive(e archive.Entry) string {
 	if _, err := os.Lstat(e.Path); !errors.Is(err, fs.ErrNotExist) {
 		return e.Path
 	}
@@ -138,7 +138,7 @@ func (a *app) findArchive(e archive.Entry) string {
 }
 
 // archiveDirs are the directories in which archives of a session may be now.
-func (a *app) archiveDirs(m archive.Meta) []string {
+func (a *invocation) archiveDirs(m archive.Meta) []string {
 	dirs := []string{a.archiveDir(m)}
 	own := traitsOf(m.Runtime).ArchiveDir
 	stores, err := a.openStores()

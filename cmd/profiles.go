@@ -204,7 +204,7 @@ const profileNameHint = "names of profiles have small letters, digits, - and _, 
 
 // checkProfileNames refuses names in the file that are none. The keys that were
 // read do not tell: their letters are small by then.
-func (a *app) checkProfileNames() error {
+func (a *invocation) checkProfileNames() error {
 	for _, key := range namesOf(yamlOf(a.configFile()), "profiles") {
 		switch {
 		case key.Value == schedule.Monitor:
@@ -321,7 +321,7 @@ func (p profilePlan) refused() error {
 	return nil
 }
 
-func (a *app) unknownProfile(name string) error {
+func (a *invocation) unknownProfile(name string) error {
 	known := append(slices.Sorted(maps.Keys(a.config.Profiles)), operate.DefaultProfile)
 	hint := fmt.Sprintf("describe it under profiles.%s in %s; docs/nightly.md has an example", name, a.configFile())
 	if !profileName().MatchString(name) {

@@ -11,7 +11,7 @@ import (
 // programFor is the path by which others are to call this program: what was
 // asked for, or its own. By its name in PATH it stays the same when a new version
 // is installed; the path that the system knows may be that of this version only.
-func (a *app) programFor(asked string) (string, error) {
+func (a *invocation) programFor(asked string) (string, error) {
 	if asked != "" {
 		path := absolute(asked)
 		if !exists(path) {
@@ -37,7 +37,7 @@ func sameFile(a, b string) bool {
 
 // tellTemporary warns of a program in a directory that does not last, and says
 // what becomes of it then.
-func (a *app) tellTemporary(path, then string) {
+func (a *invocation) tellTemporary(path, then string) {
 	for _, dir := range []string{os.TempDir(), "/tmp", "/var/tmp", "/dev/shm"} {
 		if below(dir, path) || strings.Contains(path, string(filepath.Separator)+"go-build") {
 			a.tell(note{Path: path, Message: "the program is in a temporary directory: " + then + " when it is gone", Hint: "install sessctl, or name it with --program /usr/local/bin/sessctl"})

@@ -12,7 +12,7 @@ import (
 
 // withoutArchivedPrompts leaves out the prompts of sessions of which there is an
 // archive that was made after the last of them: it has them with their answers.
-func (a *app) withoutArchivedPrompts(ctx context.Context, sessions []found) ([]found, error) {
+func (a *invocation) withoutArchivedPrompts(ctx context.Context, sessions []found) ([]found, error) {
 	if !slices.ContainsFunc(sessions, func(s found) bool { return s.Kind == session.KindPrompts }) {
 		return sessions, nil
 	}

@@ -15,7 +15,7 @@ const purgeWarning = 7 * 24 * time.Hour
 
 // warnOfPurge says which sessions their runtime is about to delete of which
 // there is no archive as they are now.
-func (a *app) warnOfPurge(ctx context.Context, sessions []found) {
+func (a *invocation) warnOfPurge(ctx context.Context, sessions []found) {
 	soon := a.soonPurged(sessions)
 	if len(soon) == 0 {
 		return
@@ -30,7 +30,7 @@ func (a *app) warnOfPurge(ctx context.Context, sessions []found) {
 }
 
 // soonPurged are the sessions that their runtime is about to delete.
-func (a *app) soonPurged(sessions []found) (soon []found) {
+func (a *invocation) soonPurged(sessions []found) (soon []found) {
 	for i := range sessions {
 		if s := &sessions[i]; !s.Expires.IsZero() && s.Bytes > 0 && s.Expires.Sub(a.now()) <= purgeWarning {
 			soon = append(soon, *s)
@@ -40,7 +40,7 @@ func (a *app) soonPurged(sessions []found) (soon []found) {
 }
 
 // purgeNotes say, agent by agent, which of these sessions have no archive.
-func (a *app) purgeNotes(soon []found, archived map[fileState]bool) (notes []note) {
+func (a *invocation) purgeNotes(soon []found, archived map[fileState]bool) (notes []note) {
 	var owners []owner
 	losing := map[owner][]found{}
 	for _, s := range soon {
@@ -71,7 +71,7 @@ func (s selection) meant(o compactOptions) []found {
 }
 
 // purgeNote is about one agent.
-func (a *app) purgeNote(o owner, sessions []found) note {
+func (a *invocation) purgeNote(o owner, sessions []found) note {
 	first := slices.MinFunc(sessions, func(x, y found) int { return x.Expires.Compare(y.Expires) })
 	when := "at its next start"
 	if first.Expires.After(a.now()) {
@@ -89,7 +89,7 @@ func (a *app) purgeNote(o owner, sessions []found) note {
 }
 
 // archivedNow says of which files, as they are, there is an archive.
-func (a *app) archivedNow(ctx context.Context) (map[fileState]bool, error) {
+func (a *invocation) archivedNow(ctx context.Context) (map[fileState]bool, error) {
 	store, err := a.openArchive()
 	if err != nil {
 		return nil, err

@@ -84,7 +84,7 @@ type pushDocument struct {
 }
 
 // ownHost is the name of this host in the shared memory.
-func (a *app) ownHost() (string, error) {
+func (a *invocation) ownHost() (string, error) {
 	if name := a.config.Memory.Remote.Host; name != "" {
 		return name, nil
 	}
@@ -139,10 +139,10 @@ func runPush(ctx context.Context, a *app, o pushOptions) error {
 // tellPushed says what a push has done. One that failed before it did anything has
 // no result, and what is there now only one knows that came to its end.
 func tellPushed(a *app, doc pushDocument, pushed error) error {
-	if pushed == nil || a.global.JSON && doc.Changed() {
+	if pushed == nil || a.JSON && doc.Changed() {
 		return renderPush(a, doc)
 	}
-	tellNotes(a, doc)
+	tellNotes(a.invocation, doc)
 	if !doc.Changed() {
 		return nil
 	}
@@ -212,7 +212,7 @@ func previewPush(ctx context.Context, a *app, p preview, doc pushDocument) error
 }
 
 // push sends what is to be sent, and fills in the document.
-func (a *app) push(ctx context.Context, store *memory.Store, shared sharedMemory, o pushOptions, doc *pushDocument) error {
+func (a *invocation) push(ctx context.Context, store *memory.Store, shared sharedMemory, o pushOptions, doc *pushDocument) error {
 	bar := newProgress(a)
 	defer bar.clear()
 	p := remote.Pusher{
@@ -240,7 +240,7 @@ func (a *app) push(ctx context.Context, store *memory.Store, shared sharedMemory
 }
 
 // tellNotes says what a push has met that its line does not say.
-func tellNotes(a *app, doc pushDocument) {
+func tellNotes(a *invocation, doc pushDocument) {
 	if doc.Damaged > 0 {
 		a.notice(note{Message: plural(doc.Damaged, "record") + " damaged and not sent", Hint: "sessctl memory verify"})
 	}
@@ -260,9 +260,9 @@ func tellNotes(a *app, doc pushDocument) {
 }
 
 func renderPush(a *app, doc pushDocument) error {
-	tellNotes(a, doc)
+	tellNotes(a.invocation, doc)
 	doc.Notes = a.notes
-	if a.global.JSON {
+	if a.JSON {
 		return a.printJSON(doc)
 	}
 	to := visible(doc.Server)
@@ -318,7 +318,7 @@ func renderTakeOver(a *app, doc pushDocument) error {
 
 // buryShared tells the shared memory at once what was forgotten here. Where that
 // cannot be, the next push does.
-func (a *app) buryShared(ctx context.Context, store *memory.Store) {
+func (a *invocation) buryShared(ctx context.Context, store *memory.Store) {
 	if !a.shares() {
 		return
 	}
@@ -327,7 +327,7 @@ func (a *app) buryShared(ctx context.Context, store *memory.Store) {
 	}
 }
 
-func (a *app) tryBury(ctx context.Context, store *memory.Store) error {
+func (a *invocation) tryBury(ctx context.Context, store *memory.Store) error {
 	ctx, cancel := context.WithTimeout(ctx, a.config.Memory.Remote.Timeout)
 	defer cancel()
 	host, err := a.ownHost()
@@ -355,7 +355,7 @@ func (a *app) pushAfter(ctx context.Context, compacted error, dryRun bool) error
 	}
 	quiet := a.inner()
 	defer quiet.leave()
-	quiet.global.JSON = true // whose document nobody reads
+	quiet.JSON = true // whose document nobody reads
 	if err := runPush(ctx, quiet, pushOptions{}); err != nil && ctx.Err() == nil {
 		a.notice(note{Message: "not sent to the shared memory: " + err.Error(), Hint: "sessctl push tries again"})
 	}

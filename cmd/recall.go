@@ -191,7 +191,7 @@ func (o *recallOptions) boundForModel(a *app) error {
 	if !o.ForModel {
 		return nil
 	}
-	if a.global.JSON || o.Full || o.Neighbors > 0 || o.asked() || o.asksWork() {
+	if a.JSON || o.Full || o.Neighbors > 0 || o.asked() || o.asksWork() {
 		return usageError("", "--for-model prints bounded text of what was said here: it goes with none of --json, --full, --neighbors, --host and questions for the work")
 	}
 	o.Elsewhere, o.Limit = true, min(o.Limit, mostHits)
@@ -258,7 +258,7 @@ func foldHosts(hits []recallHit) []recallHit {
 
 // recall searches the memory. The memory is opened for this one question: another
 // process may have put another in its place since the last one.
-func (a *app) recall(ctx context.Context, o recallOptions) (recallDocument, error) {
+func (a *invocation) recall(ctx context.Context, o recallOptions) (recallDocument, error) {
 	if o.Everywhere {
 		return a.recallEverywhere(ctx, o)
 	}
@@ -553,7 +553,7 @@ func (d *recallDocument) addNeighbors(ctx context.Context, store *memory.Store, 
 //
 // If there is none the exit code is that of a search that found nothing.
 func renderRecall(a *app, o recallOptions, doc recallDocument) error {
-	if a.global.JSON {
+	if a.JSON {
 		if err := a.printJSON(doc); err != nil || len(doc.Hits) > 0 {
 			return err
 		}

@@ -14,7 +14,7 @@ import (
 
 // recallEverywhere asks the memory that hosts share. While its server cannot be
 // reached, the memory of this host answers, and a note says so.
-func (a *app) recallEverywhere(ctx context.Context, o recallOptions) (recallDocument, error) {
+func (a *invocation) recallEverywhere(ctx context.Context, o recallOptions) (recallDocument, error) {
 	o.Everywhere = false
 	doc, err := a.askShared(ctx, o)
 	if !errors.Is(err, remote.ErrUnreachable) {
@@ -27,7 +27,7 @@ func (a *app) recallEverywhere(ctx context.Context, o recallOptions) (recallDocu
 }
 
 // askShared answers from the shared memory.
-func (a *app) askShared(ctx context.Context, o recallOptions) (recallDocument, error) {
+func (a *invocation) askShared(ctx context.Context, o recallOptions) (recallDocument, error) {
 	query, err := o.query(a.now())
 	if err != nil {
 		return recallDocument{}, err
@@ -46,7 +46,7 @@ func (a *app) askShared(ctx context.Context, o recallOptions) (recallDocument, e
 	return doc, explainShared(err)
 }
 
-func (a *app) askOpened(ctx context.Context, shared sharedMemory, o recallOptions, query memory.Query) (doc recallDocument, err error) {
+func (a *invocation) askOpened(ctx context.Context, shared sharedMemory, o recallOptions, query memory.Query) (doc recallDocument, err error) {
 	if query.Session, err = sharedSession(ctx, shared, o.Session); err != nil {
 		return doc, err
 	}
@@ -104,7 +104,7 @@ func (d *recallDocument) relocateHere(now func(string) string) {
 }
 
 // askRemote is a recall with the embedder that is configured.
-func (a *app) askRemote(ctx context.Context, shared remote.Memory, q memory.Query) (memory.Result, error) {
+func (a *invocation) askRemote(ctx context.Context, shared remote.Memory, q memory.Query) (memory.Result, error) {
 	e, err := a.openEmbedder()
 	if err != nil {
 		return memory.Result{}, err
@@ -166,7 +166,7 @@ type unsentHere struct {
 // lookUnsent looks at the memory of this host. There may be none, or none that can
 // be looked at now: the question was another. What it says of forgotten records
 // must be readable.
-func (a *app) lookUnsent(ctx context.Context, shared sharedMemory) (u unsentHere, err error) {
+func (a *invocation) lookUnsent(ctx context.Context, shared sharedMemory) (u unsentHere, err error) {
 	store, err := a.glimpseMemory(ctx)
 	if err != nil || store == nil {
 		return u, nil

@@ -10,7 +10,7 @@ import (
 )
 
 func printerOf(query string, full bool) *passagePrinter {
-	a := &app{streams: newStreams(nil, &bytes.Buffer{}, &bytes.Buffer{})}
+	a := testApp(newStreams(nil, &bytes.Buffer{}, &bytes.Buffer{}), invocation{})
 	a.OutTTY = true
 	return newPassagePrinter(a, query, full)
 }

@@ -72,7 +72,7 @@ func changedFlags(fs *pflag.FlagSet, names ...string) (typed []string) {
 const workUnknown = "what was done in sessions that an earlier version remembered is not in the index yet"
 
 // recallWork finds what was done.
-func (a *app) recallWork(ctx context.Context, store *memory.Store, o recallOptions, q memory.Query) (recallDocument, error) {
+func (a *invocation) recallWork(ctx context.Context, store *memory.Store, o recallOptions, q memory.Query) (recallDocument, error) {
 	ask := memory.WorkQuery{File: o.File, Command: o.Command, Error: o.Error, Agent: q.Agent, Runtime: q.Runtime, Session: q.Session, Since: q.Since, Until: q.Until, Limit: o.Limit}
 	if o.names() == 0 {
 		ask.Text = o.Query
@@ -192,7 +192,7 @@ func (h *workHit) all() []*workAction {
 
 // renderWork prints what was done, in the shape of renderRecall.
 func renderWork(a *app, o recallOptions, doc recallDocument) error {
-	if a.global.JSON {
+	if a.JSON {
 		if err := a.printJSON(doc); err != nil || len(doc.Work) > 0 {
 			return err
 		}

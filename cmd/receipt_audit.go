@@ -21,7 +21,7 @@ import (
 // judge of archive verify and of doctor: it knows what was withdrawn, forgotten
 // or deleted on purpose.
 type receiptAudit struct {
-	*app
+	*invocation
 	receipts []compact.Receipt
 	archives map[string]archive.Entry
 	sessions map[memory.Source][]string // ids of the archives of each session, deleted ones too
@@ -60,13 +60,13 @@ const adviseRebuild = "sessctl memory reindex --from-archives makes memory again
 // notes the receipts that cannot be read. The order matters: a run that is at
 // work meanwhile writes the archive and the memory of a session before their
 // receipt, so a catalogue that was read earlier may lack what a receipt names.
-func (a *app) newReceiptAudit(ctx context.Context) (*receiptAudit, error) {
+func (a *invocation) newReceiptAudit(ctx context.Context) (*receiptAudit, error) {
 	receipts, unreadable, err := a.receipts().Examine()
 	if err != nil {
 		return nil, err
 	}
 	v := &receiptAudit{
-		app: a, chains: map[memory.Source][][]string{}, receipts: receipts, archives: map[string]archive.Entry{}, sessions: map[memory.Source][]string{},
+		invocation: a, chains: map[memory.Source][][]string{}, receipts: receipts, archives: map[string]archive.Entry{}, sessions: map[memory.Source][]string{},
 		undone: compact.UndoneBy(receipts), undoing: map[memory.Source]bool{},
 	}
 	for _, u := range unreadable {

@@ -28,9 +28,7 @@ func (c *momentContext) Err() error {
 // TestReceiptsAreReadBeforeTheCatalogue: a compaction that ends while the
 // catalogue is read leaves no receipt whose archive seems to be missing.
 func TestReceiptsAreReadBeforeTheCatalogue(t *testing.T) {
-	a := &app{
-		streams: newStreams(strings.NewReader(""), nil, nil), getenv: func(string) string { return "" }, now: time.Now,
-	}
+	a := testApp(newStreams(strings.NewReader(""), nil, nil), invocation{settings: settings{getenv: func(string) string { return "" }, now: time.Now}})
 	a.global.DataDir, a.config.Archive.Compression = t.TempDir(), archive.CompressionNone
 	compactSession(t, a, "one")
 	ctx := &momentContext{Context: t.Context(), n: 2, at: func() { compactSession(t, a, "two") }} // the directory was read, no file of it yet

@@ -18,7 +18,7 @@ const (
 // rememberOnce remembers what an archived log says, unless memory has all of it and a
 // receipt names it: most logs were remembered when they were compacted. What an earlier
 // run could not embed of it waits for embedWaiting: no other run of the agent may come.
-func (w *workspace) rememberOnce(ctx context.Context, a *app, log retention.Session, e archive.Entry, why string) error {
+func (w *workspace) rememberOnce(ctx context.Context, a *invocation, log retention.Session, e archive.Entry, why string) error {
 	if all, err := a.remembered(ctx, w.memory, w.archives, e); err == nil && all {
 		w.unchanged = append(w.unchanged, compact.Result{Runtime: log.Runtime, Agent: log.Agent, Unchanged: true})
 		if named, err := w.namedByReceipts(a, e.ID); err != nil || named {
@@ -30,7 +30,7 @@ func (w *workspace) rememberOnce(ctx context.Context, a *app, log retention.Sess
 
 // rememberProven remembers what an archived log says, with a receipt: if memory loses
 // it, archive verify says so, and an undo knows that it is wanted.
-func (w *workspace) rememberProven(ctx context.Context, a *app, log retention.Session, e archive.Entry, why string) error {
+func (w *workspace) rememberProven(ctx context.Context, a *invocation, log retention.Session, e archive.Entry, why string) error {
 	archived := compact.ToDelete{Archived: archivedOf(e), Why: why}
 	if err := w.compactor.RememberProven(ctx, log.Adapter, log.Ref, archived, a.recoveryPolicy()); err != nil {
 		return err
@@ -43,7 +43,7 @@ func (w *workspace) rememberProven(ctx context.Context, a *app, log retention.Se
 
 // namedByReceipts reports whether the receipt of a run that was not undone says that
 // an archive was remembered.
-func (w *workspace) namedByReceipts(a *app, id string) (bool, error) {
+func (w *workspace) namedByReceipts(a *invocation, id string) (bool, error) {
 	if w.proven != nil {
 		return w.proven[id], nil
 	}

@@ -117,7 +117,7 @@ func (m memoryAdapter) endsOf(lost map[string]bool) (ends []int64, err error) {
 
 // archivedLengths are the lengths, in bytes, of the archives that receipts name, by
 // their ids: also of those that were pruned since.
-func (a *app) archivedLengths() (map[string]int64, error) {
+func (a *invocation) archivedLengths() (map[string]int64, error) {
 	receipts, _, err := a.receipts().Examine() // of one that cannot be read doctor and archive verify tell
 	if err != nil {
 		return nil, fmt.Errorf("read the receipts: %w", err)

@@ -88,7 +88,7 @@ redacted.
   sessctl replay-context --file fixture.jsonl --format json --check golden.json`,
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
-			if a.global.JSON && !c.Flags().Changed("format") {
+			if a.JSON && !c.Flags().Changed("format") {
 				o.Format = string(replay.JSON)
 			}
 			if err := o.validate(); err != nil {
@@ -164,7 +164,7 @@ func visibleReplay(f replay.Format, text string) string {
 }
 
 // replayed finds the session to replay: a file, or a session of an agent.
-func (a *app) replayed(ctx context.Context, o replayOptions) (found, error) {
+func (a *invocation) replayed(ctx context.Context, o replayOptions) (found, error) {
 	if o.File != "" {
 		return a.sessionFile(o.File)
 	}
@@ -189,7 +189,7 @@ func (a *app) replayed(ctx context.Context, o replayOptions) (found, error) {
 }
 
 // sessionFile recognises a file by its content.
-func (a *app) sessionFile(path string) (found, error) {
+func (a *invocation) sessionFile(path string) (found, error) {
 	path = absolute(path)
 	f, err := durable.OpenRegular(path)
 	if err != nil {
@@ -387,7 +387,7 @@ func runRecent(ctx context.Context, a *app) error {
 	if able == 0 {
 		return &failure{code: "no_store", exit: exitFailed, hint: "set yarnnn.dsn, or --store yarnnn=DSN", err: fmt.Errorf("no store keeps summaries of recent sessions")}
 	}
-	if a.global.JSON {
+	if a.JSON {
 		return a.printJSON(doc)
 	}
 	if len(doc.Summaries) > 0 {

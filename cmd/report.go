@@ -62,7 +62,7 @@ records that they are made of, unless --quick is given.
   sessctl report --json`,
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
-			if err := o.validate(a.global.JSON, c.Flags().Changed("html")); err != nil {
+			if err := o.validate(a.JSON, c.Flags().Changed("html")); err != nil {
 				return err
 			}
 			return runReport(c.Context(), a, o)
@@ -88,7 +88,7 @@ func runReport(ctx context.Context, a *app, o reportOptions) error {
 		}
 	}
 	switch {
-	case a.global.JSON:
+	case a.JSON:
 		return a.printJSON(doc)
 	case o.Text || o.HTML == "":
 		return printReport(a, doc)

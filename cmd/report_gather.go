@@ -148,7 +148,7 @@ func sortedShares[K comparable](all map[K]*report.Share) (shares []report.Share)
 
 // disk is what usage says, of the same look, with what was saved.
 func (r *reporter) disk(ctx context.Context) error {
-	u := &usage{app: r.app, doc: usageDocument{Schema: 1}}
+	u := &usage{app: r.app.invocation, doc: usageDocument{Schema: 1}}
 	u.countSessions(r.seen.sessions)
 	for _, count := range []func(context.Context) error{u.data, u.trash} {
 		if err := count(ctx); err != nil {

@@ -16,10 +16,7 @@ import (
 	"github.com/sessctl/sessctl/pkg/compact"
 	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/memory"
-	"github.com/sessctl/sessctl/pkg/relocate"
 	"github.com/sessctl/sessctl/pkg/session"
-	"github.com/sessctl/sessctl/pkg/session/tailcache"
-	"github.com/sessctl/sessctl/pkg/summarize"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -35,7 +32,7 @@ func Main(args []string, in io.Reader, out, errOut io.Writer) int {
 	defer stop()
 
 	st := newStreams(in, out, errOut)
-	app := &app{streams: st, notes: []note{}, now: time.Now, getenv: os.Getenv, pins: &durable.Pins{}}
+	app := newApp(st, os.Getenv, time.Now)
 	root := newRootCommand(app)
 	if len(args) > 0 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) {
 		app.addCompletions(root)
@@ -54,7 +51,7 @@ func Main(args []string, in io.Reader, out, errOut io.Writer) int {
 	if err != nil && ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
-	reportError(errOut, err, app.global.JSON || asksJSON(args))
+	reportError(errOut, err, app.JSON || asksJSON(args))
 	if code := exitCode(err); code != exitOK || app.incomplete == 0 {
 		return code
 	}
@@ -88,77 +85,58 @@ func cancelOnSignal(cancel context.CancelCauseFunc) (stop func()) {
 	return func() { signal.Stop(signals) }
 }
 
-// app is what every command gets: the streams, the clock, the environment and
-// the options that all commands share.
+// app is what every command gets: the streams that it prints to, and the run
+// that it carries out.
 type app struct {
 	*streams
-	now        func() time.Time
-	getenv     func(string) string
-	global     globalOptions
-	config     config
-	notes      []note // told so far
-	eventsWait bool   // events may wait that the command has made
-	// receiptsBefore are the receipts from before the first that has an event; nil
-	// in all runs but that.
-	receiptsBefore *[]string
-	late           []lateLines
-
-	opened []session.Store
-	// pins hold the directories open in which a run works: from the opening of the
-	// stores until they are closed. nil in tests.
-	pins  *durable.Pins
-	moved *relocate.Moves // nil until somebody asks
-	// incomplete counts what the run had to pass over: stores and directories
-	// that could not be listed, and earlier runs that could not be finished.
-	incomplete int
-	refused    bool // a hook could not begin: its runtime is not to notice
-	// foreign is a session of another user, if root has listed any.
-	foreign foreignFile
-	listed  bool // the stores were listed, and foreign was looked for
-	// tailCache is what sizes remembers of logs, nil for other commands.
-	tailCache *tailcache.Cache
-	endsLater bool // logs are listed by their beginnings; readEnds reads their ends
-
+	*invocation
+	refused bool     // a hook could not begin: its runtime is not to notice
 	profile *os.File // of --pprof, while it is written
-
-	held      *dataLock // of the run whose step the command is; nil for a command of its own
-	lockUntil time.Time // until when the lock is waited for; zero before somebody else has it
-	// outer is the app of the run whose step the command is. It shows the notes
-	// and failures of the step, whose document the run takes.
-	outer *app
-
-	meter *summarize.Meter // counts the calls to models; nil until the first is meant
 }
 
-// printingTo is again for one piece of the work of a server: it prints nothing but
+// newApp makes the app of one invocation that prints to st.
+func newApp(st *streams, getenv func(string) string, now func() time.Time) *app {
+	run := newInvocation(getenv, now)
+	run.version, run.shows = programVersion(), showsOn(st)
+	return &app{streams: st, invocation: run}
+}
+
+// inner is the app of a command that runs as a part of another one, which takes
+// its document.
+func (a *app) inner() *app {
+	return &app{streams: a.unprinted(), invocation: a.step(), refused: a.refused, profile: a.profile}
+}
+
+// anew is the app of one more run of a command in the same process.
+func (a *app) anew() *app {
+	streams := *a.streams
+	streams.document = nil
+	return &app{streams: &streams, invocation: a.again(), refused: a.refused, profile: a.profile}
+}
+
+// aside is anew for what prints nothing. It works in the directories that are held
+// open.
+func (a *app) aside() *app {
+	return &app{streams: a.unprinted(), invocation: a.apart(), refused: a.refused, profile: a.profile}
+}
+
+// printingTo is anew for one piece of the work of a server: it prints nothing but
 // to out, and waits for the lock as if it were the first. The caller ends it with
 // end.
 func (a *app) printingTo(out io.Writer) *app {
-	own := a.again()
+	own := a.anew()
 	own.pin()
 	own.streams = newStreams(strings.NewReader(""), out, io.Discard)
-	own.global.Quiet = false
-	own.held, own.lockUntil, own.meter, own.profile = nil, time.Time{}, nil, nil
+	own.shows = showsOn(own.streams)
+	own.Quiet = false
+	own.held, own.lockUntil, own.meter, own.profile, own.underWay = nil, time.Time{}, nil, nil, nil
 	return own
 }
 
-// globalOptions are the flags of the root command.
-type globalOptions struct {
-	JSON       bool
-	Quiet      bool
-	ConfigFile string
-	DataDir    string
-	Stores     []string
-	Runtime    string
-	Profile    string
-	AllowRoot  bool
-	Workers    int
-	LockWait   time.Duration
-}
-
-func (g *globalOptions) addFlags(fs *pflag.FlagSet) {
-	fs.BoolVar(&g.JSON, "json", false, "print one JSON document on stdout, and errors as JSON on stderr")
-	fs.BoolVarP(&g.Quiet, "quiet", "q", false, "no progress, no notes and no lines about unchanged sessions; other results and errors are printed")
+func (a *app) addGlobalFlags(fs *pflag.FlagSet) {
+	g := &a.global
+	fs.BoolVar(&a.JSON, "json", false, "print one JSON document on stdout, and errors as JSON on stderr")
+	fs.BoolVarP(&a.Quiet, "quiet", "q", false, "no progress, no notes and no lines about unchanged sessions; other results and errors are printed")
 	fs.StringVar(&g.ConfigFile, "config", "", "read the configuration from `file` (default $XDG_CONFIG_HOME/sessctl/config.yaml)")
 	fs.StringVar(&g.DataDir, "data-dir", "", "keep memory, receipts and archives under `dir` (default $XDG_DATA_HOME/sessctl)")
 	fs.StringArrayVar(&g.Stores, "store", nil, "use the store at `runtime=path` instead of those under the home directory (repeatable)")
@@ -202,7 +180,7 @@ read it with archive show.
 	root.SetVersionTemplate(versionLine() + "\n")
 	root.Flags().Bool("version", false, "print the version")
 	root.SetHelpCommand(newHelpCommand(a))
-	a.global.addFlags(root.PersistentFlags())
+	a.addGlobalFlags(root.PersistentFlags())
 	root.AddCommand(a.commands()...)
 	listTopics(root)
 	root.InitDefaultCompletionCmd()
@@ -478,10 +456,10 @@ const maxWorkers = 64
 
 // workers is how many logs are read at a time, where many are read and nothing
 // is changed. What changes something is done one after the other.
-func (a *app) workers() int { return max(a.global.Workers, 1) }
+func (a *invocation) workers() int { return max(a.global.Workers, 1) }
 
 // checkLimits looks at the options of all commands that are numbers.
-func (a *app) checkLimits() error {
+func (a *invocation) checkLimits() error {
 	if a.global.LockWait < 0 {
 		return usageError("0 does not wait", "--lock-wait must not be negative, not %s", a.global.LockWait)
 	}

@@ -57,7 +57,7 @@ With --quiet a run that changed nothing says nothing.
 }
 
 // profileNames are the profiles that can be run.
-func (a *app) profileNames() []string {
+func (a *invocation) profileNames() []string {
 	return slices.Compact(slices.Sorted(slices.Values(append(slices.Collect(maps.Keys(a.config.Profiles)), operate.DefaultProfile))))
 }
 
@@ -92,11 +92,11 @@ func runProfileCommand(ctx context.Context, a *app, profile string) error {
 // renderRun prints the summary of a run: a line for each step, or one line if
 // all is well and nothing has changed, which --quiet leaves out.
 func renderRun(a *app, record operate.RunRecord) error {
-	if a.global.JSON {
+	if a.JSON {
 		return a.printJSON(runDocument{RunRecord: record, Notes: a.notes})
 	}
 	idle := record.Changed() == 0 && (record.Outcome == operate.OK || record.Outcome == operate.Busy)
-	if idle && a.global.Quiet {
+	if idle && a.Quiet {
 		return nil
 	}
 	if idle && record.Outcome == operate.OK {
@@ -182,13 +182,13 @@ func rehearseProfile(ctx context.Context, a *app, profile string) error {
 	var codes []operate.StepRecord
 	for _, step := range plan.steps {
 		row := rehearsedStep{Step: step.kind.name, Command: step.command(), Reason: operate.Hold(step.kind.name, nil, earlier)}
-		if !a.global.JSON {
+		if !a.JSON {
 			_, _ = fmt.Fprintf(a.Out, "# sessctl %s\n", visible(strings.Join(row.Command, " ")))
 		}
 		switch {
 		case step.refused != nil:
 			row.Reason = explain(step.refused).Message
-			reportFailure(a, step.kind.name, step.refused)
+			a.failed(step.kind.name, step.refused)
 		case row.Reason != "":
 			a.tell(note{Message: step.kind.name + ": " + row.Reason})
 		default:
@@ -200,7 +200,7 @@ func rehearseProfile(ctx context.Context, a *app, profile string) error {
 		}
 		doc.Steps = append(doc.Steps, row)
 	}
-	if doc.Notes = a.notes; a.global.JSON {
+	if doc.Notes = a.notes; a.JSON {
 		if err := a.printJSON(doc); err != nil {
 			return err
 		}
@@ -223,7 +223,7 @@ func exitWith(outcome operate.Outcome) error {
 func (a *app) rehearseStep(ctx context.Context, step plannedStep) (code int, document json.RawMessage) {
 	inner := a.inner()
 	inner.streams.document = nil
-	if a.global.JSON {
+	if a.JSON {
 		inner.streams.document = func(d any) { document = encoded(d) }
 	}
 	defer inner.closeStores()

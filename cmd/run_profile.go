@@ -18,50 +18,32 @@ import (
 	"github.com/sessctl/sessctl/pkg/summarize"
 )
 
-func (a *app) openRuns() operate.Runs { return a.recordsOf(a.dataDir()) }
+func (a *invocation) openRuns() operate.Runs { return a.recordsOf(a.dataDir()) }
 
 // recordsOf are the records of runs of a data directory.
-func (a *app) recordsOf(data string) operate.Runs {
+func (a *invocation) recordsOf(data string) operate.Runs {
 	r := operate.OpenRuns(runsIn(data))
 	r.Pins = a.pins
 	return r
 }
 
-func (a *app) runsDir() string { return runsIn(a.dataDir()) }
+func (a *invocation) runsDir() string { return runsIn(a.dataDir()) }
 
 // runsIn is where a data directory has its records of runs.
 func runsIn(data string) string { return filepath.Join(data, "runs") }
 
 // earlierRuns are the records of all runs, the newest first.
-func (a *app) earlierRuns(ctx context.Context) ([]operate.RunRecord, error) {
+func (a *invocation) earlierRuns(ctx context.Context) ([]operate.RunRecord, error) {
 	return a.earlierRunsIn(ctx, a.dataDir())
 }
 
 // earlierRunsIn is earlierRuns of a data directory.
-func (a *app) earlierRunsIn(ctx context.Context, data string) ([]operate.RunRecord, error) {
+func (a *invocation) earlierRunsIn(ctx context.Context, data string) ([]operate.RunRecord, error) {
 	records, bad, err := a.recordsOf(data).Examine(ctx)
 	for _, u := range bad {
 		a.notice(note{Path: u.Path, Message: u.Err.Error(), Hint: "it is not needed for anything else: remove it"})
 	}
 	return records, err
-}
-
-// inner is the app of a command that runs as a part of another one: it shares
-// the configuration, the clock and the lock, and has its own notes and stores.
-// Notes and failures are shown by the outer one, which takes its document.
-func (a *app) inner() *app {
-	inner, streams := *a, *a.streams
-	inner.streams, inner.outer, inner.notes, inner.late = &streams, a, []note{}, nil
-	inner.opened, inner.listed, inner.foreign, inner.incomplete = nil, false, foreignFile{}, 0
-	inner.streams.document = func(any) {}
-	return &inner
-}
-
-// leave ends an inner app: it closes its stores, and leaves to the outer one what
-// there is to be told at the end.
-func (a *app) leave() {
-	a.closeStores()
-	a.outer.eventsWait = a.outer.eventsWait || a.eventsWait
 }
 
 // profileRun is one run of a profile.
@@ -233,7 +215,7 @@ func (r *profileRun) steps(ctx context.Context) {
 func (r *profileRun) step(ctx context.Context, step plannedStep, s *operate.StepRecord) []problem {
 	var document any
 	began, inner := r.now(), r.inner()
-	inner.global.JSON, inner.streams.OutTTY, inner.streams.document = true, false, func(d any) { document = d }
+	inner.JSON, inner.streams.OutTTY, inner.streams.document = true, false, func(d any) { document = d }
 	err := step.kind.run(ctx, inner, step.flags, false)
 	inner.leave()
 	if ctx.Err() != nil {
@@ -262,7 +244,7 @@ func (r *profileRun) step(ctx context.Context, step plannedStep, s *operate.Step
 // single sessions was told then.
 func (a *app) reportStep(step string, err error) {
 	if !rendered(err) {
-		reportFailure(a, step, err)
+		a.failed(step, err)
 	}
 }
 
@@ -285,7 +267,7 @@ func encoded(document any) json.RawMessage {
 }
 
 // codeOf is the exit code of a command that ended with this error.
-func (a *app) codeOf(err error) int {
+func (a *invocation) codeOf(err error) int {
 	if code := exitCode(err); code != exitOK || a.incomplete == 0 {
 		return code
 	}
@@ -397,9 +379,9 @@ type damageEvent struct {
 // told by the steps.
 func (r *profileRun) sizes(ctx context.Context) operate.Sizes {
 	inner := r.inner()
-	inner.outer, inner.global.JSON = nil, true
+	inner.outer, inner.JSON = nil, true
 	defer inner.closeStores()
-	u := &usage{app: inner}
+	u := &usage{app: inner.invocation}
 	for _, count := range []func(context.Context) error{u.sessions, u.data, u.archives} {
 		if count(ctx) != nil {
 			continue

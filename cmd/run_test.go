@@ -30,13 +30,10 @@ func runApp(t *testing.T, tick func(a *app)) *app {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := &app{
-		streams: newStreams(strings.NewReader(""), io.Discard, io.Discard), notes: []note{},
-		getenv: func(name string) string { return map[string]string{"HOME": home}[name] },
-	}
+	a := testApp(newStreams(strings.NewReader(""), io.Discard, io.Discard), invocation{reporting: reporting{notes: []note{}}, settings: settings{getenv: func(name string) string { return map[string]string{"HOME": home}[name] }}})
 	a.now = func() time.Time { tick(a); return time.Now() }
 	root := &cobra.Command{Use: "sessctl"}
-	a.global.addFlags(root.Flags())
+	a.addGlobalFlags(root.Flags())
 	if err := a.loadConfig(root); err != nil {
 		t.Fatal(err)
 	}

@@ -66,7 +66,7 @@ func readSampleTable(path string) (map[string]string, error) {
 // sampleLine is what reading one file has come to: "pi 12", or "- -" for a
 // file that is no session.
 func sampleLine(ctx context.Context, path string) string {
-	a := &app{}
+	a := testApp(&streams{}, invocation{})
 	s, err := a.sessionFile(path)
 	if err != nil {
 		return "- -"

@@ -203,7 +203,7 @@ and their records, stay.
 }
 
 // host is this machine, or this user of it.
-func (a *app) host() schedule.Host {
+func (a *invocation) host() schedule.Host {
 	account, _ := currentAccount()
 	return schedule.Host{
 		Programs: managerPrograms{}, UID: os.Geteuid(), Account: account.Name,
@@ -212,7 +212,7 @@ func (a *app) host() schedule.Host {
 }
 
 // manager is the one that is asked for, or that of this machine.
-func (a *app) manager(ctx context.Context, h schedule.Host, o scheduleOptions) (schedule.Manager, error) {
+func (a *invocation) manager(ctx context.Context, h schedule.Host, o scheduleOptions) (schedule.Manager, error) {
 	if o.Manager != "" {
 		return schedule.Manager(o.Manager), nil
 	}
@@ -332,7 +332,7 @@ func scheduleFailed(p *schedule.Plan, err error) error {
 
 // renderSchedules prints what was done, or would be.
 func (a *app) renderSchedules(o scheduleOptions, rows []schedulePlan, changed bool) error {
-	if a.global.JSON {
+	if a.JSON {
 		return a.printJSON(scheduleDocument{Schema: 1, DryRun: o.DryRun, Changed: changed, Schedules: rows, Notes: a.notes})
 	}
 	for _, row := range rows {
@@ -347,7 +347,7 @@ func (a *app) printSchedule(o scheduleOptions, row schedulePlan, changed bool) e
 	var b strings.Builder
 	what := fmt.Sprintf("%s (%s, %s)", row.Name, row.Manager, row.Scope)
 	switch {
-	case !changed && a.global.Quiet:
+	case !changed && a.Quiet:
 		return nil
 	case !changed:
 		fmt.Fprintf(&b, "%s is installed and runs %s: nothing to change\n", what, row.When)
@@ -411,7 +411,7 @@ func runScheduleShow(ctx context.Context, a *app, o scheduleOptions) error {
 	if err != nil {
 		return explainSchedule(err)
 	}
-	if a.global.JSON {
+	if a.JSON {
 		all := make([]scheduleFile, 0, len(files))
 		for _, f := range files {
 			all = append(all, scheduleFile(f))

@@ -155,7 +155,7 @@ func (a *app) checkScheduled(profile string) error {
 }
 
 // jobAccount is who the job runs as.
-func (a *app) jobAccount(o scheduleOptions) (schedule.Account, error) {
+func (a *invocation) jobAccount(o scheduleOptions) (schedule.Account, error) {
 	if o.RunAs == "" {
 		return currentAccount()
 	}
@@ -167,7 +167,7 @@ func (a *app) jobAccount(o scheduleOptions) (schedule.Account, error) {
 }
 
 // jobProgram is the path of the program that the job runs.
-func (a *app) jobProgram(o scheduleOptions) (string, error) {
+func (a *invocation) jobProgram(o scheduleOptions) (string, error) {
 	path, err := a.programFor(o.Program)
 	if err == nil && o.Program == "" {
 		a.tellTemporary(path, "the schedule fails")
@@ -207,7 +207,7 @@ func isRemote(runtime string) bool {
 // jobEnvironment are the variables that are in force and that the job would not
 // have. What may be a secret is not among them: units and crontabs can be read by
 // others.
-func (a *app) jobEnvironment(account schedule.Account, stores []session.Store) (all []string) {
+func (a *invocation) jobEnvironment(account schedule.Account, stores []session.Store) (all []string) {
 	add := func(name string) {
 		if value := a.getenv(name); value != "" && !slices.Contains(all, name+"="+value) {
 			all = append(all, name+"="+value)
@@ -250,7 +250,7 @@ func isSecret(key string) bool { return shownValue(key, "x") != "x" }
 
 // noteKeys says that a key which a server asks for is in a variable that the job
 // does not have.
-func (a *app) noteKeys() {
+func (a *invocation) noteKeys() {
 	for _, k := range []struct{ section, provider, env, file string }{
 		{"embed", a.config.Embed.Provider, a.config.Embed.APIKeyEnv, a.config.Embed.APIKeyFile},
 		{"summarize", a.config.Summarize.Provider, a.config.Summarize.KeyEnv, a.config.Summarize.KeyFile},
@@ -267,13 +267,13 @@ func (a *app) noteKeys() {
 	}
 }
 
-func (a *app) noteKey(variable, section string) {
+func (a *invocation) noteKey(variable, section string) {
 	a.tell(note{Message: "the key in $" + variable + " is not put into the schedule", Hint: "put it into a file that only you can read, and name that with " + section + ".api_key_file"})
 }
 
 // noteVariables says that an address or a secret of events is in a variable that
 // the job does not have.
-func (a *app) noteVariables() {
+func (a *invocation) noteVariables() {
 	var names []string
 	for _, c := range a.receivers() {
 		names = append(names, c.Env)
@@ -297,12 +297,12 @@ func isServer(provider string) bool {
 	return provider != "" && provider != "builtin" && provider != summarize.ProviderExtractive
 }
 
-func (a *app) usesOllama() bool {
+func (a *invocation) usesOllama() bool {
 	return slices.Contains([]string{a.config.Embed.Provider, a.config.Summarize.Provider, a.config.Facts.Provider}, "ollama")
 }
 
 // jobNeeds is what the sandbox has to leave open.
-func (a *app) jobNeeds(stores []session.Store, profile string) schedule.Needs {
+func (a *invocation) jobNeeds(stores []session.Store, profile string) schedule.Needs {
 	n := schedule.Needs{Data: a.dataDir(), Network: a.jobNetwork(stores)}
 	n.Temporary = len(a.global.Stores) == 0 || hasRuntime(stores, session.RuntimeOpenClaw)
 	n.Programs = hasRuntime(stores, session.RuntimeOpenClaw) || len(a.config.Events.Commands) > 0
@@ -337,7 +337,7 @@ func changes(s session.Store) bool {
 
 // usualStores are the places below the home directory where stores are found, also
 // those that are not there yet: a runtime may be installed later.
-func (a *app) usualStores() (dirs []string) {
+func (a *invocation) usualStores() (dirs []string) {
 	for _, kind := range runtimes() {
 		if kind.remote || a.global.Runtime != "" && a.global.Runtime != kind.name {
 			continue
@@ -353,7 +353,7 @@ func (a *app) usualStores() (dirs []string) {
 }
 
 // jobNetwork is how much of the network the configuration needs.
-func (a *app) jobNetwork(stores []session.Store) schedule.Network {
+func (a *invocation) jobNetwork(stores []session.Store) schedule.Network {
 	need := schedule.NoNetwork
 	if hasRuntime(stores, session.RuntimeOpenClaw) {
 		need = schedule.Loopback // its gateway
@@ -368,7 +368,7 @@ func (a *app) jobNetwork(stores []session.Store) schedule.Network {
 }
 
 // servers are the addresses of all servers that the configuration names.
-func (a *app) servers() (all []string) {
+func (a *invocation) servers() (all []string) {
 	usual := map[string]string{"ollama": embed.OllamaURL(a.getenv("OLLAMA_HOST"))}
 	for _, s := range []struct{ provider, base string }{
 		{a.config.Embed.Provider, a.config.Embed.BaseURL}, {a.config.Summarize.Provider, a.config.Summarize.BaseURL}, {a.config.Facts.Provider, a.config.Facts.BaseURL},
@@ -396,7 +396,7 @@ func (a *app) servers() (all []string) {
 }
 
 // receivers are the addresses that are told of events.
-func (a *app) receivers() (all []addressConfig) {
+func (a *invocation) receivers() (all []addressConfig) {
 	for _, w := range a.config.Events.Webhooks {
 		all = append(all, w.addressConfig)
 	}
@@ -449,7 +449,7 @@ func accountName(uid int) string {
 }
 
 // checkCalendar lets systemd read an expression that only it knows.
-func (a *app) checkCalendar(ctx context.Context, j schedule.Job, m schedule.Manager) error {
+func (a *invocation) checkCalendar(ctx context.Context, j schedule.Job, m schedule.Manager) error {
 	if j.When.Calendar == "" || m != schedule.Systemd {
 		return nil
 	}
@@ -473,7 +473,7 @@ func makeDataDirectory(account, dir string) string {
 }
 
 // checkInstall refuses what cannot work, before anything is written.
-func (a *app) checkInstall(ctx context.Context, h schedule.Host, m schedule.Manager, j schedule.Job) error {
+func (a *invocation) checkInstall(ctx context.Context, h schedule.Host, m schedule.Manager, j schedule.Job) error {
 	switch {
 	case runtime.GOOS == "windows":
 		return &failure{code: "no_manager", exit: exitFailed, hint: "let the task scheduler start: sessctl " + strings.Join(j.Arguments, " "), err: errors.New("no manager that is known here runs on Windows")}
@@ -506,7 +506,7 @@ func (a *app) checkInstall(ctx context.Context, h schedule.Host, m schedule.Mana
 const cronHint = "start it: systemctl start cron (crond on some systems)"
 
 // noteInstalled says what else there is to know about a schedule.
-func (a *app) noteInstalled(ctx context.Context, h schedule.Host, p *schedule.Plan, j schedule.Job) {
+func (a *invocation) noteInstalled(ctx context.Context, h schedule.Host, p *schedule.Plan, j schedule.Job) {
 	if p.Offline {
 		what := map[schedule.Manager]note{
 			schedule.Systemd: {Message: "systemd does not run here: the timer starts with it"},

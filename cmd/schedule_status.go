@@ -113,7 +113,7 @@ func (r *scheduleRow) take(records []operate.RunRecord) {
 
 func (a *app) renderScheduleStatus(doc scheduleStatusDocument) error {
 	doc.Notes = a.notes
-	if a.global.JSON {
+	if a.JSON {
 		return a.printJSON(doc)
 	}
 	rows := make([][]string, 0, len(doc.Schedules))
@@ -145,7 +145,7 @@ itself, and is not told again; what a schedule fails of is told once a day.
 		Example: "  sessctl schedule failed nightly",
 		Hidden:  true,
 		Args:    usageArgs(cobra.ExactArgs(1)),
-		RunE:    func(c *cobra.Command, args []string) error { return runScheduleFailed(c.Context(), a, args[0]) },
+		RunE:    func(c *cobra.Command, args []string) error { return runScheduleFailed(c.Context(), a.invocation, args[0]) },
 	}
 }
 
@@ -155,7 +155,7 @@ const justNow = 2 * time.Minute
 
 // toldItself reports whether a run came to an end that it has told itself, and is
 // the one that the failed unit was.
-func (a *app) toldItself(r operate.RunRecord) bool {
+func (a *invocation) toldItself(r operate.RunRecord) bool {
 	if failed := a.getenv("MONITOR_INVOCATION_ID"); failed != "" {
 		return r.Ended() && r.Invocation == failed
 	}
@@ -164,7 +164,7 @@ func (a *app) toldItself(r operate.RunRecord) bool {
 
 // runScheduleFailed tells of runs that were killed, by the event that the next run
 // would make of them; and where there is no record of a run, that of the unit.
-func runScheduleFailed(ctx context.Context, a *app, profile string) error {
+func runScheduleFailed(ctx context.Context, a *invocation, profile string) error {
 	records, err := a.openRuns().List(ctx)
 	if err != nil {
 		return err
@@ -194,7 +194,7 @@ func runScheduleFailed(ctx context.Context, a *app, profile string) error {
 }
 
 // unitResult is what systemd says of the unit that has failed.
-func (a *app) unitResult() string {
+func (a *invocation) unitResult() string {
 	words := []string{a.getenv("MONITOR_SERVICE_RESULT"), a.getenv("MONITOR_EXIT_CODE"), a.getenv("MONITOR_EXIT_STATUS")}
 	if text := strings.TrimSpace(strings.Join(words, " ")); text != "" {
 		return text

@@ -115,7 +115,7 @@ const (
 )
 
 // keepSmall sets both, unless the environment says otherwise.
-func (a *app) keepSmall() {
+func (a *invocation) keepSmall() {
 	if a.getenv("GOGC") == "" {
 		debug.SetGCPercent(collectAt)
 	}
@@ -180,7 +180,7 @@ func (s *server) open(zone *time.Location) (err error) {
 	return nil
 }
 
-func (a *app) jobsDir() string { return filepath.Join(a.dataDir(), "jobs") }
+func (a *invocation) jobsDir() string { return filepath.Join(a.dataDir(), "jobs") }
 
 // openJobs opens the jobs of the data directory. One server has them: two would
 // each run the profiles, deliver the events and watch the sessions.
@@ -211,10 +211,10 @@ func (s *server) closeJobs() error {
 // say is never in it.
 func (a *app) serverLog() *slog.Logger {
 	o := &slog.HandlerOptions{Level: slog.LevelInfo}
-	if a.global.Quiet {
+	if a.Quiet {
 		o.Level = slog.LevelWarn
 	}
-	if a.global.JSON {
+	if a.JSON {
 		return slog.New(slog.NewJSONHandler(a.Err, o))
 	}
 	return slog.New(slog.NewTextHandler(a.Err, o))
@@ -249,7 +249,7 @@ func (s *server) serve(ctx context.Context, listener net.Listener) error {
 // whatever --quiet says.
 func (s *server) announceAddress(listener net.Listener) {
 	url := s.address.url(listener, s.tls != nil)
-	if s.global.JSON {
+	if s.JSON {
 		s.log.Log(context.Background(), slog.LevelWarn, "listening", "address", url)
 	} else {
 		_, _ = fmt.Fprintln(s.Err, "listening on "+visible(url)) // there is nobody to tell

@@ -117,7 +117,7 @@ func answered[T any](ctx context.Context, s *api, document func(context.Context,
 	doc, err := withOwnStack(func() (T, error) {
 		own := s.printingTo(io.Discard)
 		defer own.end()
-		own.global.JSON = true
+		own.JSON = true
 		return document(ctx, own)
 	})
 	if err != nil {
@@ -186,13 +186,13 @@ func (s *api) registerSessions(h huma.API) {
 				if err := knownRuntime(in.Runtime); err != nil {
 					return sizesDocument{}, err
 				}
-				return a.sizes(ctx, in.options(a))
+				return a.sizes(ctx, in.options(a.invocation))
 			})
 		})
 	huma.Register(h, operation(h, "recall", http.MethodGet, "/api/v1/recall", "What was said and done in compacted sessions (sessctl recall)"),
 		func(ctx context.Context, in *recallQuery) (*reply[recallDocument], error) {
 			return answered(ctx, s, func(ctx context.Context, a *app) (recallDocument, error) {
-				o := in.options(a)
+				o := in.options(a.invocation)
 				if err := cmp.Or(knownRuntime(in.Runtime), o.validate()); err != nil {
 					return recallDocument{}, err
 				}
@@ -211,7 +211,7 @@ func (s *api) registerSessions(h huma.API) {
 		})
 }
 
-func (in *sizesQuery) options(a *app) sizesOptions {
+func (in *sizesQuery) options(a *invocation) sizesOptions {
 	a.global.Runtime = in.Runtime
 	return sizesOptions{
 		Agent: in.Agent, Threshold: cmp.Or(in.Threshold, a.config.Compaction.Threshold), thresholdAsked: in.Threshold > 0,
@@ -219,7 +219,7 @@ func (in *sizesQuery) options(a *app) sizesOptions {
 	}
 }
 
-func (in *recallQuery) options(a *app) recallOptions {
+func (in *recallQuery) options(a *invocation) recallOptions {
 	return recallOptions{
 		Query: in.Query, File: in.File, Command: in.Command, Error: in.Error, Agent: in.Agent, Runtime: in.Runtime, Session: in.Session, Category: in.Category, Kind: in.Kind, Superseded: in.Superseded,
 		Since: in.Since, Until: in.Until, Limit: cmp.Or(in.Limit, a.config.Recall.Limit), MinScore: max(in.MinScore, 0), Any: in.MinScore >= 0,
@@ -227,7 +227,7 @@ func (in *recallQuery) options(a *app) recallOptions {
 	}
 }
 
-func (a *app) archivedLines(ctx context.Context, in *linesQuery) (showDocument, error) {
+func (a *invocation) archivedLines(ctx context.Context, in *linesQuery) (showDocument, error) {
 	first, last, err := parseLines(in.Lines)
 	if err != nil {
 		return showDocument{}, usageError("write lines=120-140", "lines: %w", err)

@@ -76,7 +76,7 @@ func (s *server) work(ctx context.Context, j jobs.Job) (jobs.Result, error) {
 	var out bytes.Buffer
 	own := s.printingTo(&out)
 	defer own.end()
-	own.global.JSON, own.global.LockWait = true, cmp.Or(own.global.LockWait, jobLockWait)
+	own.JSON, own.global.LockWait = true, cmp.Or(own.global.LockWait, jobLockWait)
 	err := own.perform(ctx, j)
 	if ctx.Err() != nil && err != nil {
 		s.log.Info("job waits for the next start", "job", j.ID)
@@ -107,7 +107,7 @@ func (a *app) perform(ctx context.Context, j jobs.Job) error {
 }
 
 // result is how a command ended: its exit code, its document and its error.
-func (a *app) result(err error, document []byte) jobs.Result {
+func (a *invocation) result(err error, document []byte) jobs.Result {
 	code := a.codeOf(err)
 	r := jobs.Result{Outcome: outcomeOfCode(code), ExitCode: code}
 	if json.Valid(document) {
@@ -122,7 +122,7 @@ func (a *app) result(err error, document []byte) jobs.Result {
 }
 
 // auditJob writes into the audit log who asked for a job, before it is accepted.
-func (a *app) auditJob(j jobs.Job) error {
+func (a *invocation) auditJob(j jobs.Job) error {
 	return a.audit().Append(retention.Line{
 		Time: a.now().UTC(), Action: retention.ActionRequest, Kind: "job", Path: filepath.Join(a.jobsDir(), j.ID+".json"), Rule: j.Kind, Agent: j.Subject, Caller: j.Caller,
 	})

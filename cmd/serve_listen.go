@@ -128,14 +128,14 @@ func certificate(certFile, keyFile string) (*tls.Config, error) {
 	return &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return load() }}, nil
 }
 
-func (a *app) tokenFile() string { return filepath.Join(a.dataDir(), "serve-token") }
+func (a *invocation) tokenFile() string { return filepath.Join(a.dataDir(), "serve-token") }
 
 // leastToken is how many characters a token has at least.
 const leastToken = 32
 
 // serveToken reads the token, and makes one where there is none. One that others
 // may read, or that is so short that it can be guessed, is refused.
-func (a *app) serveToken() (*[sha256.Size]byte, error) {
+func (a *invocation) serveToken() (*[sha256.Size]byte, error) {
 	path := a.tokenFile()
 	err := durable.CreateFile(path, 0o600, func(w io.Writer) error {
 		var secret [32]byte

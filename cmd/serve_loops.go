@@ -78,7 +78,7 @@ func (a *app) serveSchedules() ([]jobs.Schedule, error) {
 
 // checkScheduleList is the error for a list of schedules whose entries have keys
 // that nobody knows.
-func (a *app) checkScheduleList(key string, value any) error {
+func (a *invocation) checkScheduleList(key string, value any) error {
 	entries, isList := value.([]any)
 	if key != schedulesKey || !isList {
 		return nil
@@ -102,7 +102,7 @@ func (a *app) checkScheduleList(key string, value any) error {
 const scheduleHint = `for example {profile: nightly, cron: "30 3 * * *"}`
 
 // serveZone is the time zone in which schedules are meant.
-func (a *app) serveZone() (*time.Location, error) {
+func (a *invocation) serveZone() (*time.Location, error) {
 	zone, err := time.LoadLocation(a.config.Serve.TimeZone)
 	if err != nil {
 		return nil, usageError("write Local, UTC, or a name such as Europe/Berlin", "%s: serve.time_zone: %w", a.originOf("serve.time_zone"), err)
@@ -126,7 +126,7 @@ func (s *server) loops() []loop {
 	for _, l := range []loop{
 		{"schedule", scheduleInterval, func(context.Context, *app) error { return s.startDue() }},
 		{"monitor", s.config.Serve.Monitor, watchSessions},
-		{"events", s.config.Serve.Deliver, tellEvents},
+		{"events", s.config.Serve.Deliver, func(ctx context.Context, a *app) error { return tellEvents(ctx, a.invocation) }},
 	} {
 		if l.every > 0 {
 			all = append(all, l)
@@ -182,7 +182,7 @@ func watchSessions(ctx context.Context, a *app) error {
 }
 
 // tellEvents tells what waits in the outbox.
-func tellEvents(ctx context.Context, a *app) error {
+func tellEvents(ctx context.Context, a *invocation) error {
 	report, err := a.deliverEvents(ctx, deliverTimeout)
 	for _, t := range report.Attempts {
 		if err == nil && t.State != outbox.Sent {

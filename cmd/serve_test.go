@@ -365,7 +365,7 @@ const updateGolden = "SESSCTL_UPDATE_GOLDEN"
 // docs/openapi.json is what the server says of its API.
 func TestServeOpenAPI(t *testing.T) {
 	var out bytes.Buffer
-	a := &app{streams: newStreams(strings.NewReader(""), &out, io.Discard), notes: []note{}, now: time.Now, getenv: func(string) string { return "" }}
+	a := testApp(newStreams(strings.NewReader(""), &out, io.Discard), invocation{reporting: reporting{notes: []note{}}, settings: settings{now: time.Now, getenv: func(string) string { return "" }}})
 	if err := printSchema(a); err != nil {
 		t.Fatal(err)
 	}

@@ -31,7 +31,7 @@ func (s found) place() string {
 
 // sessionPlaces looks where sessions are. Stores that cannot be read do not stop
 // whoever asks: it is told that they were left out.
-func (a *app) sessionPlaces(ctx context.Context) (sessionPlaces, error) {
+func (a *invocation) sessionPlaces(ctx context.Context) (sessionPlaces, error) {
 	before := a.incomplete
 	all, notices, err := a.listStores(ctx)
 	a.incomplete = before // the command itself has left nothing out

@@ -164,7 +164,7 @@ func runShrink(ctx context.Context, a *app, o shrinkOptions) error {
 	if doc.Databases, err = a.weighDatabases(ctx, stores, o); err != nil {
 		return err
 	}
-	if err := w.sweep(ctx, a, sessionsOf(doc.Databases)); err != nil {
+	if err := w.sweep(ctx, a.invocation, sessionsOf(doc.Databases)); err != nil {
 		return err
 	}
 	for i := range doc.Databases {
@@ -172,7 +172,7 @@ func runShrink(ctx context.Context, a *app, o shrinkOptions) error {
 		if err := a.shrinkOne(ctx, w, d, o); err != nil {
 			if p := (*session.ProgramError)(nil); errors.As(err, &p) && d.Removed.Sessions == 0 && ctx.Err() == nil {
 				w.progress.clear()
-				d.typeYourself(a, p)
+				d.typeYourself(a.invocation, p)
 				continue
 			}
 			d.Outcome, d.Reason = "failed", err.Error()
@@ -183,7 +183,7 @@ func runShrink(ctx context.Context, a *app, o shrinkOptions) error {
 				return errors.Join(ctx.Err(), a.renderShrink(doc, o))
 			}
 			w.progress.clear()
-			reportFailure(a, d.Path, err)
+			a.failed(d.Path, err)
 		}
 	}
 	w.progress.clear()
@@ -405,7 +405,7 @@ func (a *app) shrinkOne(ctx context.Context, w *workspace, d *shrinkDatabase, o 
 
 // typeYourself says what to type where the runtime's program could not be asked.
 // All that it may remove is archived by then.
-func (d *shrinkDatabase) typeYourself(a *app, p *session.ProgramError) {
+func (d *shrinkDatabase) typeYourself(a *invocation, p *session.ProgramError) {
 	d.Outcome, d.Reason, d.Commands = "archived", p.Error(), p.Commands
 	for _, command := range p.Commands {
 		a.hint(command)
@@ -414,7 +414,7 @@ func (d *shrinkDatabase) typeYourself(a *app, p *session.ProgramError) {
 
 // secureShrink archives every session that is to go, and every journal of which
 // events are to go, checks the copies, and remembers what the sessions say.
-func (a *app) secureShrink(ctx context.Context, w *workspace, d *shrinkDatabase, o shrinkOptions) (session.Shrink, shrinkIntent, error) {
+func (a *invocation) secureShrink(ctx context.Context, w *workspace, d *shrinkDatabase, o shrinkOptions) (session.Shrink, shrinkIntent, error) {
 	order := session.Shrink{Database: d.Path, Vacuum: o.does(shrinkVacuum), Now: a.now(), Files: map[string]string{}}
 	if o.does(shrinkSessions) {
 		order.OlderThan = o.olderThan
@@ -469,7 +469,7 @@ func (a *app) secureShrink(ctx context.Context, w *workspace, d *shrinkDatabase,
 
 // secureFile archives a file that goes with a session, and reads the copy once
 // more.
-func (a *app) secureFile(ctx context.Context, w *workspace, s found) (archive.Entry, error) {
+func (a *invocation) secureFile(ctx context.Context, w *workspace, s found) (archive.Entry, error) {
 	entry, err := putArchive(ctx, a, w.archives, s)
 	if err == nil {
 		err = w.archives.VerifyFile(ctx, entry)
@@ -479,7 +479,7 @@ func (a *app) secureFile(ctx context.Context, w *workspace, s found) (archive.En
 
 // secureRows archives rows and reads the copy once more: nothing is removed by
 // the word of a catalogue.
-func (a *app) secureRows(ctx context.Context, w *workspace, s found) (archive.Entry, error) {
+func (a *invocation) secureRows(ctx context.Context, w *workspace, s found) (archive.Entry, error) {
 	entry, err := putStored(ctx, a, w.archives, s, s.store.Capabilities().Source)
 	if err == nil {
 		err = w.archives.VerifyFile(ctx, entry)
@@ -511,9 +511,9 @@ type shrinkItem struct {
 	Whole   bool   `json:"whole"` // the session goes; else only superseded events
 }
 
-func (a *app) shrinkDir() string { return filepath.Join(a.dataDir(), "shrink") }
+func (a *invocation) shrinkDir() string { return filepath.Join(a.dataDir(), "shrink") }
 
-func (a *app) noteShrink(path string, intent shrinkIntent) error {
+func (a *invocation) noteShrink(path string, intent shrinkIntent) error {
 	text, err := json.MarshalIndent(intent, "", "  ")
 	if err == nil {
 		err = a.pins.MakeDir(a.shrinkDir(), 0o700)
@@ -651,7 +651,7 @@ func (a *app) renderShrink(doc shrinkDocument, o shrinkOptions) error {
 		a.notice(note{Message: "there is no database here that --shrink makes smaller"})
 	}
 	doc.Notes = a.notes
-	if a.global.JSON {
+	if a.JSON {
 		return a.printJSON(doc)
 	}
 	for _, d := range doc.Databases {
@@ -662,7 +662,7 @@ func (a *app) renderShrink(doc shrinkDocument, o shrinkOptions) error {
 		} else {
 			text += "  removed   " + d.describeRemoved() + "\n"
 			text += fmt.Sprintf("  now       %s, %s less\n", formatBytes(d.After.Disk), formatBytes(max(d.Before.Disk-d.After.Disk, 0)))
-			text += d.describeFree(a, o)
+			text += d.describeFree(a.invocation, o)
 		}
 		if d.Reason != "" {
 			text += "  " + d.Outcome + ": " + visibleText(d.Reason) + "\n"
@@ -682,7 +682,7 @@ func (a *app) renderShrink(doc shrinkDocument, o shrinkOptions) error {
 }
 
 // describeFree says what is left to be given back where no vacuum was asked for.
-func (d *shrinkDatabase) describeFree(a *app, o shrinkOptions) string {
+func (d *shrinkDatabase) describeFree(a *invocation, o shrinkOptions) string {
 	if o.does(shrinkVacuum) || d.After.FreePages == 0 {
 		return ""
 	}

@@ -49,7 +49,7 @@ func TestSecureRowsBelievesNoCache(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, w := &app{now: time.Now}, &workspace{archives: store}
+	a, w := testApp(&streams{}, invocation{settings: settings{now: time.Now}}), &workspace{archives: store}
 	ref := session.Ref{Runtime: "opencode", Agent: "main", ID: "s", Path: "/db#s", Kind: session.KindStored}
 	from := rows{text: "{\"text\":\"a line\"}\n", closed: func() {}}
 	e, err := a.secureRows(t.Context(), w, found{Ref: ref, store: from})

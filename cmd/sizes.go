@@ -187,7 +187,7 @@ func runSizesOfHosts(ctx context.Context, a *app, o sizesOptions) error {
 }
 
 // sizes measures the sessions that the options mean.
-func (a *app) sizes(ctx context.Context, o sizesOptions) (sizesDocument, error) {
+func (a *invocation) sizes(ctx context.Context, o sizesOptions) (sizesDocument, error) {
 	a.openTailCache(!o.NoCache)
 	all, err := a.sessionsFor(ctx, o)
 	if err != nil {
@@ -211,7 +211,7 @@ func (a *app) sizes(ctx context.Context, o sizesOptions) (sizesDocument, error) 
 }
 
 // sessionsFor lists the sessions that the options mean.
-func (a *app) sessionsFor(ctx context.Context, o sizesOptions) (inventory, error) {
+func (a *invocation) sessionsFor(ctx context.Context, o sizesOptions) (inventory, error) {
 	all, err := a.findSessions(ctx)
 	if err != nil {
 		return all, err
@@ -304,12 +304,12 @@ func (r *sessionRow) messageCount() string {
 
 // measureAll makes the row of every session, and tells of logs that cannot be
 // read.
-func (a *app) measureAll(ctx context.Context, sessions []found, inDatabase map[owner]bool, o sizesOptions) ([]*sessionRow, error) {
+func (a *invocation) measureAll(ctx context.Context, sessions []found, inDatabase map[owner]bool, o sizesOptions) ([]*sessionRow, error) {
 	all := compactOptions{
 		All: true, Threshold: o.Threshold, thresholdAsked: o.thresholdAsked, Strategy: a.config.Compaction.Strategy,
 		Quiet: a.config.Compaction.Quiet, Gateway: a.config.Compaction.Gateway, KeepRecentTokens: a.config.Compaction.Keep,
 	}
-	m := measurer{app: a, policy: all.policy(a), inDatabase: inDatabase, exact: o.Exact || totalBytes(sessions) <= exactCountBytes}
+	m := measurer{invocation: a, policy: all.policy(a), inDatabase: inDatabase, exact: o.Exact || totalBytes(sessions) <= exactCountBytes}
 	rows, err := m.rows(ctx, sessions)
 	for _, row := range rows {
 		a.tellUnread(row.Path, row.unread)
@@ -359,7 +359,7 @@ func (m *measurer) rows(ctx context.Context, sessions []found) ([]*sessionRow, e
 
 // tellUnread says why a log could not be read. One of another format was read,
 // and one that is gone since it was listed is not missing.
-func (a *app) tellUnread(path string, err error) {
+func (a *invocation) tellUnread(path string, err error) {
 	switch {
 	case err == nil || errors.Is(err, session.ErrUnknownFormat):
 	case errors.Is(err, fs.ErrNotExist):
@@ -371,7 +371,7 @@ func (a *app) tellUnread(path string, err error) {
 
 // measurer makes rows of `sizes`.
 type measurer struct {
-	*app
+	*invocation
 	policy     compact.Policy // that of compact --all
 	inDatabase map[owner]bool // agents whose sessions are in a database
 	exact      bool           // messages are to be counted, not estimated
@@ -454,7 +454,7 @@ const barCells = 10
 // renderSizes prints the table on a terminal, else tab-separated rows.
 func renderSizes(a *app, doc sizesDocument) error {
 	switch {
-	case a.global.JSON:
+	case a.JSON:
 		return a.printJSON(doc)
 	case !a.OutTTY:
 		return a.printEach(sizesRows(doc))
@@ -492,7 +492,7 @@ func sizesRows(doc sizesDocument) iter.Seq[[]string] {
 }
 
 // sizesTable is the page for people.
-func (a *app) sizesTable(doc sizesDocument) table {
+func (a *invocation) sizesTable(doc sizesDocument) table {
 	t := table{
 		empty: "no sessions",
 		columns: []column{
@@ -532,7 +532,7 @@ func (a *app) sizesTable(doc sizesDocument) table {
 	return t
 }
 
-func (a *app) sizesCells(s *sessionRow) []string {
+func (a *invocation) sizesCells(s *sessionRow) []string {
 	state := s.State
 	switch {
 	case s.Unreadable:
@@ -575,7 +575,7 @@ func bar(tokens, whole int64) string {
 
 // openTailCache opens what `sizes` remembers of logs. Without a cache, or a home
 // directory for it, it is remembered for this run only.
-func (a *app) openTailCache(cached bool) {
+func (a *invocation) openTailCache(cached bool) {
 	o := tailcache.Options{Now: a.now}
 	if path := a.cacheFile(); cached && path != "" && a.ours(path) {
 		o.File, o.Stamp = path, programStamp()
@@ -585,10 +585,10 @@ func (a *app) openTailCache(cached bool) {
 
 // saveTailCache keeps what was seen for the next run. A cache that cannot be
 // written costs that run time and nothing else.
-func (a *app) saveTailCache() { _ = a.tailCache.Save() }
+func (a *invocation) saveTailCache() { _ = a.tailCache.Save() }
 
 // cacheFile is where that is kept, or "" without a home directory.
-func (a *app) cacheFile() string {
+func (a *invocation) cacheFile() string {
 	if dir := a.xdg("XDG_CACHE_HOME", ".cache"); filepath.IsAbs(dir) {
 		return filepath.Join(dir, "sessctl", "sizes")
 	}
@@ -597,7 +597,7 @@ func (a *app) cacheFile() string {
 
 // ours reports whether a file may be made at path: root leaves none in another
 // user's directory.
-func (a *app) ours(path string) bool {
+func (a *invocation) ours(path string) bool {
 	_, info, err := nearest(filepath.Dir(path))
 	if err != nil {
 		return false
@@ -624,7 +624,7 @@ func programStamp() string {
 // withTailCache is a store that remembers what it sees, where it can. Where nothing
 // is known yet it lists with several workers; to look again at logs that are
 // known is so little work that to share it would cost more.
-func (a *app) withTailCache(s session.Store) session.Store {
+func (a *invocation) withTailCache(s session.Store) session.Store {
 	if a.tailCache == nil {
 		return s
 	}
@@ -639,7 +639,7 @@ func (a *app) withTailCache(s session.Store) session.Store {
 
 // readEnds lists the stores again whose listing reads the ends of logs too, and
 // leaves these in the tail cache. What cannot be listed now is read log by log.
-func (a *app) readEnds(ctx context.Context) {
+func (a *invocation) readEnds(ctx context.Context) {
 	for _, s := range a.opened {
 		if with := s.Capabilities().WithTailCache; with != nil {
 			_, _ = with(a.tailCache).List(ctx)
@@ -648,7 +648,7 @@ func (a *app) readEnds(ctx context.Context) {
 }
 
 // tail is what the end of a log says, from memory if nothing has changed.
-func (a *app) tail(ctx context.Context, s *found) (session.Tail, error) {
+func (a *invocation) tail(ctx context.Context, s *found) (session.Tail, error) {
 	if !s.Kind.InFile() {
 		return s.store.Tail(ctx, s.Ref)
 	}
@@ -671,7 +671,7 @@ func (a *app) tail(ctx context.Context, s *found) (session.Tail, error) {
 
 // keep remembers what was read of a log that was before what info says, if it
 // still is that.
-func (a *app) keep(path string, info os.FileInfo, tail session.Tail) {
+func (a *invocation) keep(path string, info os.FileInfo, tail session.Tail) {
 	log, err := durable.OpenRegular(path)
 	if err != nil {
 		return

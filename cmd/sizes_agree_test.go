@@ -91,11 +91,7 @@ func prospectOf(outcome, strategy any, irreducible bool) string {
 func document(t *testing.T, home string, ahead time.Duration, into any, args ...string) {
 	t.Helper()
 	var out, errs bytes.Buffer
-	a := &app{
-		streams: newStreams(strings.NewReader(""), &out, &errs), notes: []note{},
-		now:    func() time.Time { return time.Now().Add(ahead) },
-		getenv: func(name string) string { return map[string]string{"HOME": home}[name] },
-	}
+	a := testApp(newStreams(strings.NewReader(""), &out, &errs), invocation{reporting: reporting{notes: []note{}}, settings: settings{now: func() time.Time { return time.Now().Add(ahead) }, getenv: func(name string) string { return map[string]string{"HOME": home}[name] }}})
 	root := newRootCommand(a)
 	root.SetArgs(args)
 	root.SetOut(io.Discard)
@@ -140,7 +136,7 @@ func ignoreAbsent(err error) error {
 // placeSample copies a log to where its runtime would have it. What is no log of
 // a runtime with files is left out.
 func placeSample(home, path string, n int) error {
-	s, err := (&app{}).sessionFile(path)
+	s, err := testApp(&streams{}, invocation{}).sessionFile(path)
 	if err != nil {
 		return nil
 	}

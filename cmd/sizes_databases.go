@@ -34,7 +34,7 @@ type databasePart struct {
 }
 
 // addParts says what databases are made of, of which their store knows it.
-func (a *app) addParts(ctx context.Context, rows []databaseRow) {
+func (a *invocation) addParts(ctx context.Context, rows []databaseRow) {
 	stores, err := a.openStores()
 	if err != nil {
 		return
@@ -69,7 +69,7 @@ var besideStores = []struct{ runtime, below string }{
 
 // databasesOf measures the databases in which sessions lie, and those that are
 // found beside them.
-func (a *app) databasesOf(ctx context.Context, sessions []found) []databaseRow {
+func (a *invocation) databasesOf(ctx context.Context, sessions []found) []databaseRow {
 	rows := []databaseRow{}
 	add := func(runtime, path string, holds bool) {
 		if path == "" || slices.ContainsFunc(rows, func(r databaseRow) bool { return r.Path == path }) {
@@ -112,7 +112,7 @@ func (a *app) databasesOf(ctx context.Context, sessions []found) []databaseRow {
 }
 
 // rootsOf are the stores of a runtime that this run works on.
-func (a *app) rootsOf(runtime string) (roots []string) {
+func (a *invocation) rootsOf(runtime string) (roots []string) {
 	stores, err := a.openStores()
 	if err != nil {
 		return nil

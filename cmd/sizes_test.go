@@ -19,11 +19,7 @@ import (
 func sizesAt(t *testing.T, home string, args ...string) string {
 	t.Helper()
 	var out, errs bytes.Buffer
-	a := &app{
-		streams: newStreams(strings.NewReader(""), &out, &errs), notes: []note{},
-		now:    func() time.Time { return time.Now().Add(time.Hour) },
-		getenv: func(name string) string { return map[string]string{"HOME": home}[name] },
-	}
+	a := testApp(newStreams(strings.NewReader(""), &out, &errs), invocation{reporting: reporting{notes: []note{}}, settings: settings{now: func() time.Time { return time.Now().Add(time.Hour) }, getenv: func(name string) string { return map[string]string{"HOME": home}[name] }}})
 	root := newRootCommand(a)
 	root.SetArgs(append([]string{"sizes"}, args...))
 	root.SetOut(io.Discard)
@@ -104,7 +100,7 @@ func forge(t *testing.T, file, path string) {
 }
 
 func TestSizesFooterCountsAllSessions(t *testing.T) {
-	a := &app{streams: newStreams(strings.NewReader(""), io.Discard, io.Discard), now: time.Now, getenv: func(string) string { return "" }}
+	a := testApp(newStreams(strings.NewReader(""), io.Discard, io.Discard), invocation{settings: settings{now: time.Now, getenv: func(string) string { return "" }}})
 	doc := sizesDocument{Threshold: 100, measured: 9, Sessions: []*sessionRow{
 		{Session: "large", Tokens: 100, Over: true}, {Session: "small, and due", Tokens: 75, Over: true},
 	}}

@@ -61,7 +61,7 @@ type logTypes struct {
 }
 
 // typesOf reads logs in full and says what fills them.
-func (a *app) typesOf(ctx context.Context, logs []found) (logTypes, error) {
+func (a *invocation) typesOf(ctx context.Context, logs []found) (logTypes, error) {
 	t := logTypes{doc: typesDocument{Schema: 1, Types: []typeRow{}}}
 	whole := map[string]*session.Breakdown{} // by runtime
 	for _, s := range logs {
@@ -92,7 +92,7 @@ func (a *app) typesOf(ctx context.Context, logs []found) (logTypes, error) {
 
 // readTypes reads logs, as many at a time as there are workers, and adds up
 // what is in them. It returns, log by log, why one could not be read.
-func (a *app) readTypes(ctx context.Context, logs []found, whole map[string]*session.Breakdown) ([]error, error) {
+func (a *invocation) readTypes(ctx context.Context, logs []found, whole map[string]*session.Breakdown) ([]error, error) {
 	parts := make([]map[string]*session.Breakdown, a.workers())
 	for worker := range parts {
 		parts[worker] = map[string]*session.Breakdown{}
@@ -158,7 +158,7 @@ func percentOf(part, whole int64) float64 {
 
 func renderTypes(a *app, doc typesDocument) error {
 	doc.Notes = a.notes
-	if a.global.JSON {
+	if a.JSON {
 		return a.printJSON(doc)
 	}
 	t := table{empty: "no records", columns: []column{

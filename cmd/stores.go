@@ -44,7 +44,7 @@ func pathless(err error) error {
 //
 // They are opened once: all of a run happens in the directories that it has found
 // first, also where somebody puts a link in the place of one.
-func (a *app) openStores() ([]session.Store, error) {
+func (a *invocation) openStores() ([]session.Store, error) {
 	if a.opened != nil {
 		return slices.Clone(a.opened), nil
 	}
@@ -60,7 +60,7 @@ func (a *app) openStores() ([]session.Store, error) {
 	return a.ofRuntime(stores), nil
 }
 
-func (a *app) namedStores() ([]session.Store, error) {
+func (a *invocation) namedStores() ([]session.Store, error) {
 	var stores []session.Store
 	for _, named := range a.global.Stores {
 		name, path, ok := strings.Cut(named, "=")
@@ -88,7 +88,7 @@ func (a *app) namedStores() ([]session.Store, error) {
 
 // ofRuntime leaves out what --runtime does not mean, and remembers the others
 // to be closed.
-func (a *app) ofRuntime(stores []session.Store) []session.Store {
+func (a *invocation) ofRuntime(stores []session.Store) []session.Store {
 	stores = slices.DeleteFunc(stores, func(s session.Store) bool {
 		return a.global.Runtime != "" && s.Runtime() != a.global.Runtime
 	})
@@ -103,14 +103,14 @@ func (a *app) ofRuntime(stores []session.Store) []session.Store {
 }
 
 // end ends a command, or a piece of the work of a server.
-func (a *app) end() {
+func (a *invocation) end() {
 	a.closeStores()
 	a.pins.End()
 }
 
 // closeStores gives back what the stores of this run hold: connections, and
 // copies of databases.
-func (a *app) closeStores() {
+func (a *invocation) closeStores() {
 	for _, store := range a.opened {
 		if closer := store.Capabilities().Closer; closer != nil {
 			_ = closer.Close() // it was only read
@@ -158,7 +158,7 @@ type inventory struct {
 
 // findSessions lists all stores. If there is no store at all, the error says
 // which places were searched; notices of the stores are printed.
-func (a *app) findSessions(ctx context.Context) (inventory, error) {
+func (a *invocation) findSessions(ctx context.Context) (inventory, error) {
 	all, notices, err := a.listStores(ctx)
 	a.showNotices(notices)
 	all.unread = slices.ContainsFunc(notices, func(n session.Notice) bool { return n.Unread })
@@ -167,7 +167,7 @@ func (a *app) findSessions(ctx context.Context) (inventory, error) {
 
 // listStores is findSessions for commands that are not about sessions: notices
 // about the stores are not their business.
-func (a *app) listStores(ctx context.Context) (inventory, []session.Notice, error) {
+func (a *invocation) listStores(ctx context.Context) (inventory, []session.Notice, error) {
 	var all inventory
 	var notices []session.Notice
 	stores, err := a.openStores()
@@ -221,26 +221,9 @@ func (v *inventory) own(o owner) {
 	v.owners = append(v.owners, o)
 }
 
-// showNotices tells what was found while listing.
-func (a *app) showNotices(notices []session.Notice) {
-	for _, n := range notices {
-		tell := a.notice
-		if n.Unread {
-			tell = a.passOver
-		}
-		tell(note{Path: n.Path, Message: n.Message, Hint: n.Hint})
-	}
-}
-
-// passOver tells what makes a run incomplete: the exit code is 3.
-func (a *app) passOver(n note) {
-	a.tell(n)
-	a.incomplete++
-}
-
 // noStores says which places were searched: first below the home directory,
 // then where variables point.
-func (a *app) noStores() error {
+func (a *invocation) noStores() error {
 	var looked, named []string
 	for _, kind := range runtimes() {
 		traits := kind.traits()
@@ -389,7 +372,7 @@ func strategiesOf(store session.Store, refs []session.Ref) []session.Strategy {
 
 func renderStores(a *app, doc storesDocument) error {
 	doc.Notes = a.notes
-	if a.global.JSON {
+	if a.JSON {
 		return a.printJSON(doc)
 	}
 	rows := make([][]string, 0, len(doc.Stores))
@@ -540,7 +523,7 @@ type selection struct {
 }
 
 // choose lists the sessions and picks those that the options mean.
-func (a *app) choose(ctx context.Context, o compactOptions) (selection, error) {
+func (a *invocation) choose(ctx context.Context, o compactOptions) (selection, error) {
 	all, err := a.findSessions(ctx)
 	if err != nil {
 		return selection{}, err
@@ -688,7 +671,7 @@ func (v inventory) withFamilies(sessions []found) (whole []found) {
 
 // compactFamily archives what belongs to a session that was archived and
 // remembered, and remembers what its sub-agents said.
-func compactFamily(ctx context.Context, a *app, w *workspace, s found, policy compact.Policy) (results []compact.Result) {
+func compactFamily(ctx context.Context, a *invocation, w *workspace, s found, policy compact.Policy) (results []compact.Result) {
 	policy.Force = true
 	for _, member := range s.family {
 		result, err := compactMember(ctx, a, w, member, policy)
@@ -697,7 +680,7 @@ func compactFamily(ctx context.Context, a *app, w *workspace, s found, policy co
 		}
 		if err != nil {
 			w.progress.clear()
-			reportFailure(a, member.Path, err)
+			a.failed(member.Path, err)
 		}
 		if err != nil || member.Kind != session.KindOutput {
 			results = append(results, result)
@@ -708,7 +691,7 @@ func compactFamily(ctx context.Context, a *app, w *workspace, s found, policy co
 
 // compactMember archives and remembers what belongs to a session. An output that
 // is no text is only archived, and none has a summary.
-func compactMember(ctx context.Context, a *app, w *workspace, member found, policy compact.Policy) (compact.Result, error) {
+func compactMember(ctx context.Context, a *invocation, w *workspace, member found, policy compact.Policy) (compact.Result, error) {
 	if member.Kind != session.KindOutput {
 		return compactOne(ctx, a, w, member, policy)
 	}

@@ -15,7 +15,7 @@ import (
 
 // summarizers returns what makes the summarizer of one session: the extractive
 // one, or one that asks the model of summarize.provider.
-func (a *app) summarizers(focus string) (func(compact.SummaryOrder) compact.Summarizer, error) {
+func (a *invocation) summarizers(focus string) (func(compact.SummaryOrder) compact.Summarizer, error) {
 	endpoint, err := a.endpoint("summarize", a.config.Summarize)
 	offline := offlineSummarizer(focus)
 	if err != nil || endpoint.Provider == summarize.ProviderExtractive {
@@ -48,7 +48,7 @@ func checkpoint(o compact.SummaryOrder) bool {
 }
 
 // endpoint is the model of a task ("summarize" or "facts"), checked.
-func (a *app) endpoint(task string, c modelConfig) (summarize.Endpoint, error) {
+func (a *invocation) endpoint(task string, c modelConfig) (summarize.Endpoint, error) {
 	if a.meter == nil {
 		a.meter = summarize.NewMeter(a.config.LLM.MaxCalls)
 	}
@@ -76,7 +76,7 @@ func (a *app) endpoint(task string, c modelConfig) (summarize.Endpoint, error) {
 
 // modelKey reads the key of a task: from the file if one is named, else from
 // the variable, else from the provider's usual one.
-func (a *app) modelKey(task string, c modelConfig) (string, error) {
+func (a *invocation) modelKey(task string, c modelConfig) (string, error) {
 	if c.KeyFile != "" {
 		return readKey(task+".api_key_file", c.KeyFile)
 	}

@@ -46,9 +46,9 @@ func (o *undoOptions) validate(fs *pflag.FlagSet) error {
 
 // isGlobal reports whether a flag is one of the root's.
 func isGlobal(name string) bool {
-	var g globalOptions
+	a := app{invocation: &invocation{}}
 	fs := pflag.NewFlagSet("", pflag.ContinueOnError)
-	g.addFlags(fs)
+	a.addGlobalFlags(fs)
 	return fs.Lookup(name) != nil
 }
 
@@ -71,7 +71,7 @@ type undoneMemory struct {
 
 // undoRun is one undo on its way.
 type undoRun struct {
-	*app
+	*invocation
 	compactor *compact.Compactor
 	store     session.Store
 	request   compact.UndoRequest
@@ -124,7 +124,7 @@ func (a *app) newUndo(o undoOptions, fs *pflag.FlagSet) (*undoRun, error) {
 	dryRun, _ := fs.GetBool("dry-run")
 	force, _ := fs.GetBool("force")
 	quiet, _ := fs.GetDuration("quiet-period")
-	u := &undoRun{app: a, request: compact.UndoRequest{
+	u := &undoRun{invocation: a.invocation, request: compact.UndoRequest{
 		Receipt: receipt, Force: force, KeepMemory: o.KeepMemory, Policy: compact.Policy{Threshold: compact.DefaultThreshold, Quiet: quiet, OutputLimit: a.outputLimit(), Pins: a.pins},
 	}}
 	u.doc = undoDocument{Schema: 1, DryRun: dryRun, Undoes: receipt.ID, PutAway: []compact.Result{}}
@@ -164,7 +164,7 @@ func (u *undoRun) plan(ctx context.Context) (*compact.UndoPlan, error) {
 }
 
 // storeOf finds the store that a receipt is about.
-func (a *app) storeOf(r compact.Receipt) (session.Store, error) {
+func (a *invocation) storeOf(r compact.Receipt) (session.Store, error) {
 	stores, err := a.openStores()
 	if err != nil || r.Rotation == nil {
 		return nil, err // a run that changed nothing needs no store
@@ -251,7 +251,7 @@ func (d *undoDocument) take(p *compact.UndoPlan) {
 // renderUndo prints the document, or a few lines.
 func (a *app) renderUndo(d undoDocument) error {
 	d.Notes = a.notes
-	if a.global.JSON {
+	if a.JSON {
 		return a.printJSON(d)
 	}
 	_, err := fmt.Fprint(a.Out, describePutAway(d)+describeUndo(d))

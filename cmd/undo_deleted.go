@@ -10,7 +10,7 @@ import (
 // deletedLogs are the archives of the logs that clean has deleted at a path since a
 // time, unless one was brought back there later. What was in them is told by the
 // audit log, and by the trash of those that were written to while they waited there.
-func (a *app) deletedLogs(path string, since time.Time) (deleted []compact.Archived, err error) {
+func (a *invocation) deletedLogs(path string, since time.Time) (deleted []compact.Archived, err error) {
 	lines, err := a.audit().Lines()
 	if err != nil {
 		return nil, err

@@ -78,7 +78,7 @@ type savedDocument struct {
 }
 
 func runUsage(ctx context.Context, a *app) error {
-	u := &usage{app: a, doc: usageDocument{Schema: 1, Runtimes: []runtimeUse{}}}
+	u := &usage{app: a.invocation, doc: usageDocument{Schema: 1, Runtimes: []runtimeUse{}}}
 	for _, count := range []func(context.Context) error{u.sessions, u.data, u.archives, u.trash, u.saved} {
 		if err := count(ctx); err != nil {
 			return err
@@ -87,12 +87,12 @@ func runUsage(ctx context.Context, a *app) error {
 	d := &u.doc
 	d.Ours = d.Archives.Bytes + d.Memory.Bytes + d.Trash.Bytes + d.SetAside.Bytes + d.Records.Bytes
 	slices.SortFunc(d.Runtimes, func(x, y runtimeUse) int { return strings.Compare(x.Runtime, y.Runtime) })
-	return u.render()
+	return a.renderUsage(u)
 }
 
 // usage adds up what is on the disk.
 type usage struct {
-	app *app
+	app *invocation
 	doc usageDocument
 }
 
@@ -267,11 +267,11 @@ func sizeOf(path string) int64 {
 	return info.Size()
 }
 
-func (u *usage) render() error {
+func (a *app) renderUsage(u *usage) error {
 	d := &u.doc
-	d.Notes = u.app.notes
-	if u.app.global.JSON {
-		return u.app.printJSON(d)
+	d.Notes = a.notes
+	if a.JSON {
+		return a.printJSON(d)
 	}
 	t := table{columns: []column{{name: "WHAT"}, {name: "FILES", right: true, drop: 2}, {name: "SIZE", right: true}, {name: "", least: 12, drop: 1}}}
 	var rows [][]string
@@ -294,7 +294,7 @@ func (u *usage) render() error {
 	}
 	t.footer = fmt.Sprintf("saved: %s tokens and %s of logs by %s, %s by compressing archives",
 		formatCount(d.Saved.Tokens), formatBytes(d.Saved.LogBytes), plural(d.Saved.Compactions, "compaction"), formatBytes(d.Saved.Compressed))
-	return u.app.printList(t, append(rows, []string{t.footer}))
+	return a.printList(t, append(rows, []string{t.footer}))
 }
 
 func (d *usageDocument) files() int {

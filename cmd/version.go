@@ -35,7 +35,7 @@ func newVersionCommand(a *app) *cobra.Command {
 		RunE: func(*cobra.Command, []string) error {
 			info, _ := debug.ReadBuildInfo()
 			v := resolveVersion(version, info)
-			if a.global.JSON {
+			if a.JSON {
 				return a.printJSON(v)
 			}
 			_, err := fmt.Fprintln(a.Out, v)

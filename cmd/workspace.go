@@ -92,7 +92,7 @@ var errUnrecovered = errors.New("an earlier run cannot be finished")
 // openWorkspace opens everything that a command works with, in the order lock,
 // memory, archive and embedder, and then recovers what earlier runs left
 // unfinished. Another sessctl on the same data directory is durable.ErrLocked.
-func (a *app) openWorkspace(ctx context.Context, m mode) (*workspace, error) {
+func (a *invocation) openWorkspace(ctx context.Context, m mode) (*workspace, error) {
 	if m.dryRun {
 		m.memory, m.recover = false, nil
 	}
@@ -105,7 +105,7 @@ func (a *app) openWorkspace(ctx context.Context, m mode) (*workspace, error) {
 	return w, nil
 }
 
-func (w *workspace) open(ctx context.Context, a *app, m mode) (err error) {
+func (w *workspace) open(ctx context.Context, a *invocation, m mode) (err error) {
 	if !m.dryRun {
 		if w.lock, err = a.lock(ctx); err != nil {
 			return err
@@ -127,7 +127,7 @@ func (w *workspace) open(ctx context.Context, a *app, m mode) (err error) {
 }
 
 // openMemory opens memory if the mode asks for it, or if recovery will need it.
-func (w *workspace) openMemory(ctx context.Context, a *app, m mode) (err error) {
+func (w *workspace) openMemory(ctx context.Context, a *invocation, m mode) (err error) {
 	if m.memory {
 		if err := a.tellLostMemory(ctx, m); err != nil {
 			return err
@@ -155,7 +155,7 @@ func (w *workspace) openMemory(ctx context.Context, a *app, m mode) (err error) 
 
 // tellLostMemory tells that a new memory takes the place of one that is lost:
 // the run is incomplete, for what only archives have is not in the new one.
-func (a *app) tellLostMemory(ctx context.Context, m mode) error {
+func (a *invocation) tellLostMemory(ctx context.Context, m mode) error {
 	if m.rebuild {
 		return nil
 	}
@@ -167,7 +167,7 @@ func (a *app) tellLostMemory(ctx context.Context, m mode) error {
 }
 
 // foretellLostMemory is tellLostMemory for a dry run.
-func (a *app) foretellLostMemory(ctx context.Context) error {
+func (a *invocation) foretellLostMemory(ctx context.Context) error {
 	lost, err := a.lostMemory(ctx)
 	if err == nil && lost > 0 {
 		a.passOver(note{Path: a.memoryDir(), Message: "the memory is lost (" + namedBy(lost) + "): a run would begin a new one; " + adviseRebuild})
@@ -178,7 +178,7 @@ func (a *app) foretellLostMemory(ctx context.Context) error {
 // changeMemory opens the memory to change it. It tells what was done to one of
 // an earlier version, and finishes what a forget that was cut off has left.
 // rebuild says that one that is made is going to be filled from the archives.
-func (a *app) changeMemory(ctx context.Context, rebuild bool) (*memory.Store, error) {
+func (a *invocation) changeMemory(ctx context.Context, rebuild bool) (*memory.Store, error) {
 	bar := newProgress(a)
 	store, err := memory.Open(ctx, a.memoryDir(), memory.Options{Rebuild: rebuild, Pins: a.pins, Progress: func(done, total int64) { bar.draw("bring the memory up to date", done, total) }})
 	bar.clear()
@@ -197,12 +197,12 @@ func (a *app) changeMemory(ctx context.Context, rebuild bool) (*memory.Store, er
 }
 
 // tellWordsAnew tells that a run has mended the index of words.
-func (a *app) tellWordsAnew() {
+func (a *invocation) tellWordsAnew() {
 	a.notice(note{Path: a.memoryDir(), Message: "the index of words was not what was written, as on a disk that fails; it was rebuilt from the texts, and nothing is lost"})
 }
 
 // tellUpgraded tells what was done to a memory of an earlier version.
-func (a *app) tellUpgraded(u memory.Upgrade) {
+func (a *invocation) tellUpgraded(u memory.Upgrade) {
 	if u.From == 0 {
 		return
 	}
@@ -215,7 +215,7 @@ func (a *app) tellUpgraded(u memory.Upgrade) {
 
 // repairForgotten looks after the files of what was forgotten, and tells what it
 // found.
-func (a *app) repairForgotten(ctx context.Context, store *memory.Store) error {
+func (a *invocation) repairForgotten(ctx context.Context, store *memory.Store) error {
 	restored, lost, err := store.RepairForgotten(ctx)
 	if restored > 0 {
 		a.notice(note{Path: memory.ForgottenDir(a.memoryDir()), Message: fmt.Sprintf("the record of what was forgotten was missing or damaged: it is written again from the memory (%s)", plural(restored, "record"))})
@@ -228,7 +228,7 @@ func (a *app) repairForgotten(ctx context.Context, store *memory.Store) error {
 
 // repairOwnWords looks after the files of what agents stored, and tells what it
 // found.
-func (a *app) repairOwnWords(ctx context.Context, store *memory.Store) error {
+func (a *invocation) repairOwnWords(ctx context.Context, store *memory.Store) error {
 	done, err := store.RepairOwnWords(ctx)
 	dir := memory.StoredDir(a.memoryDir())
 	if done.Stored > 0 {
@@ -248,7 +248,7 @@ const adviseForgotten = "put the file back from a backup; or give it up with ses
 
 // tellUnwiped tells that traces of what was forgotten are left. Any other error
 // is passed on.
-func (a *app) tellUnwiped(err error) error {
+func (a *invocation) tellUnwiped(err error) error {
 	if !errors.Is(err, memory.ErrUnwiped) {
 		return err
 	}
@@ -257,7 +257,7 @@ func (a *app) tellUnwiped(err error) error {
 }
 
 // assemble makes the compactor of what is open.
-func (w *workspace) assemble(a *app, m mode) (err error) {
+func (w *workspace) assemble(a *invocation, m mode) (err error) {
 	if w.archives, err = a.openArchive(); err != nil {
 		return err
 	}
@@ -291,7 +291,7 @@ func (w *workspace) assemble(a *app, m mode) (err error) {
 // recover is the first thing that a state-changing command does under the lock:
 // it removes what killed runs left half-written and finishes the changes that
 // they began.
-func (w *workspace) recover(ctx context.Context, a *app, r recovery) error {
+func (w *workspace) recover(ctx context.Context, a *invocation, r recovery) error {
 	if err := w.sweep(ctx, a, r.sessions); err != nil {
 		return err
 	}
@@ -313,7 +313,7 @@ func (w *workspace) recover(ctx context.Context, a *app, r recovery) error {
 
 // tellUnfinished says once what of earlier runs could not be finished; the
 // command goes on with everything else, and ends with exit code 3.
-func (a *app) tellUnfinished(e *compact.UnfinishedError) {
+func (a *invocation) tellUnfinished(e *compact.UnfinishedError) {
 	for _, u := range e.Entries {
 		if u.Known {
 			continue // an earlier run has said so; doctor does, whenever it is asked
@@ -323,19 +323,19 @@ func (a *app) tellUnfinished(e *compact.UnfinishedError) {
 }
 
 // journal is where changes stand before they are made.
-func (a *app) journal() compact.Journal {
+func (a *invocation) journal() compact.Journal {
 	return compact.Journal{Dir: a.journalDir(), Moves: a.moves(), Pins: a.pins}
 }
 
 // recoveryPolicy is that of commands that finish earlier runs and change no
 // session themselves.
-func (a *app) recoveryPolicy() compact.Policy {
+func (a *invocation) recoveryPolicy() compact.Policy {
 	return compact.Policy{Quiet: compact.DefaultQuiet, OutputLimit: a.outputLimit(), Pins: a.pins}
 }
 
 // quietWhere is the quiet period of a command for the sessions that it names, and
 // the configured one for all others.
-func (a *app) quietWhere(quiet time.Duration, named func(session.Rotation) bool) func(session.Rotation) time.Duration {
+func (a *invocation) quietWhere(quiet time.Duration, named func(session.Rotation) bool) func(session.Rotation) time.Duration {
 	return func(r session.Rotation) time.Duration {
 		if named(r) {
 			return quiet
@@ -346,7 +346,7 @@ func (a *app) quietWhere(quiet time.Duration, named func(session.Rotation) bool)
 
 // recoveryOf is the recovery of a command that names one session, with its quiet
 // period.
-func (a *app) recoveryOf(of session.Ref, quiet time.Duration) *recovery {
+func (a *invocation) recoveryOf(of session.Ref, quiet time.Duration) *recovery {
 	policy := a.recoveryPolicy()
 	policy.QuietOf = a.quietWhere(quiet, func(r session.Rotation) bool {
 		return r.Runtime == of.Runtime && r.Agent == of.Agent && r.Session == of.ID
@@ -355,7 +355,7 @@ func (a *app) recoveryOf(of session.Ref, quiet time.Duration) *recovery {
 }
 
 // outputLimit is memory.output_limit as a policy has it.
-func (a *app) outputLimit() int64 {
+func (a *invocation) outputLimit() int64 {
 	if a.config.Memory.OutputLimit <= 0 {
 		return -1
 	}
@@ -364,7 +364,7 @@ func (a *app) outputLimit() int64 {
 
 // sweep removes what killed runs left half-written in our own directories and
 // in the archives of these sessions. The lock makes it safe.
-func (w *workspace) sweep(ctx context.Context, a *app, sessions []found) error {
+func (w *workspace) sweep(ctx context.Context, a *invocation, sessions []found) error {
 	for _, dir := range a.ownDirs() {
 		if err := a.pins.Sweep(dir, 0); err != nil {
 			return fmt.Errorf("sweep %s: %w", dir, err)
@@ -385,7 +385,7 @@ func (w *workspace) sweep(ctx context.Context, a *app, sessions []found) error {
 
 // endMoves lets stores see the logs that a killed run was moving when it died.
 // Where another sessctl is at work it does nothing: that one moves them.
-func (a *app) endMoves(ctx context.Context, dryRun bool) error {
+func (a *invocation) endMoves(ctx context.Context, dryRun bool) error {
 	journal := a.journal()
 	if begun, err := journal.List(); dryRun || err == nil && len(begun) == 0 {
 		return nil
@@ -417,7 +417,7 @@ func (w *workspace) close() {
 
 // pin begins to hold directories open. Those of our own may be links to other
 // disks, each of them: what is in them is not looked for through further links.
-func (a *app) pin() {
+func (a *invocation) pin() {
 	a.pins.Hold()
 	further := []string{filepath.Join(a.dataDir(), "archive"), filepath.Join(a.dataDir(), "trash"), a.journal().GivenUp().Dir, a.runsDir(), a.outboxDir(), a.hooksDir()}
 	for _, dir := range append(a.ownDirs(), further...) {
@@ -427,24 +427,24 @@ func (a *app) pin() {
 
 // ownDirs lists the directories of our own in which a killed run may have left
 // something, but for those of archives.
-func (a *app) ownDirs() []string { return append(a.recordDirs(), a.memoryDirs()...) }
+func (a *invocation) ownDirs() []string { return append(a.recordDirs(), a.memoryDirs()...) }
 
 // recordDirs are those of what was done and is to be done.
-func (a *app) recordDirs() []string {
+func (a *invocation) recordDirs() []string {
 	return []string{a.dataDir(), a.journalDir(), a.receiptsDir(), a.factsReceiptsDir(), a.catalogueDir(), a.outgoingDir(), a.pagesDir(), a.shrinkDir()}
 }
 
 // memoryDirs are those of memory.
-func (a *app) memoryDirs() []string {
+func (a *invocation) memoryDirs() []string {
 	of := a.memoryDir()
 	return []string{of, memory.ForgottenDir(of), memory.KeptDir(of), memory.StoredDir(of)}
 }
 
-func (a *app) journalDir() string { return filepath.Join(a.dataDir(), "journal") }
+func (a *invocation) journalDir() string { return filepath.Join(a.dataDir(), "journal") }
 
-func (a *app) memoryDir() string { return filepath.Join(a.dataDir(), "memory") }
+func (a *invocation) memoryDir() string { return filepath.Join(a.dataDir(), "memory") }
 
-func (a *app) receipts() compact.Receipts {
+func (a *invocation) receipts() compact.Receipts {
 	return compact.Receipts{Dir: a.receiptsDir(), Moves: a.moves(), Pins: a.pins}
 }
 
@@ -454,7 +454,7 @@ func exists(path string) bool {
 }
 
 // openArchive opens the archive; nothing is made until something is put in.
-func (a *app) openArchive() (*archive.Store, error) {
+func (a *invocation) openArchive() (*archive.Store, error) {
 	o := archive.Options{
 		Dir: a.archiveDir, Compression: a.config.Archive.Compression, ToolVersion: programVersion(), Moves: a.moves(), Find: a.findArchive, Pins: a.pins,
 	}
@@ -477,7 +477,7 @@ const compressionAuto = "auto"
 // storedPlain reports the sessions whose archives are not compressed unless that
 // is asked for: those in a place that is the runtime's as well, where other
 // programs read them, and those of logs that are compressed already.
-func (a *app) storedPlain(m archive.Meta) bool {
+func (a *invocation) storedPlain(m archive.Meta) bool {
 	return strings.HasSuffix(strings.ToLower(m.Source), ".zst") || a.config.Archive.Dir == "" && ownArchiveDir(m) != ""
 }
 
@@ -494,7 +494,7 @@ func ownArchiveDir(m archive.Meta) string {
 // archiveDir is where a session's copies go: archive.dir if it is set, else the
 // place that the runtime's own layout has for them, else under the data
 // directory.
-func (a *app) archiveDir(m archive.Meta) string {
+func (a *invocation) archiveDir(m archive.Meta) string {
 	if a.config.Archive.Dir != "" {
 		return filepath.Join(absolute(a.config.Archive.Dir), m.Runtime)
 	}
@@ -584,7 +584,7 @@ func (l *dataLock) Unlock() {
 
 // lock makes the data directory and takes its lock. While another sessctl has it
 // the command waits for as long as --lock-wait says, once.
-func (a *app) lock(ctx context.Context) (*dataLock, error) {
+func (a *invocation) lock(ctx context.Context) (*dataLock, error) {
 	if a.held != nil {
 		return &dataLock{file: a.held.file, lent: true}, nil
 	}
@@ -616,7 +616,7 @@ func (a *app) lock(ctx context.Context) (*dataLock, error) {
 
 // renewMemory holds the memory that is there now that the lock is taken: until
 // then another sessctl may have put a damaged one aside and made it again.
-func (a *app) renewMemory() error {
+func (a *invocation) renewMemory() error {
 	err := a.pins.Renew(a.memoryDir())
 	if errors.Is(err, durable.ErrElsewhere) {
 		return &failure{code: "locked", exit: exitBusy, path: a.memoryDir(), hint: "run it again", err: fmt.Errorf("the memory %s was moved away after this run had begun", a.memoryDir())}
@@ -624,7 +624,7 @@ func (a *app) renewMemory() error {
 	return err
 }
 
-func (a *app) takeLock(ctx context.Context, path string) (*dataLock, error) {
+func (a *invocation) takeLock(ctx context.Context, path string) (*dataLock, error) {
 	lock, err := a.pins.Lock(path)
 	if err == nil || a.global.LockWait == 0 || !errors.Is(err, durable.ErrLocked) {
 		return &dataLock{file: lock}, err
@@ -638,18 +638,18 @@ func (a *app) takeLock(ctx context.Context, path string) (*dataLock, error) {
 }
 
 // atWork says whether a state-changing sessctl runs.
-func (a *app) atWork() bool {
+func (a *invocation) atWork() bool {
 	state, err := durable.LookAtLock(filepath.Join(a.dataDir(), "lock"))
 	return err == nil && state.Held
 }
 
 // othersAtWork says whether a state-changing sessctl runs that is not this one.
-func (a *app) othersAtWork() bool { return a.held == nil && a.atWork() }
+func (a *invocation) othersAtWork() bool { return a.held == nil && a.atWork() }
 
 // guard refuses to change anything where it would harm the user: as root in
 // another user's files, whose new files would then be root's, and in a data
 // directory that everybody can change. Reading is not guarded.
-func (a *app) guard(ctx context.Context) error {
+func (a *invocation) guard(ctx context.Context) error {
 	dir, info, err := nearest(a.dataDir())
 	if err != nil {
 		return nil // making the directory says what is wrong
@@ -677,7 +677,7 @@ func (a *app) guard(ctx context.Context) error {
 }
 
 // guardLink refuses a data directory that somebody else has pointed elsewhere.
-func (a *app) guardLink(dir string) error {
+func (a *invocation) guardLink(dir string) error {
 	info, err := os.Lstat(dir)
 	if err != nil || info.Mode()&fs.ModeSymlink == 0 {
 		return nil

@@ -16,10 +16,7 @@ import (
 func TestAClockBeforeEverySessionChangesNothing(t *testing.T) {
 	for _, year := range []int{1904, 1969, 1970, 2019} {
 		dir := filepath.Join(t.TempDir(), "data")
-		a := &app{
-			streams: newStreams(strings.NewReader(""), nil, nil), getenv: func(string) string { return "" },
-			now: func() time.Time { return time.Date(year, 6, 1, 0, 0, 0, 0, time.UTC) },
-		}
+		a := testApp(newStreams(strings.NewReader(""), nil, nil), invocation{settings: settings{getenv: func(string) string { return "" }, now: func() time.Time { return time.Date(year, 6, 1, 0, 0, 0, 0, time.UTC) }}})
 		a.global.DataDir = dir
 		_, err := a.lock(t.Context())
 		if f := (*failure)(nil); !errors.As(err, &f) || f.code != "clock" {
@@ -34,7 +31,7 @@ func TestAClockBeforeEverySessionChangesNothing(t *testing.T) {
 // Whoever takes the lock works with the memory that is there then. Without one,
 // another sessctl is at it or was killed: nothing is written to what it moved away.
 func TestTheMemoryIsTheOneThereWhenTheLockIsTaken(t *testing.T) {
-	a := &app{streams: newStreams(strings.NewReader(""), nil, nil), getenv: func(string) string { return "" }, now: time.Now, pins: &durable.Pins{}}
+	a := testApp(newStreams(strings.NewReader(""), nil, nil), invocation{settings: settings{getenv: func(string) string { return "" }, now: time.Now}, openedStores: openedStores{pins: &durable.Pins{}}})
 	a.global.DataDir = filepath.Join(t.TempDir(), "data")
 	if err := os.MkdirAll(a.memoryDir(), 0o700); err != nil {
 		t.Fatal(err)

@@ -1,0 +1,7 @@
+package cmd
+
+// testApp is an app with these streams whose run is run.
+func testApp(st *streams, run invocation) *app {
+	run.shows = showsOn(st)
+	return &app{streams: st, invocation: &run}
+}
