@@ -26,26 +26,28 @@ func (a *app) checkConfig(v *viper.Viper) error {
 		return err
 	}
 	known := slices.Sorted(maps.Keys(defaults()))
-	for _, key := range slices.Sorted(slices.Values(v.AllKeys())) {
+	keys := v.AllKeys()
+	for _, key := range slices.Sorted(slices.Values(keys)) {
 		if !slices.Contains(known, key) && !isProfileKey(key, v.Get(key)) {
 			return a.unknownKey(key, append(known, profileKeysLike(key)...))
 		}
 	}
 	for _, key := range slices.Concat(known, profileKeysOf(v)) {
-		if err := checkTargetList(key, v.Get(key)); err != nil {
+		value := v.Get(key)
+		if err := checkTargetList(key, value); err != nil {
 			return blamedOn(a.originOf(key), err)
 		}
-		if err := a.checkScheduleList(key, v.Get(key)); err != nil {
+		if err := a.checkScheduleList(key, value); err != nil {
 			return err
 		}
-		if !isOfKind(key, v.Get(key)) {
-			return a.wrongKind(key, kindOf(key), v.Get(key))
+		if !isOfKind(key, value) {
+			return a.wrongKind(key, kindOf(key), value)
 		}
 	}
 	if err := v.UnmarshalExact(&a.config); err != nil {
 		return a.wrongKindAmong(v, err)
 	}
-	a.config.addBareProfiles(v.AllKeys())
+	a.config.addBareProfiles(keys)
 	return nil
 }
 
