@@ -63,7 +63,7 @@ func (a *invocation) reorient(ctx context.Context, agent string) error {
 }
 
 // checkEvents refuses an events.url that cannot be one.
-func (a *invocation) checkEvents() error {
+func (a *settings) checkEvents() error {
 	raw := a.config.Events.URL
 	if _, err := outbox.ParseURL(raw); raw != "" && err != nil {
 		return usageError("http://host/path, or https", "events.url is no URL that events can be sent to")

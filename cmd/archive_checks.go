@@ -21,7 +21,7 @@ const maxChecks = 64 << 20
 
 // checksPath is the record of what archive verify has found. It is only appended
 // to.
-func (a *invocation) checksPath() string { return filepath.Join(a.dataDir(), "verified.jsonl") }
+func (a *settings) checksPath() string { return filepath.Join(a.dataDir(), "verified.jsonl") }
 
 // recordCheck writes down what archive verify has found. The check stands without
 // it: where nothing can be written, as in a data directory that may only be read,

@@ -36,7 +36,7 @@ func (a *invocation) restorePath(ctx context.Context, entry archive.Entry) (stri
 
 // inOtherHomes are the paths that a session of an archive would have in stores of
 // its runtime, if these are laid out like the store that it came from.
-func (a *invocation) inOtherHomes(stores []session.Store, entry archive.Entry) (all []string) {
+func (a *settings) inOtherHomes(stores []session.Store, entry archive.Entry) (all []string) {
 	for _, s := range stores {
 		for _, source := range entry.Sources() {
 			path, ok := relocate.Into(s.Root(), source)
@@ -50,7 +50,7 @@ func (a *invocation) inOtherHomes(stores []session.Store, entry archive.Entry) (
 
 // depositsInOtherHomes are the databases of the stores that --store names into
 // which rows go that came from databases of other homes.
-func (a *invocation) depositsInOtherHomes(stores []session.Store, entry archive.Entry) (all []deposit) {
+func (a *settings) depositsInOtherHomes(stores []session.Store, entry archive.Entry) (all []deposit) {
 	if len(a.global.Stores) == 0 {
 		return nil
 	}

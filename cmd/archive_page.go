@@ -187,7 +187,7 @@ func pagePart(kind session.PartKind) report.PartKind {
 }
 
 // pagesDir is where pages are kept that recall leads to.
-func (a *invocation) pagesDir() string { return filepath.Join(a.dataDir(), "pages") }
+func (a *settings) pagesDir() string { return filepath.Join(a.dataDir(), "pages") }
 
 // pageLinks leads from lines of archives to the pages that are kept.
 type pageLinks struct {

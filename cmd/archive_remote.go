@@ -165,7 +165,7 @@ func (a *invocation) openOffsite(ctx context.Context, dryRun bool) (*workspace, 
 }
 
 // outgoingDir is where copies are encrypted before they are uploaded.
-func (a *invocation) outgoingDir() string { return filepath.Join(a.dataDir(), "outgoing") }
+func (a *settings) outgoingDir() string { return filepath.Join(a.dataDir(), "outgoing") }
 
 // partly is an error that ended an upload, with the exit code of one that has done
 // something.

@@ -30,7 +30,7 @@ type archivedText struct {
 
 // readable reports whether the messages of an archive can be told apart: it is
 // no output of a tool, and its runtime is known.
-func (a *invocation) readable(e archive.Entry) bool {
+func (a *settings) readable(e archive.Entry) bool {
 	return session.Kind(e.Kind) != session.KindOutput && a.readerOf(e.Runtime) != nil
 }
 

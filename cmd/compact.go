@@ -704,7 +704,7 @@ func (a *invocation) resolveSession(ctx context.Context, o *compactOptions, rece
 }
 
 // wants reports whether a receipt is about a session that the options mean.
-func (a *invocation) wants(o compactOptions, r compact.Receipt) bool {
+func (a *settings) wants(o compactOptions, r compact.Receipt) bool {
 	return (o.Agent == "" || r.Agent == o.Agent) && (a.global.Runtime == "" || r.Runtime == a.global.Runtime) &&
 		(o.Session == "" || r.Session == o.Session || r.Key == o.Session)
 }

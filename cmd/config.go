@@ -257,7 +257,7 @@ func readConfigFile(v *viper.Viper, path string, required bool) error {
 
 // configFile is the path of the configuration, or "": without a home directory a file
 // below the working directory is nobody's configuration.
-func (a *invocation) configFile() string {
+func (a *settings) configFile() string {
 	if a.global.ConfigFile != "" {
 		return a.global.ConfigFile
 	}
@@ -309,14 +309,14 @@ func envValue(key, value string) any {
 
 // xdg returns a base directory: the variable's if that is an absolute path,
 // else the given one under the home directory.
-func (a *invocation) xdg(variable, underHome string) string {
+func (a *settings) xdg(variable, underHome string) string {
 	if dir := a.getenv(variable); filepath.IsAbs(dir) {
 		return dir
 	}
 	return filepath.Join(a.home(), underHome)
 }
 
-func (a *invocation) home() string {
+func (a *settings) home() string {
 	if home := a.getenv("HOME"); home != "" {
 		return home
 	}
@@ -326,7 +326,7 @@ func (a *invocation) home() string {
 
 // dataDir is the directory of everything that sessctl stores. Where there is no
 // home directory it is what systemd gives a unit with StateDirectory=.
-func (a *invocation) dataDir() string {
+func (a *settings) dataDir() string {
 	if a.global.DataDir != "" {
 		return absolute(a.global.DataDir)
 	}

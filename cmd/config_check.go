@@ -63,7 +63,7 @@ func (a *app) wrongKindAmong(v *viper.Viper, whole error) error {
 // keysHint is the hint for a value that a key does not take.
 const keysHint = "docs/configuration.md lists the keys and what they take"
 
-func (a *invocation) wrongKind(key, kind string, value any) error {
+func (a *settings) wrongKind(key, kind string, value any) error {
 	return usageError(keysHint, "%s: %s takes %s, not %q", a.originOf(key), key, kind, fmt.Sprint(value))
 }
 
@@ -102,7 +102,7 @@ func mistyped(environment []string) map[string]string {
 	return meant
 }
 
-func (a *invocation) unknownKey(key string, known []string) error {
+func (a *settings) unknownKey(key string, known []string) error {
 	if slices.ContainsFunc(known, func(k string) bool { return strings.HasPrefix(k, key+".") }) {
 		return usageError("docs/configuration.md lists the keys", "%s: %s has keys below it and takes no value", a.originOf(key), key)
 	}
@@ -137,13 +137,13 @@ func isOfKind(key string, value any) bool {
 }
 
 // originOf says where a value comes from: a variable, or a file and the line.
-func (a *invocation) originOf(key string) string {
+func (a *settings) originOf(key string) string {
 	return a.originBelow(key, "")
 }
 
 // originBelow says where a part of the value of a key comes from: ".0.profile" is
 // that of the first entry of a list.
-func (a *invocation) originBelow(key, part string) string {
+func (a *settings) originBelow(key, part string) string {
 	if a.getenv(envName(key)) != "" {
 		return envName(key)
 	}
@@ -246,7 +246,7 @@ var leadingKey = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompil
 
 // blameKey says in which file and line, or variable, the key stands that a
 // complaint is about.
-func (a *invocation) blameKey(err error) error {
+func (a *settings) blameKey(err error) error {
 	if err == nil {
 		return nil
 	}

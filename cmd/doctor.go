@@ -241,7 +241,7 @@ func (a *invocation) closeMemory(ctx context.Context) error {
 // memoryWaits says whether there is something to do in the memory: it is of an
 // earlier version, a forget was cut off, or what was forgotten, or what agents
 // stored, is not recorded.
-func (a *invocation) memoryWaits(ctx context.Context) bool {
+func (a *settings) memoryWaits(ctx context.Context) bool {
 	store, err := memory.Open(ctx, a.memoryDir(), memory.Options{NoTrace: true})
 	if err != nil {
 		return false // it is looked at later

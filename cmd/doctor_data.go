@@ -693,7 +693,7 @@ func (d *checkup) examineSetAside() {
 }
 
 // setAside lists the damaged memories that are kept.
-func (a *invocation) setAside() (paths []string) {
+func (a *settings) setAside() (paths []string) {
 	entries, err := os.ReadDir(a.dataDir())
 	if err != nil {
 		return nil

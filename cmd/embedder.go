@@ -25,7 +25,7 @@ type embedding struct {
 }
 
 // openEmbedder opens what embed.provider names. No server is asked yet.
-func (a *invocation) openEmbedder() (*embedding, error) {
+func (a *settings) openEmbedder() (*embedding, error) {
 	switch provider := a.config.Embed.Provider; provider {
 	case "builtin":
 		return openBuiltin()
@@ -74,7 +74,7 @@ func (e *embedding) builtin() *embed.Builtin {
 	return b
 }
 
-func (a *invocation) openOllama() (*embedding, error) {
+func (a *settings) openOllama() (*embedding, error) {
 	o, err := a.remoteOptions()
 	if err != nil {
 		return nil, err
@@ -87,7 +87,7 @@ func (a *invocation) openOllama() (*embedding, error) {
 	return &embedding{documents: e, queries: e, expected: chunked(e.Expected()), identify: e.Identify, address: e.Address()}, nil
 }
 
-func (a *invocation) openOpenAI() (*embedding, error) {
+func (a *settings) openOpenAI() (*embedding, error) {
 	o, err := a.remoteOptions()
 	if err != nil {
 		return nil, err
@@ -99,7 +99,7 @@ func (a *invocation) openOpenAI() (*embedding, error) {
 	return &embedding{documents: e, queries: e, expected: chunked(e.Expected()), identify: e.Identify, address: e.Address()}, nil
 }
 
-func (a *invocation) remoteOptions() (embed.RemoteOptions, error) {
+func (a *settings) remoteOptions() (embed.RemoteOptions, error) {
 	c := a.config.Embed
 	if c.Dimensions < 0 || c.Timeout < 0 {
 		return embed.RemoteOptions{}, usageError("", "embed.dimensions and embed.timeout must not be negative")
@@ -143,7 +143,7 @@ func (e *embedding) model(ctx context.Context, store *memory.Store) (m embed.Mod
 
 // askMemory is a recall with the embedder that is configured. If it cannot
 // serve, words alone decide and the result's notice says so.
-func (a *invocation) askMemory(ctx context.Context, store *memory.Store, q memory.Query) (memory.Result, error) {
+func (a *settings) askMemory(ctx context.Context, store *memory.Store, q memory.Query) (memory.Result, error) {
 	e, err := a.openEmbedder()
 	if err != nil {
 		return memory.Result{}, err
@@ -236,7 +236,7 @@ func (e embedder) waiting(ctx context.Context, m embed.Model, agent string) (int
 // apiKey returns the key that goes to the embedding server: from a file, from
 // the variable that is configured, or, for OpenAI's own servers only, from
 // OPENAI_API_KEY. Another server never gets a key that was not meant for it.
-func (a *invocation) apiKey() (string, error) {
+func (a *settings) apiKey() (string, error) {
 	c := a.config.Embed
 	switch {
 	case c.APIKeyFile != "":

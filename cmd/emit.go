@@ -19,7 +19,7 @@ import (
 // events (docs/decisions.md D21). What is not told by then is told later.
 const eventTimeout = 5 * time.Second
 
-func (a *invocation) outboxDir() string { return filepath.Join(a.dataDir(), "outbox") }
+func (a *settings) outboxDir() string { return filepath.Join(a.dataDir(), "outbox") }
 
 func (a *invocation) openOutbox() (*outbox.Outbox, error) {
 	named, err := a.eventTargets()

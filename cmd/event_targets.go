@@ -99,7 +99,7 @@ func (a *invocation) eventTargets() ([]namedTarget, error) {
 	return all, nil
 }
 
-func (a *invocation) webhookTarget(c webhookConfig, plain bool) namedTarget {
+func (a *settings) webhookTarget(c webhookConfig, plain bool) namedTarget {
 	to, err := a.address(c.addressConfig)
 	t := namedTarget{Kind: "webhook", Where: hostOf(to), Target: outbox.Target{Name: cmp.Or(c.Name, hostOf(to), c.Env, c.File), Types: typesOrAll(c.Types)}}
 	t.Sender = failing{err}
@@ -113,14 +113,14 @@ func (a *invocation) webhookTarget(c webhookConfig, plain bool) namedTarget {
 	return t
 }
 
-func (a *invocation) commandTarget(c commandConfig) namedTarget {
+func (a *settings) commandTarget(c commandConfig) namedTarget {
 	return namedTarget{Kind: "command", Where: c.Run[0], Target: outbox.Target{
 		Name: cmp.Or(c.Name, filepath.Base(c.Run[0])), Types: typesOrAll(c.Types),
 		Sender: outbox.Command{Run: c.Run, Source: a.eventSource(), Env: os.Environ(), Timeout: c.Timeout},
 	}}
 }
 
-func (a *invocation) healthchecksTarget(c healthcheckConfig) namedTarget {
+func (a *settings) healthchecksTarget(c healthcheckConfig) namedTarget {
 	name := "healthchecks"
 	if c.Profile != "" {
 		name += " " + c.Profile
@@ -151,7 +151,7 @@ func hostOf(u *url.URL) string {
 }
 
 // eventSource is the source of envelopes: which machine tells.
-func (a *invocation) eventSource() string {
+func (a *settings) eventSource() string {
 	if a.config.Events.Source != "" {
 		return a.config.Events.Source
 	}
@@ -164,7 +164,7 @@ func (a *invocation) eventSource() string {
 
 // address reads an address from where the configuration says. The error never
 // repeats it.
-func (a *invocation) address(c addressConfig) (*url.URL, error) {
+func (a *settings) address(c addressConfig) (*url.URL, error) {
 	raw, from := c.URL, "url"
 	switch {
 	case c.Env != "":
@@ -184,7 +184,7 @@ func (a *invocation) address(c addressConfig) (*url.URL, error) {
 }
 
 // secret reads what events are signed with.
-func (a *invocation) secret(file, variable string) (string, error) {
+func (a *settings) secret(file, variable string) (string, error) {
 	if file != "" {
 		secret, err := oneLineOf(file)
 		if err != nil {

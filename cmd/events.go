@@ -271,7 +271,7 @@ func deliveryNote(e outbox.Kept) string {
 func eventIDs() idKind { return idKind{noun: "event", list: "sessctl events list", ends: true} }
 
 // eventID is the whole id of an event.
-func (a *invocation) eventID(ctx context.Context, box *outbox.Outbox, name string) (string, error) {
+func (a *settings) eventID(ctx context.Context, box *outbox.Outbox, name string) (string, error) {
 	content, err := box.List(ctx)
 	if err != nil {
 		return "", err

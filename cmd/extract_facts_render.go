@@ -293,7 +293,7 @@ type provenFact struct {
 	Supersedes []string `json:"supersedes"`
 }
 
-func (a *invocation) factsReceiptsDir() string { return filepath.Join(a.dataDir(), "facts") }
+func (a *settings) factsReceiptsDir() string { return filepath.Join(a.dataDir(), "facts") }
 
 func (r *factsRun) writeFactsReceipt(t found, row *factsSession, id string) error {
 	receipt := factsReceipt{

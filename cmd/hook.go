@@ -184,7 +184,7 @@ func (a *invocation) hookTarget(runtime, program string) (hooks.Target, error) {
 }
 
 // typedGlobals are the options that a runtime's calls need too.
-func (a *invocation) typedGlobals() []string {
+func (a *settings) typedGlobals() []string {
 	var args []string
 	if a.global.ConfigFile != "" {
 		args = append(args, "--config="+absolute(a.global.ConfigFile))
@@ -196,7 +196,7 @@ func (a *invocation) typedGlobals() []string {
 }
 
 // hookHome says where the runtimes of this user keep their settings.
-func (a *invocation) hookHome() hooks.Home {
+func (a *settings) hookHome() hooks.Home {
 	home := a.home()
 	at := func(variable, below string) string {
 		if dir := a.getenv(variable); dir != "" {
@@ -215,7 +215,7 @@ func (a *invocation) hookHome() hooks.Home {
 }
 
 // hooksDir keeps what was registered, and what went wrong in hooks.
-func (a *invocation) hooksDir() string { return filepath.Join(a.dataDir(), "hooks") }
+func (a *settings) hooksDir() string { return filepath.Join(a.dataDir(), "hooks") }
 
 func newHookDocument(p hooks.Plan, dryRun bool) hookDocument {
 	doc := hookDocument{Schema: 1, Runtime: p.Runtime, DryRun: dryRun, Changed: p.Needed(), Files: []hookFile{}}
@@ -340,10 +340,10 @@ type hookFailed struct {
 // failuresKept is how long a failure of a hook is shown.
 const failuresKept = 7 * 24 * time.Hour
 
-func (a *invocation) hookFailuresFile() string { return filepath.Join(a.hooksDir(), "failures.jsonl") }
+func (a *settings) hookFailuresFile() string { return filepath.Join(a.hooksDir(), "failures.jsonl") }
 
 // hookFailures are the failures of the last week, oldest first.
-func (a *invocation) hookFailures() []hookFailed {
+func (a *settings) hookFailures() []hookFailed {
 	failures := []hookFailed{}
 	text, err := readHookFailures(a.hookFailuresFile())
 	if err != nil {

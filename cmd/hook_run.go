@@ -193,7 +193,7 @@ func (a *invocation) sessionOf(ctx context.Context, e hooks.Event) (*found, erro
 
 // readsStoresOf reports whether stores of a runtime are read: all are, unless
 // those to read are named.
-func (a *invocation) readsStoresOf(runtime string) bool {
+func (a *settings) readsStoresOf(runtime string) bool {
 	return len(a.global.Stores) == 0 || slices.ContainsFunc(a.global.Stores, func(s string) bool { return strings.HasPrefix(s, runtime+"=") })
 }
 

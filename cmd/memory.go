@@ -86,7 +86,7 @@ func (a *invocation) explainNoMemory(ctx context.Context, err error) error {
 	return &failure{code: "no_memory", exit: exitFailed, path: a.memoryDir(), hint: "compact a session first: sessctl compact --agent NAME", err: fmt.Errorf("there is no memory yet in %s", a.memoryDir())}
 }
 
-func (a *invocation) memoryBeingMade() error {
+func (a *settings) memoryBeingMade() error {
 	return &failure{code: "memory_being_made", exit: exitBusy, path: a.memoryDir(), hint: "ask again when the running sessctl has finished", err: fmt.Errorf("the memory in %s is being made, and not all is in it yet", a.memoryDir())}
 }
 

@@ -256,7 +256,7 @@ func (w *workspace) reindexLater(ctx context.Context, a *invocation, d downed, d
 
 // refuseOthers is an error if the vectors of an agent are of another model:
 // making all of them again takes a reindex without --pending.
-func (a *invocation) refuseOthers(ctx context.Context, store *memory.Store, agents []string, model embed.Model) error {
+func (a *settings) refuseOthers(ctx context.Context, store *memory.Store, agents []string, model embed.Model) error {
 	for _, agent := range agents {
 		others, err := store.OtherModels(ctx, agent, model)
 		if err != nil {
@@ -450,7 +450,7 @@ func archivedLog(e archive.Entry) compact.ArchivedLog {
 
 // readerOf returns a store that can read a runtime's archived logs; nil if
 // there is none. The store itself need not exist any more.
-func (a *invocation) readerOf(runtime string) session.Store {
+func (a *settings) readerOf(runtime string) session.Store {
 	for _, kind := range runtimes() {
 		if kind.name == runtime {
 			return kind.open(a.dataDir(), a.config)
@@ -460,7 +460,7 @@ func (a *invocation) readerOf(runtime string) session.Store {
 }
 
 // archiveReader is readerOf for an archive, which may be that of a tool's output.
-func (a *invocation) archiveReader(e archive.Entry) session.Store {
+func (a *settings) archiveReader(e archive.Entry) session.Store {
 	store := a.readerOf(e.Runtime)
 	if store != nil && session.Kind(e.Kind) == session.KindOutput && store.Capabilities().Outputs {
 		return session.ReadOutput(store)

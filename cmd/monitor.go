@@ -238,7 +238,7 @@ func (a *invocation) sweepMonitor() error {
 	return err
 }
 
-func (a *invocation) monitorStatePath() string { return filepath.Join(a.dataDir(), "monitor.json") }
+func (a *settings) monitorStatePath() string { return filepath.Join(a.dataDir(), "monitor.json") }
 
 // lookAndTell makes one look. The order is what makes each event arrive once: the
 // state with the events, the events, the state without them.

@@ -39,7 +39,7 @@ func monitorDefaults() map[string]any {
 
 // monitorSettings are the checked settings of the monitor. The error names the
 // file and the line, or the variable.
-func (a *invocation) monitorSettings() (monitor.Options, error) {
+func (a *settings) monitorSettings() (monitor.Options, error) {
 	options, err := a.config.Monitor.options()
 	return options, a.blameKey(err)
 }

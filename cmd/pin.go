@@ -39,7 +39,7 @@ type pinned struct {
 	Sessions []pinnedSession `json:"sessions"`
 }
 
-func (a *invocation) pinnedFile() string { return filepath.Join(a.dataDir(), "pinned.json") }
+func (a *settings) pinnedFile() string { return filepath.Join(a.dataDir(), "pinned.json") }
 
 // mostPinned bounds the file of pinned sessions, in bytes.
 const mostPinned = 16 << 20

@@ -25,11 +25,11 @@ type places struct {
 	Data   []string `json:"data"`   // every place of the directory, oldest first
 }
 
-func (a *invocation) placesFile() string { return filepath.Join(a.dataDir(), "places.json") }
+func (a *settings) placesFile() string { return filepath.Join(a.dataDir(), "places.json") }
 
-func (a *invocation) catalogueDir() string { return filepath.Join(a.dataDir(), "archives") }
+func (a *settings) catalogueDir() string { return filepath.Join(a.dataDir(), "archives") }
 
-func (a *invocation) receiptsDir() string { return filepath.Join(a.dataDir(), "receipts") }
+func (a *settings) receiptsDir() string { return filepath.Join(a.dataDir(), "receipts") }
 
 // moves says what was recorded under another path than it has now, because the
 // home or the data directory was moved. It is found out once.
@@ -42,14 +42,14 @@ func (a *invocation) moves() relocate.Moves {
 }
 
 // formerPlaces is where the data directory has been.
-func (a *invocation) formerPlaces() []string {
+func (a *settings) formerPlaces() []string {
 	if known, err := a.readPlaces(); err == nil {
 		return known.Data
 	}
 	return a.recordedPlaces() // an earlier version kept no such file
 }
 
-func (a *invocation) readPlaces() (known places, err error) {
+func (a *settings) readPlaces() (known places, err error) {
 	f, err := durable.OpenRegular(a.placesFile())
 	if err != nil {
 		return known, err
@@ -67,7 +67,7 @@ func (a *invocation) readPlaces() (known places, err error) {
 
 // recordedPlaces gathers where the data directory was from what it holds: a
 // receipt names its own file, and an archive below the directory its path.
-func (a *invocation) recordedPlaces() (all []string) {
+func (a *settings) recordedPlaces() (all []string) {
 	note := func(place string) {
 		if filepath.IsAbs(place) && !slices.Contains(all, place) {
 			all = append(all, place)

@@ -321,7 +321,7 @@ func (p profilePlan) refused() error {
 	return nil
 }
 
-func (a *invocation) unknownProfile(name string) error {
+func (a *settings) unknownProfile(name string) error {
 	known := append(slices.Sorted(maps.Keys(a.config.Profiles)), operate.DefaultProfile)
 	hint := fmt.Sprintf("describe it under profiles.%s in %s; docs/nightly.md has an example", name, a.configFile())
 	if !profileName().MatchString(name) {

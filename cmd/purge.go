@@ -30,7 +30,7 @@ func (a *invocation) warnOfPurge(ctx context.Context, sessions []found) {
 }
 
 // soonPurged are the sessions that their runtime is about to delete.
-func (a *invocation) soonPurged(sessions []found) (soon []found) {
+func (a *settings) soonPurged(sessions []found) (soon []found) {
 	for i := range sessions {
 		if s := &sessions[i]; !s.Expires.IsZero() && s.Bytes > 0 && s.Expires.Sub(a.now()) <= purgeWarning {
 			soon = append(soon, *s)
@@ -40,7 +40,7 @@ func (a *invocation) soonPurged(sessions []found) (soon []found) {
 }
 
 // purgeNotes say, agent by agent, which of these sessions have no archive.
-func (a *invocation) purgeNotes(soon []found, archived map[fileState]bool) (notes []note) {
+func (a *settings) purgeNotes(soon []found, archived map[fileState]bool) (notes []note) {
 	var owners []owner
 	losing := map[owner][]found{}
 	for _, s := range soon {
@@ -71,7 +71,7 @@ func (s selection) meant(o compactOptions) []found {
 }
 
 // purgeNote is about one agent.
-func (a *invocation) purgeNote(o owner, sessions []found) note {
+func (a *settings) purgeNote(o owner, sessions []found) note {
 	first := slices.MinFunc(sessions, func(x, y found) int { return x.Expires.Compare(y.Expires) })
 	when := "at its next start"
 	if first.Expires.After(a.now()) {

@@ -84,7 +84,7 @@ type pushDocument struct {
 }
 
 // ownHost is the name of this host in the shared memory.
-func (a *invocation) ownHost() (string, error) {
+func (a *settings) ownHost() (string, error) {
 	if name := a.config.Memory.Remote.Host; name != "" {
 		return name, nil
 	}

@@ -104,7 +104,7 @@ func (d *recallDocument) relocateHere(now func(string) string) {
 }
 
 // askRemote is a recall with the embedder that is configured.
-func (a *invocation) askRemote(ctx context.Context, shared remote.Memory, q memory.Query) (memory.Result, error) {
+func (a *settings) askRemote(ctx context.Context, shared remote.Memory, q memory.Query) (memory.Result, error) {
 	e, err := a.openEmbedder()
 	if err != nil {
 		return memory.Result{}, err

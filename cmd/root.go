@@ -456,10 +456,10 @@ const maxWorkers = 64
 
 // workers is how many logs are read at a time, where many are read and nothing
 // is changed. What changes something is done one after the other.
-func (a *invocation) workers() int { return max(a.global.Workers, 1) }
+func (a *settings) workers() int { return max(a.global.Workers, 1) }
 
 // checkLimits looks at the options of all commands that are numbers.
-func (a *invocation) checkLimits() error {
+func (a *settings) checkLimits() error {
 	if a.global.LockWait < 0 {
 		return usageError("0 does not wait", "--lock-wait must not be negative, not %s", a.global.LockWait)
 	}

@@ -57,7 +57,7 @@ With --quiet a run that changed nothing says nothing.
 }
 
 // profileNames are the profiles that can be run.
-func (a *invocation) profileNames() []string {
+func (a *settings) profileNames() []string {
 	return slices.Compact(slices.Sorted(slices.Values(append(slices.Collect(maps.Keys(a.config.Profiles)), operate.DefaultProfile))))
 }
 

@@ -27,7 +27,7 @@ func (a *invocation) recordsOf(data string) operate.Runs {
 	return r
 }
 
-func (a *invocation) runsDir() string { return runsIn(a.dataDir()) }
+func (a *settings) runsDir() string { return runsIn(a.dataDir()) }
 
 // runsIn is where a data directory has its records of runs.
 func runsIn(data string) string { return filepath.Join(data, "runs") }

@@ -203,7 +203,7 @@ and their records, stay.
 }
 
 // host is this machine, or this user of it.
-func (a *invocation) host() schedule.Host {
+func (a *settings) host() schedule.Host {
 	account, _ := currentAccount()
 	return schedule.Host{
 		Programs: managerPrograms{}, UID: os.Geteuid(), Account: account.Name,

@@ -155,7 +155,7 @@ func (a *app) checkScheduled(profile string) error {
 }
 
 // jobAccount is who the job runs as.
-func (a *invocation) jobAccount(o scheduleOptions) (schedule.Account, error) {
+func (a *settings) jobAccount(o scheduleOptions) (schedule.Account, error) {
 	if o.RunAs == "" {
 		return currentAccount()
 	}
@@ -297,12 +297,12 @@ func isServer(provider string) bool {
 	return provider != "" && provider != "builtin" && provider != summarize.ProviderExtractive
 }
 
-func (a *invocation) usesOllama() bool {
+func (a *settings) usesOllama() bool {
 	return slices.Contains([]string{a.config.Embed.Provider, a.config.Summarize.Provider, a.config.Facts.Provider}, "ollama")
 }
 
 // jobNeeds is what the sandbox has to leave open.
-func (a *invocation) jobNeeds(stores []session.Store, profile string) schedule.Needs {
+func (a *settings) jobNeeds(stores []session.Store, profile string) schedule.Needs {
 	n := schedule.Needs{Data: a.dataDir(), Network: a.jobNetwork(stores)}
 	n.Temporary = len(a.global.Stores) == 0 || hasRuntime(stores, session.RuntimeOpenClaw)
 	n.Programs = hasRuntime(stores, session.RuntimeOpenClaw) || len(a.config.Events.Commands) > 0
@@ -337,7 +337,7 @@ func changes(s session.Store) bool {
 
 // usualStores are the places below the home directory where stores are found, also
 // those that are not there yet: a runtime may be installed later.
-func (a *invocation) usualStores() (dirs []string) {
+func (a *settings) usualStores() (dirs []string) {
 	for _, kind := range runtimes() {
 		if kind.remote || a.global.Runtime != "" && a.global.Runtime != kind.name {
 			continue
@@ -353,7 +353,7 @@ func (a *invocation) usualStores() (dirs []string) {
 }
 
 // jobNetwork is how much of the network the configuration needs.
-func (a *invocation) jobNetwork(stores []session.Store) schedule.Network {
+func (a *settings) jobNetwork(stores []session.Store) schedule.Network {
 	need := schedule.NoNetwork
 	if hasRuntime(stores, session.RuntimeOpenClaw) {
 		need = schedule.Loopback // its gateway
@@ -368,7 +368,7 @@ func (a *invocation) jobNetwork(stores []session.Store) schedule.Network {
 }
 
 // servers are the addresses of all servers that the configuration names.
-func (a *invocation) servers() (all []string) {
+func (a *settings) servers() (all []string) {
 	usual := map[string]string{"ollama": embed.OllamaURL(a.getenv("OLLAMA_HOST"))}
 	for _, s := range []struct{ provider, base string }{
 		{a.config.Embed.Provider, a.config.Embed.BaseURL}, {a.config.Summarize.Provider, a.config.Summarize.BaseURL}, {a.config.Facts.Provider, a.config.Facts.BaseURL},
@@ -396,7 +396,7 @@ func (a *invocation) servers() (all []string) {
 }
 
 // receivers are the addresses that are told of events.
-func (a *invocation) receivers() (all []addressConfig) {
+func (a *settings) receivers() (all []addressConfig) {
 	for _, w := range a.config.Events.Webhooks {
 		all = append(all, w.addressConfig)
 	}

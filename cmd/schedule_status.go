@@ -155,7 +155,7 @@ const justNow = 2 * time.Minute
 
 // toldItself reports whether a run came to an end that it has told itself, and is
 // the one that the failed unit was.
-func (a *invocation) toldItself(r operate.RunRecord) bool {
+func (a *settings) toldItself(r operate.RunRecord) bool {
 	if failed := a.getenv("MONITOR_INVOCATION_ID"); failed != "" {
 		return r.Ended() && r.Invocation == failed
 	}
@@ -194,7 +194,7 @@ func runScheduleFailed(ctx context.Context, a *invocation, profile string) error
 }
 
 // unitResult is what systemd says of the unit that has failed.
-func (a *invocation) unitResult() string {
+func (a *settings) unitResult() string {
 	words := []string{a.getenv("MONITOR_SERVICE_RESULT"), a.getenv("MONITOR_EXIT_CODE"), a.getenv("MONITOR_EXIT_STATUS")}
 	if text := strings.TrimSpace(strings.Join(words, " ")); text != "" {
 		return text

@@ -115,7 +115,7 @@ const (
 )
 
 // keepSmall sets both, unless the environment says otherwise.
-func (a *invocation) keepSmall() {
+func (a *settings) keepSmall() {
 	if a.getenv("GOGC") == "" {
 		debug.SetGCPercent(collectAt)
 	}
@@ -180,7 +180,7 @@ func (s *server) open(zone *time.Location) (err error) {
 	return nil
 }
 
-func (a *invocation) jobsDir() string { return filepath.Join(a.dataDir(), "jobs") }
+func (a *settings) jobsDir() string { return filepath.Join(a.dataDir(), "jobs") }
 
 // openJobs opens the jobs of the data directory. One server has them: two would
 // each run the profiles, deliver the events and watch the sessions.

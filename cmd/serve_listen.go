@@ -128,7 +128,7 @@ func certificate(certFile, keyFile string) (*tls.Config, error) {
 	return &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return load() }}, nil
 }
 
-func (a *invocation) tokenFile() string { return filepath.Join(a.dataDir(), "serve-token") }
+func (a *settings) tokenFile() string { return filepath.Join(a.dataDir(), "serve-token") }
 
 // leastToken is how many characters a token has at least.
 const leastToken = 32

@@ -67,10 +67,10 @@ func (c *remoteConfig) check() error {
 }
 
 // shares reports whether a shared memory is configured.
-func (a *invocation) shares() bool { return a.config.Memory.Remote.URL != "" }
+func (a *settings) shares() bool { return a.config.Memory.Remote.URL != "" }
 
 // openShared connects to the shared memory.
-func (a *invocation) openShared(ctx context.Context, setUp bool) (sharedMemory, error) {
+func (a *settings) openShared(ctx context.Context, setUp bool) (sharedMemory, error) {
 	c := a.config.Memory.Remote
 	if !a.shares() {
 		return nil, errNoShared()
@@ -89,7 +89,7 @@ func (a *invocation) openShared(ctx context.Context, setUp bool) (sharedMemory, 
 }
 
 // openCluster connects to a cluster of Weaviate.
-func (a *invocation) openCluster(ctx context.Context, setUp bool) (sharedMemory, error) {
+func (a *settings) openCluster(ctx context.Context, setUp bool) (sharedMemory, error) {
 	c := a.config.Memory.Remote
 	key, err := a.clusterKey()
 	if err != nil {
@@ -106,7 +106,7 @@ func (a *invocation) openCluster(ctx context.Context, setUp bool) (sharedMemory,
 const clusterKeyEnv = "WEAVIATE_API_KEY"
 
 // clusterKey is the key of a cluster, "" if none is configured.
-func (a *invocation) clusterKey() (string, error) {
+func (a *settings) clusterKey() (string, error) {
 	if path := a.config.Memory.Remote.KeyFile; path != "" {
 		return readKey("memory.remote.api_key_file", path)
 	}
@@ -115,7 +115,7 @@ func (a *invocation) clusterKey() (string, error) {
 
 // clusterKeyVariable is the variable that holds the key of a cluster, "" if
 // none is configured or the key is in a file.
-func (a *invocation) clusterKeyVariable() string {
+func (a *settings) clusterKeyVariable() string {
 	c := a.config.Memory.Remote
 	if !weaviate.IsAddress(c.URL) || c.KeyFile != "" {
 		return ""

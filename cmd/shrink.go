@@ -511,7 +511,7 @@ type shrinkItem struct {
 	Whole   bool   `json:"whole"` // the session goes; else only superseded events
 }
 
-func (a *invocation) shrinkDir() string { return filepath.Join(a.dataDir(), "shrink") }
+func (a *settings) shrinkDir() string { return filepath.Join(a.dataDir(), "shrink") }
 
 func (a *invocation) noteShrink(path string, intent shrinkIntent) error {
 	text, err := json.MarshalIndent(intent, "", "  ")

@@ -492,7 +492,7 @@ func sizesRows(doc sizesDocument) iter.Seq[[]string] {
 }
 
 // sizesTable is the page for people.
-func (a *invocation) sizesTable(doc sizesDocument) table {
+func (a *settings) sizesTable(doc sizesDocument) table {
 	t := table{
 		empty: "no sessions",
 		columns: []column{
@@ -532,7 +532,7 @@ func (a *invocation) sizesTable(doc sizesDocument) table {
 	return t
 }
 
-func (a *invocation) sizesCells(s *sessionRow) []string {
+func (a *settings) sizesCells(s *sessionRow) []string {
 	state := s.State
 	switch {
 	case s.Unreadable:
@@ -588,7 +588,7 @@ func (a *invocation) openTailCache(cached bool) {
 func (a *invocation) saveTailCache() { _ = a.tailCache.Save() }
 
 // cacheFile is where that is kept, or "" without a home directory.
-func (a *invocation) cacheFile() string {
+func (a *settings) cacheFile() string {
 	if dir := a.xdg("XDG_CACHE_HOME", ".cache"); filepath.IsAbs(dir) {
 		return filepath.Join(dir, "sessctl", "sizes")
 	}
@@ -597,7 +597,7 @@ func (a *invocation) cacheFile() string {
 
 // ours reports whether a file may be made at path: root leaves none in another
 // user's directory.
-func (a *invocation) ours(path string) bool {
+func (a *settings) ours(path string) bool {
 	_, info, err := nearest(filepath.Dir(path))
 	if err != nil {
 		return false

@@ -61,7 +61,7 @@ type logTypes struct {
 }
 
 // typesOf reads logs in full and says what fills them.
-func (a *invocation) typesOf(ctx context.Context, logs []found) (logTypes, error) {
+func (a *settings) typesOf(ctx context.Context, logs []found) (logTypes, error) {
 	t := logTypes{doc: typesDocument{Schema: 1, Types: []typeRow{}}}
 	whole := map[string]*session.Breakdown{} // by runtime
 	for _, s := range logs {
@@ -92,7 +92,7 @@ func (a *invocation) typesOf(ctx context.Context, logs []found) (logTypes, error
 
 // readTypes reads logs, as many at a time as there are workers, and adds up
 // what is in them. It returns, log by log, why one could not be read.
-func (a *invocation) readTypes(ctx context.Context, logs []found, whole map[string]*session.Breakdown) ([]error, error) {
+func (a *settings) readTypes(ctx context.Context, logs []found, whole map[string]*session.Breakdown) ([]error, error) {
 	parts := make([]map[string]*session.Breakdown, a.workers())
 	for worker := range parts {
 		parts[worker] = map[string]*session.Breakdown{}

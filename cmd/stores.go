@@ -223,7 +223,7 @@ func (v *inventory) own(o owner) {
 
 // noStores says which places were searched: first below the home directory,
 // then where variables point.
-func (a *invocation) noStores() error {
+func (a *settings) noStores() error {
 	var looked, named []string
 	for _, kind := range runtimes() {
 		traits := kind.traits()

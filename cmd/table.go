@@ -86,7 +86,7 @@ func shownTime(text string) string {
 }
 
 // tilde is a path with the home directory as people write it.
-func (a *invocation) tilde(path string) string {
+func (a *settings) tilde(path string) string {
 	if rest, below := strings.CutPrefix(path, a.home()+string(os.PathSeparator)); below && a.home() != "" {
 		return "~" + string(os.PathSeparator) + rest
 	}

@@ -335,7 +335,7 @@ func (a *invocation) recoveryPolicy() compact.Policy {
 
 // quietWhere is the quiet period of a command for the sessions that it names, and
 // the configured one for all others.
-func (a *invocation) quietWhere(quiet time.Duration, named func(session.Rotation) bool) func(session.Rotation) time.Duration {
+func (a *settings) quietWhere(quiet time.Duration, named func(session.Rotation) bool) func(session.Rotation) time.Duration {
 	return func(r session.Rotation) time.Duration {
 		if named(r) {
 			return quiet
@@ -355,7 +355,7 @@ func (a *invocation) recoveryOf(of session.Ref, quiet time.Duration) *recovery {
 }
 
 // outputLimit is memory.output_limit as a policy has it.
-func (a *invocation) outputLimit() int64 {
+func (a *settings) outputLimit() int64 {
 	if a.config.Memory.OutputLimit <= 0 {
 		return -1
 	}
@@ -427,22 +427,22 @@ func (a *invocation) pin() {
 
 // ownDirs lists the directories of our own in which a killed run may have left
 // something, but for those of archives.
-func (a *invocation) ownDirs() []string { return append(a.recordDirs(), a.memoryDirs()...) }
+func (a *settings) ownDirs() []string { return append(a.recordDirs(), a.memoryDirs()...) }
 
 // recordDirs are those of what was done and is to be done.
-func (a *invocation) recordDirs() []string {
+func (a *settings) recordDirs() []string {
 	return []string{a.dataDir(), a.journalDir(), a.receiptsDir(), a.factsReceiptsDir(), a.catalogueDir(), a.outgoingDir(), a.pagesDir(), a.shrinkDir()}
 }
 
 // memoryDirs are those of memory.
-func (a *invocation) memoryDirs() []string {
+func (a *settings) memoryDirs() []string {
 	of := a.memoryDir()
 	return []string{of, memory.ForgottenDir(of), memory.KeptDir(of), memory.StoredDir(of)}
 }
 
-func (a *invocation) journalDir() string { return filepath.Join(a.dataDir(), "journal") }
+func (a *settings) journalDir() string { return filepath.Join(a.dataDir(), "journal") }
 
-func (a *invocation) memoryDir() string { return filepath.Join(a.dataDir(), "memory") }
+func (a *settings) memoryDir() string { return filepath.Join(a.dataDir(), "memory") }
 
 func (a *invocation) receipts() compact.Receipts {
 	return compact.Receipts{Dir: a.receiptsDir(), Moves: a.moves(), Pins: a.pins}
@@ -477,7 +477,7 @@ const compressionAuto = "auto"
 // storedPlain reports the sessions whose archives are not compressed unless that
 // is asked for: those in a place that is the runtime's as well, where other
 // programs read them, and those of logs that are compressed already.
-func (a *invocation) storedPlain(m archive.Meta) bool {
+func (a *settings) storedPlain(m archive.Meta) bool {
 	return strings.HasSuffix(strings.ToLower(m.Source), ".zst") || a.config.Archive.Dir == "" && ownArchiveDir(m) != ""
 }
 
@@ -494,7 +494,7 @@ func ownArchiveDir(m archive.Meta) string {
 // archiveDir is where a session's copies go: archive.dir if it is set, else the
 // place that the runtime's own layout has for them, else under the data
 // directory.
-func (a *invocation) archiveDir(m archive.Meta) string {
+func (a *settings) archiveDir(m archive.Meta) string {
 	if a.config.Archive.Dir != "" {
 		return filepath.Join(absolute(a.config.Archive.Dir), m.Runtime)
 	}
@@ -638,7 +638,7 @@ func (a *invocation) takeLock(ctx context.Context, path string) (*dataLock, erro
 }
 
 // atWork says whether a state-changing sessctl runs.
-func (a *invocation) atWork() bool {
+func (a *settings) atWork() bool {
 	state, err := durable.LookAtLock(filepath.Join(a.dataDir(), "lock"))
 	return err == nil && state.Held
 }
