@@ -297,7 +297,7 @@ func (a *settings) factsReceiptsDir() string { return filepath.Join(a.dataDir(),
 
 func (r *factsRun) writeFactsReceipt(t found, row *factsSession, id string) error {
 	receipt := factsReceipt{
-		Schema: 1, ID: id, Version: programVersion(), At: r.now().UTC(), Runtime: t.Runtime, Agent: t.Agent, Session: row.Session, Path: t.Path,
+		Schema: 1, ID: id, Version: r.version, At: r.now().UTC(), Runtime: t.Runtime, Agent: t.Agent, Session: row.Session, Path: t.Path,
 		Bytes: t.Bytes, Messages: row.Messages, Rules: facts.Version, MadeBy: row.MadeBy, Degraded: row.Degraded, Reason: row.Reason,
 		Calls: row.Calls, Tokens: row.Tokens, Stored: row.Stored, Repeated: row.Repeated, Refused: len(row.Refused), Facts: []provenFact{},
 	}

@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"context"
 	"slices"
 	"time"
 
@@ -23,6 +24,8 @@ type invocation struct {
 	// outer is the run whose step this one is: it shows the notes and failures of
 	// the step, whose document it takes. nil for a command of its own.
 	outer *invocation
+	// lost counts what receipts say that a memory must hold, where there is none.
+	lost  func(context.Context, *invocation) (int, error)
 	meter *summarize.Meter // counts the calls to models; nil until the first is meant
 }
 
@@ -59,7 +62,7 @@ type reporting struct {
 	incomplete int
 
 	shows    shows
-	above    *reporting                              // of the run whose step this one is
+	above    *reporting                           // of the run whose step this one is
 	underWay func(what string, done, total int64) // takes how far a piece of work has come; nil to draw a bar
 }
 

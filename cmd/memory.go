@@ -565,27 +565,27 @@ func errMemoryChanged() error {
 // of a session and those of what belongs to it.
 func (a *invocation) selectToForget(ctx context.Context, store *memory.Store, o forgetOptions) (doc forgetDocument, selections []memory.Selection, err error) {
 	doc = forgetDocument{Schema: 1, Sessions: []forgetSession{}}
-	selection := memory.Selection{ID: o.ID, Runtime: a.global.Runtime, Agent: o.Agent, Session: o.Session}
+	chosen := memory.Selection{ID: o.ID, Runtime: a.global.Runtime, Agent: o.Agent, Session: o.Session}
 	if !o.exact {
-		if selection, err = a.wholeIDs(ctx, store, selection); err != nil {
+		if chosen, err = a.wholeIDs(ctx, store, chosen); err != nil {
 			return doc, nil, err
 		}
 	}
-	if selections, err = a.withMembers(ctx, selection); err != nil {
+	if selections, err = a.withMembers(ctx, chosen); err != nil {
 		return doc, nil, err
 	}
 	places, err := a.sessionPlaces(ctx)
 	if err != nil {
 		return doc, nil, err
 	}
-	for i, selection := range selections {
+	for i, chosen := range selections {
 		if o.Text != "" {
-			if selection.IDs, err = store.Containing(ctx, selection, o.Text); err != nil {
+			if chosen.IDs, err = store.Containing(ctx, chosen, o.Text); err != nil {
 				return doc, nil, err
 			}
-			selections[i] = selection
+			selections[i] = chosen
 		}
-		sessions, err := store.Select(ctx, selection)
+		sessions, err := store.Select(ctx, chosen)
 		if err != nil {
 			return doc, nil, err
 		}

@@ -62,7 +62,7 @@ func (a *app) metricsText(ctx context.Context, w io.Writer) error {
 		a.passOver(n)
 	}
 	a.incomplete += len(seen.unread)
-	reading := seen.reading()
+	reading := seen.reading(a.version)
 	if reading.Runs != nil {
 		if reading.Runs.Total, err = a.runTotals(ctx); err != nil {
 			a.passOver(note{Path: a.runsDir(), Message: err.Error()})
@@ -88,9 +88,9 @@ func (a *invocation) runTotals(ctx context.Context) (map[string]int64, error) {
 }
 
 // reading is what was observed, as figures.
-func (o *observed) reading() metrics.Reading {
+func (o *observed) reading(version string) metrics.Reading {
 	r := metrics.Reading{
-		Version: programVersion(), Go: runtime.Version(), Time: o.at, Threshold: o.limit, Unreadable: len(o.unread), Agents: o.agents(), Events: o.events,
+		Version: version, Go: runtime.Version(), Time: o.at, Threshold: o.limit, Unreadable: len(o.unread), Agents: o.agents(), Events: o.events,
 	}
 	for _, d := range o.disks {
 		r.Disks = append(r.Disks, metrics.Disk{Directory: d.Path, Free: d.Free})

@@ -19,7 +19,7 @@ import (
 // gatherReport makes the document of one look: what sizes, usage, monitor, log and
 // archive verify would say of the same moment. Nothing is changed.
 func (a *app) gatherReport(ctx context.Context, o reportOptions) (report.Document, error) {
-	doc := report.Document{Schema: 1, MadeAt: stampText(a.now()), Version: programVersion(), Threshold: a.config.Compaction.Threshold}
+	doc := report.Document{Schema: 1, MadeAt: stampText(a.now()), Version: a.version, Threshold: a.config.Compaction.Threshold}
 	doc.Host, _ = os.Hostname() // without one the page does not name it
 	settings, err := a.monitorSettings()
 	if err != nil {

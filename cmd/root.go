@@ -97,7 +97,7 @@ type app struct {
 // newApp makes the app of one invocation that prints to st.
 func newApp(st *streams, getenv func(string) string, now func() time.Time) *app {
 	run := newInvocation(getenv, now)
-	run.version, run.shows = programVersion(), showsOn(st)
+	run.wire(st)
 	return &app{streams: st, invocation: run}
 }
 
@@ -118,6 +118,12 @@ func (a *app) anew() *app {
 // open.
 func (a *app) aside() *app {
 	return &app{streams: a.unprinted(), invocation: a.apart(), refused: a.refused, profile: a.profile}
+}
+
+// wire gives a run what it asks of others: how it is shown, and who judges.
+func (run *invocation) wire(st *streams) {
+	run.version, run.shows = programVersion(), showsOn(st)
+	run.lost = func(ctx context.Context, run *invocation) (int, error) { return run.lostMemory(ctx) }
 }
 
 // printingTo is anew for one piece of the work of a server: it prints nothing but

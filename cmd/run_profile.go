@@ -105,7 +105,7 @@ type startedRun struct {
 func (r *profileRun) begin(profile string) {
 	r.began = r.now()
 	r.record = operate.RunRecord{
-		Schema: 1, ID: ulid.Make().String(), Version: programVersion(), Profile: profile, Process: os.Getpid(), Invocation: r.getenv("INVOCATION_ID"), Started: stamp(r.began),
+		Schema: 1, ID: ulid.Make().String(), Version: r.version, Profile: profile, Process: os.Getpid(), Invocation: r.getenv("INVOCATION_ID"), Started: stamp(r.began),
 		Outcome: operate.Interrupted, ExitCode: exitUnknown, Steps: []operate.StepRecord{},
 	}
 }

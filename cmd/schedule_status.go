@@ -145,7 +145,9 @@ itself, and is not told again; what a schedule fails of is told once a day.
 		Example: "  sessctl schedule failed nightly",
 		Hidden:  true,
 		Args:    usageArgs(cobra.ExactArgs(1)),
-		RunE:    func(c *cobra.Command, args []string) error { return runScheduleFailed(c.Context(), a.invocation, args[0]) },
+		RunE: func(c *cobra.Command, args []string) error {
+			return runScheduleFailed(c.Context(), a.invocation, args[0])
+		},
 	}
 }
 

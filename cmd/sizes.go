@@ -578,7 +578,7 @@ func bar(tokens, whole int64) string {
 func (a *invocation) openTailCache(cached bool) {
 	o := tailcache.Options{Now: a.now}
 	if path := a.cacheFile(); cached && path != "" && a.ours(path) {
-		o.File, o.Stamp = path, programStamp()
+		o.File, o.Stamp = path, programStamp(a.version)
 	}
 	a.tailCache = tailcache.Open(o)
 }
@@ -608,8 +608,8 @@ func (a *settings) ours(path string) bool {
 
 // programStamp tells builds of the program apart: another one may read a log
 // in another way.
-func programStamp() string {
-	stamp := programVersion()
+func programStamp(version string) string {
+	stamp := version
 	path, err := os.Executable()
 	if err != nil {
 		return stamp

@@ -77,7 +77,7 @@ func TestSizesAreRemembered(t *testing.T) {
 // forge makes the cache say something else of one log.
 func forge(t *testing.T, file, path string) {
 	t.Helper()
-	o := tailcache.Options{File: file, Stamp: programStamp(), Now: func() time.Time { return time.Now().Add(time.Hour) }}
+	o := tailcache.Options{File: file, Stamp: programStamp(programVersion()), Now: func() time.Time { return time.Now().Add(time.Hour) }}
 	c := tailcache.Open(o)
 	log, err := os.Open(path)
 	if err != nil {

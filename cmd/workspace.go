@@ -159,7 +159,7 @@ func (a *invocation) tellLostMemory(ctx context.Context, m mode) error {
 	if m.rebuild {
 		return nil
 	}
-	lost, err := a.lostMemory(ctx)
+	lost, err := a.lost(ctx, a)
 	if err == nil && lost > 0 {
 		a.passOver(note{Path: a.memoryDir(), Message: "the memory is lost (" + namedBy(lost) + ") and a new one is begun; " + adviseRebuild})
 	}
@@ -168,7 +168,7 @@ func (a *invocation) tellLostMemory(ctx context.Context, m mode) error {
 
 // foretellLostMemory is tellLostMemory for a dry run.
 func (a *invocation) foretellLostMemory(ctx context.Context) error {
-	lost, err := a.lostMemory(ctx)
+	lost, err := a.lost(ctx, a)
 	if err == nil && lost > 0 {
 		a.passOver(note{Path: a.memoryDir(), Message: "the memory is lost (" + namedBy(lost) + "): a run would begin a new one; " + adviseRebuild})
 	}
@@ -277,7 +277,7 @@ func (w *workspace) assemble(a *invocation, m mode) (err error) {
 		Summarizer: m.summaries,
 		Journal:    a.journal(),
 		Receipts:   a.receipts(),
-		Version:    programVersion(),
+		Version:    a.version,
 		NewID:      func() string { return ulid.Make().String() },
 		Now:        a.now,
 		Progress:   w.progress.show,
@@ -456,7 +456,7 @@ func exists(path string) bool {
 // openArchive opens the archive; nothing is made until something is put in.
 func (a *invocation) openArchive() (*archive.Store, error) {
 	o := archive.Options{
-		Dir: a.archiveDir, Compression: a.config.Archive.Compression, ToolVersion: programVersion(), Moves: a.moves(), Find: a.findArchive, Pins: a.pins,
+		Dir: a.archiveDir, Compression: a.config.Archive.Compression, ToolVersion: a.version, Moves: a.moves(), Find: a.findArchive, Pins: a.pins,
 	}
 	if a.config.Archive.Remote != "" {
 		o.Fetch = a.fetchArchive
