@@ -19,9 +19,9 @@ build: ## build bin/sessctl
 		-ldflags "-s -w -X $(MODULE)/cmd.version=$(VERSION)" \
 		-o bin/ .
 
-man: build ## man pages, completions and the licences of all modules in bin/share
-	SOURCE_DATE_EPOCH=$${SOURCE_DATE_EPOCH:-$$(git log -1 --format=%ct 2>/dev/null)} bin/sessctl manual bin/share >/dev/null
-	$(GO) run ./internal/packages -licences bin/share/doc/sessctl/THIRD-PARTY-LICENSES
+man: ## man pages, completions and the licences of all modules in bin/share
+	SOURCE_DATE_EPOCH=$${SOURCE_DATE_EPOCH:-$$(git log -1 --format=%ct 2>/dev/null)} CGO_ENABLED=0 $(GO) run -trimpath ./internal/packages -version "$(VERSION)" -manual bin/share
+	CGO_ENABLED=0 $(GO) run -trimpath ./internal/packages -licences bin/share/doc/sessctl/THIRD-PARTY-LICENSES
 
 packages: ## archives, packages of Debian and RPM, SBOMs and checksums in dist/packages, from .goreleaser.yaml (3 minutes)
 	cd tools/packages && CGO_ENABLED=0 $(GO) build -trimpath -o ../../bin/ tool

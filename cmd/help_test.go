@@ -161,7 +161,7 @@ var argumentsOf = map[string][]string{
 	"archive": {"--all", "--remember"}, "compact": {"--all", "--dry-run"}, "recall": {"port"}, "clean": {"--max-age", "365d", "--dry-run"},
 	"archive prune": {"--max-age", "365d", "--dry-run"}, "archive restore": {"ARCHIVE", "--dry-run"}, "memory forget": {"--agent", "librarian", "--dry-run"},
 	"memory reindex": {"--pending"}, "extract-facts": {"--agent", "librarian", "--dry-run"}, "run": {"nightly", "--dry-run"},
-	"manual": {"share", "--dry-run"}, "hook install": {"claude", "--dry-run"}, "hook remove": {"claude", "--dry-run"},
+	"hook install": {"claude", "--dry-run"}, "hook remove": {"claude", "--dry-run"},
 }
 
 // With --json every command prints one document with "schema": 1, on stdout, or as

@@ -194,6 +194,10 @@ read it with archive show.
 	return root
 }
 
+// CommandTree returns the program's commands below its root, for programs that
+// describe them, such as the one that writes the man pages.
+func CommandTree() *cobra.Command { return newRootCommand(&app{invocation: &invocation{}}) }
+
 // startPage is what sessctl alone prints: it fits on a small terminal, the list of
 // all commands does not.
 const startPage = `sessctl keeps the session logs of LLM agents small without losing a word.
@@ -241,7 +245,6 @@ func (a *app) commands() []*cobra.Command {
 		newHookCommand(a),
 		newEventsCommand(a),
 		newConfigCommand(a),
-		newManualCommand(a),
 		newVersionCommand(a),
 	}
 }
@@ -249,7 +252,7 @@ func (a *app) commands() []*cobra.Command {
 // prepare reads the configuration before a command runs. What says what this
 // program is works whatever the configuration says.
 func (a *app) prepare(c *cobra.Command) error {
-	if name := topCommand(c).Name(); name == "version" || name == "help" || name == "completion" || name == "manual" {
+	if name := topCommand(c).Name(); name == "version" || name == "help" || name == "completion" {
 		return nil
 	}
 	if err := checkNames(c); err != nil {

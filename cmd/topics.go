@@ -49,6 +49,21 @@ func topics() (all []topic) {
 	return all
 }
 
+// Topic is a page of help about a subject: sessctl help archives.
+type Topic struct {
+	Name  string
+	Short string // one line
+	Text  string // below that line
+}
+
+// Topics returns all of them, by name.
+func Topics() (all []Topic) {
+	for _, t := range topics() {
+		all = append(all, Topic{Name: t.name, Short: t.short, Text: t.text()})
+	}
+	return all
+}
+
 // runtimeTable is what may be changed of each runtime, the default first, and
 // where its sessions are looked for.
 func runtimeTable() string {

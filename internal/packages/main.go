@@ -4,6 +4,7 @@
 //
 //	go run ./internal/packages [-version V] [-targets linux/amd64,...] DIR
 //	go run ./internal/packages -licences FILE   the licences of what is in it
+//	go run ./internal/packages -manual DIR      man pages and completions
 //
 // It needs git, make, nfpm and cyclonedx-gomod (tools/packages/go.mod).
 package main
@@ -28,7 +29,15 @@ func main() {
 	targets := flag.String("targets", "", "systems and processors, such as linux/amd64,windows/arm64 (default: all)")
 	tools := flag.String("tools", "bin", "where nfpm and cyclonedx-gomod are")
 	licences := flag.String("licences", "", "write the licences of all modules into this file, and stop")
+	pages := flag.String("manual", "", "write man pages and completions below this directory, and stop")
 	flag.Parse()
+	if *pages != "" {
+		if err := writeManual(*pages, *version, os.Getenv("SOURCE_DATE_EPOCH")); err != nil {
+			fmt.Fprintln(os.Stderr, "packages:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	if *licences != "" {
 		if err := writeLicences(context.Background(), ".", *licences); err != nil {
 			fmt.Fprintln(os.Stderr, "packages:", err)

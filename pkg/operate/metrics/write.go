@@ -1,22 +1,19 @@
 package metrics
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 	"maps"
 	"slices"
+	"strings"
 	"time"
-
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/common/expfmt"
 )
 
 // family is one metric: its name without the prefix, its help and its labels.
 type family struct {
 	name, help string
 	labels     []string
-	kind       prometheus.ValueType
+	kind       string // gauge or counter
 	// fill adds the series of a reading.
 	fill func(r Reading, add func(value float64, labels ...string))
 }
@@ -28,7 +25,7 @@ func agentLabels() []string { return []string{"runtime", "agent"} }
 
 // gauge is a family without labels, or with those of its fill.
 func gauge(name, help string, labels []string, fill func(r Reading, add func(float64, ...string))) family {
-	return family{name: name, help: help, labels: labels, kind: prometheus.GaugeValue, fill: fill}
+	return family{name: name, help: help, labels: labels, kind: "gauge", fill: fill}
 }
 
 // perAgent is a family with one series for each agent that has something to say.
@@ -142,7 +139,7 @@ func runFamilies() []family {
 		gauge("run_duration_seconds", "How long the last run of a profile took.", []string{"profile"},
 			perProfile(func(p Profile) (float64, bool) { return p.Duration.Seconds(), true })),
 		{
-			name: "runs_total", help: "Runs of profiles, by how they ended.", labels: []string{"outcome"}, kind: prometheus.CounterValue,
+			name: "runs_total", help: "Runs of profiles, by how they ended.", labels: []string{"outcome"}, kind: "counter",
 			fill: func(r Reading, add func(float64, ...string)) {
 				if r.Runs != nil {
 					for _, outcome := range slices.Sorted(maps.Keys(r.Runs.Total)) {
@@ -180,45 +177,20 @@ func Names() []string {
 	return names
 }
 
-// collector is a prometheus.Collector over one reading.
-type collector struct{ reading Reading }
-
-// Describe implements prometheus.Collector: what it collects is checked when it
-// is gathered.
-func (c collector) Describe(chan<- *prometheus.Desc) {}
-
-// Collect implements prometheus.Collector.
-func (c collector) Collect(out chan<- prometheus.Metric) {
-	for _, f := range families() {
-		desc := prometheus.NewDesc(prefix+f.name, f.help, f.labels, nil)
-		f.fill(c.reading, func(value float64, labels ...string) {
-			metric, err := prometheus.NewConstMetric(desc, f.kind, value, labels...)
-			if err != nil {
-				metric = prometheus.NewInvalidMetric(desc, err)
-			}
-			out <- metric
-		})
-	}
-}
-
 // Write writes a reading in the text format of Prometheus, the metrics in order
 // of their names. Nothing is written when it fails.
 func Write(w io.Writer, r Reading) error {
 	r.Agents = r.named()
-	registry := prometheus.NewPedanticRegistry()
-	if err := registry.Register(collector{r}); err != nil {
-		return fmt.Errorf("make metrics: %w", err)
-	}
-	all, err := registry.Gather()
-	if err != nil {
-		return fmt.Errorf("make metrics: %w", err)
-	}
-	var text bytes.Buffer
+	all := families()
+	slices.SortFunc(all, func(a, b family) int { return strings.Compare(a.name, b.name) })
+	var text []byte
 	for _, f := range all {
-		if _, err := expfmt.MetricFamilyToText(&text, f); err != nil {
-			return fmt.Errorf("write metrics: %w", err)
+		samples, err := f.samples(r)
+		if err != nil {
+			return fmt.Errorf("make metrics: %w", err)
 		}
+		text = f.append(text, samples)
 	}
-	_, err = w.Write(text.Bytes())
+	_, err := w.Write(text)
 	return err
 }
