@@ -103,14 +103,14 @@ func newExtractFactsCommand(a *app) *cobra.Command {
 	var o factsOptions
 	c := &cobra.Command{
 		Use:   "extract-facts",
-		Short: "Remember what people said about themselves, their work and decisions",
-		Long: fmt.Sprintf(`Find facts in what was said and store them in memory: preference, background,
-pattern, project, contact, decision, environment and deadline. Only what is said
-becomes a fact ("my name is", "then v8 rather than istanbul", "make it 4:30"), and
-what a command that succeeded proves (hosts, ports, versions); each has the line
-of the log and the words that say so. With
-facts.provider a model finds more, and each of its facts is compared with the
-conversation. What looks like a secret is never a fact.
+		Short: "Remember what people asked to keep, and what commands proved",
+		Long: fmt.Sprintf(`Find facts in what was said and store them in memory. Without a model these are
+what a person asks to keep ("remember that ...", "always ...", "from now on ...",
+"my name is ..."), and what a command that succeeded proves (hosts, databases,
+ports, versions). With facts.provider a model finds decisions, preferences, people,
+projects and deadlines too, and each of its facts is compared with the
+conversation. Each fact has the line of the log and the words that say so. What
+looks like a secret is never a fact.
 
 The last %d messages of a session are looked at once it has been idle for five
 minutes, and again when it has gone on. What is known is not stored again; what
@@ -203,7 +203,7 @@ func (r *factsRun) rehearse(ctx context.Context, targets []found) error {
 		if err != nil {
 			return err
 		}
-		r.notice(note{Message: fmt.Sprintf("conversations, without what looks like a secret, would be sent to %s, where %s would look for facts; what follows is what the rules find", client.Address(), client.Name())})
+		r.notice(note{Message: fmt.Sprintf("conversations, without what looks like a secret, would be sent to %s, where %s would look for facts; what follows is what is found without it", client.Address(), client.Name())})
 	}
 	r.endpoint.Provider = summarize.ProviderExtractive
 	if store, err := r.glimpseMemory(ctx); err == nil {
@@ -335,7 +335,7 @@ func (r *factsRun) remember(ctx context.Context, l *look) error {
 	for _, f := range stored {
 		l.known = append(l.known, facts.Known{ID: f.ID, Session: f.Session, Superseded: f.Successor != "", Fact: facts.Fact{
 			Kind: facts.Kind(f.Kind), Text: f.Text, Confidence: f.Confidence, Quote: f.Quote, Line: f.FirstLine, Time: f.CreatedAt,
-			Topic: f.Topic, Value: f.Value, Instead: f.Instead,
+			Topic: f.Topic, Value: f.Value,
 		}})
 	}
 	return err
@@ -495,7 +495,7 @@ func (r *factsRun) keep(ctx context.Context, l *look, m facts.Merged) error {
 		ids[i] = records[i].ID
 	}
 	over := supersessions(m, ids)
-	l.row.Repeated = m.Repeated
+	l.row.Repeated, l.row.LeftOut = m.Repeated, m.LeftOut
 	l.row.list(records, over, l.known)
 	if r.options.DryRun || r.memory == nil || l.Agent == "" {
 		if l.row.Outcome == factsExtracted {
@@ -546,7 +546,7 @@ func (l *look) record(f facts.Fact) memory.Fact {
 	}
 	return memory.Fact{
 		Record: r, Kind: string(f.Kind), Confidence: f.Confidence, Quote: f.Quote, Speaker: f.Speaker.String(),
-		Topic: f.Topic, Value: f.Value, Instead: f.Instead, MadeBy: f.MadeBy,
+		Topic: f.Topic, Value: f.Value, MadeBy: f.MadeBy,
 	}
 }
 

@@ -36,6 +36,7 @@ type factsSession struct {
 	Degraded  bool           `json:"degraded"`
 	Stored    int            `json:"stored"`    // new in memory
 	Repeated  int            `json:"repeated"`  // known already
+	LeftOut   int            `json:"left_out"`  // new, and not stored because of --max
 	Forgotten int            `json:"forgotten"` // forgotten on purpose: not stored again
 	Refused   []factsRefusal `json:"refused"`   // looked like a fact and were not made one
 	Calls     int            `json:"llm_calls"`
@@ -162,6 +163,9 @@ func (a *app) renderFactsSession(s factsSession) error {
 	what := s.Outcome
 	if s.Outcome == factsExtracted || s.Outcome == factsPlanned {
 		what = fmt.Sprintf("%s: %s, %d known before", s.Outcome, plural(len(s.Facts), "new fact"), s.Repeated)
+		if s.LeftOut > 0 {
+			what += fmt.Sprintf(", %d left out by --max (--max 0 --force stores all)", s.LeftOut)
+		}
 	}
 	if s.Reason != "" && s.Outcome != factsFailed {
 		if s.Degraded {

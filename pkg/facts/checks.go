@@ -2,10 +2,8 @@ package facts
 
 import (
 	"math"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -72,7 +70,7 @@ func form(f Fact, it item) string {
 		if _, n := secrets.Redact(text); n > 0 || strings.Contains(text, secrets.Mark) {
 			return reasonSecret
 		}
-		if marks().injection.MatchString(text) {
+		if against(text) {
 			return reasonAgainst
 		}
 	}
@@ -128,24 +126,20 @@ func quotable(f *Fact, m Message, _ string) string {
 	var all strings.Builder
 	for _, s := range sentences(m.Text) {
 		all.WriteString(s.text + " ")
-		if !strings.Contains(spaced(s.text), quote) {
+		switch bare := opener().ReplaceAllString(s.text, ""); {
+		case !strings.Contains(spaced(s.text), quote):
 			continue
-		}
-		for _, c := range s.clauses() {
-			switch {
-			case s.question && !c.explicit:
-				return "it was a question"
-			case supposed().MatchString(c.text):
-				return "it was supposed, not said"
-			case marks().injection.MatchString(c.text):
-				return reasonAgainst
-			}
-		}
-		if marks().hedged.MatchString(s.text) || marks().told.MatchString(s.text) {
-			f.Confidence -= 0.3
-		}
-		if negated(s.text) != negated(f.Text) && negated(f.Quote) != negated(f.Text) {
+		case s.question && asked(bare) == "":
+			return "it was a question"
+		case supposed().MatchString(bare):
+			return "it was supposed, not said"
+		case against(s.text):
+			return reasonAgainst
+		case negated(s.text) != negated(f.Text) && negated(f.Quote) != negated(f.Text):
 			return "it says the opposite"
+		}
+		if hedged().MatchString(s.text) {
+			f.Confidence -= 0.3
 		}
 		return ""
 	}
@@ -154,6 +148,12 @@ func quotable(f *Fact, m Message, _ string) string {
 	}
 	return ""
 }
+
+// hedged matches what is said with a doubt, or in jest.
+var hedged = expression(`(?i)\b(?:maybe|perhaps|probably|possibly|might|not sure|i guess|i think|i suppose|could be|unsure|kind of|sort of|presumably|apparently|seems?|vielleicht|peut-être|quizás?|lol|haha|jk|just kidding|joking|sarcasm)\b|/s\b`)
+
+// agentConfidence is at most that of what only the agent says.
+const agentConfidence = 0.7
 
 // permitted refuses what only the agent says about a person.
 func permitted(f *Fact, m Message, _ string) string {
@@ -211,9 +211,8 @@ func ours(word string) bool {
 	return false
 }
 
-var promptWords = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)\b(?:known facts?|conversation|transcript|fact extraction|third person|json|confidence|category|the assistant|ai agent|language model|message number|quote)\b`)
-})
+// promptWords are the words of the question that a model may take for its answer.
+var promptWords = expression(`(?i)\b(?:known facts?|conversation|transcript|fact extraction|third person|json|confidence|category|the assistant|ai agent|language model|message number|quote)\b`)
 
 // echoed refuses facts about the prompt instead of the conversation.
 func echoed(f *Fact, m Message, support string) string {

@@ -7,16 +7,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/sessctl/sessctl/pkg/summarize"
 )
 
-// MadeByRules is who made the facts of [Offline].
-const MadeByRules = "rules"
-
 // Options set how facts are extracted.
 type Options struct {
-	Client     *summarize.Client // of the model, nil for rules alone
+	Client     *summarize.Client // of the model, nil for none
 	Once       bool              // the model is not asked again if its answer is of no use (Hermes)
 	Confidence float64           // the least that a fact has
 }
@@ -43,12 +39,12 @@ type Extraction struct {
 	Tokens   int64 // of these calls, in and out
 }
 
-// Extract finds facts in messages: by rules, and if there is a client by its
-// model too. What the rules find is found also if the model does not answer. An
-// error is returned only if ctx is done.
+// Extract finds facts in messages: what is stated [Outright], and if there is a
+// client what its model finds. The first is found also if the model does not
+// answer. An error is returned only if ctx is done.
 func Extract(ctx context.Context, messages []Message, known []Known, o Options) (Extraction, error) {
 	x := Extraction{MadeBy: MadeByRules}
-	x.Facts, x.Refused = Offline(messages, o.Confidence)
+	x.Facts, x.Refused = Outright(messages, o.Confidence)
 	if o.Client == nil || len(messages) == 0 {
 		return x, ctx.Err()
 	}
@@ -73,114 +69,46 @@ func (x *Extraction) askModel(ctx context.Context, messages []Message, known []K
 	if len(questions) == 0 {
 		return unusable("no message fits into the window")
 	}
-	sure, _ := explicit(messages)
-	sure = slices.DeleteFunc(sure, func(f Fact) bool { return f.Rule == RuleLikely })
-	var said []Fact
 	var partly error
 	for n, q := range questions {
-		found, unusable, err := q.answered(ctx, o)
+		found, useless, err := q.answered(ctx, o)
 		switch {
 		case err != nil && n > 0:
 			return fmt.Errorf("%d of %d parts of the conversation were read: %w", n, len(questions), err)
 		case err != nil:
 			return err
-		case unusable == nil || len(found) > 0:
+		case useless == nil || len(found) > 0:
 			x.MadeBy = o.Client.Name()
 		}
-		partly = cmp.Or(partly, unusable)
-		said = append(said, x.accept(q, found, sure, o.Confidence)...)
-	}
-	if partly == nil {
-		x.leaveOut(questions, said, known)
+		partly = cmp.Or(partly, useless)
+		x.accept(q, found, o.Confidence)
 	}
 	return partly
 }
 
 // accept adds the facts of an answer that hold, and says why the others do not.
-// What the rules are sure of is left to them. It returns all that hold.
-func (x *Extraction) accept(q question, found []item, sure []Fact, confidence float64) (hold []Fact) {
-	sure = slices.Clone(sure)
-	for _, f := range x.Facts { // the question before has a message of this one
-		if f.MadeBy != MadeByRules {
-			sure = append(sure, f)
-		}
-	}
+// What was stated outright, or quoted by an answer before, is there already.
+func (x *Extraction) accept(q question, found []item, confidence float64) {
 	for _, it := range found {
 		f, why := q.check(it)
 		if why == "" && f.Confidence < confidence {
-			why = fmt.Sprintf("it is not sure enough (%.2f)", f.Confidence)
+			why = unsure(f)
 		}
-		if why != "" {
+		switch {
+		case why != "":
 			x.Refused = append(x.Refused, Refusal{Line: f.Line, Reason: why})
-			continue
-		}
-		hold = append(hold, f)
-		if slices.ContainsFunc(sure, func(s Fact) bool { return sameSource(f, s) }) {
-			continue // the rules have it, or had a reason not to
-		}
-		f.MadeBy = x.MadeBy
-		x.Facts = append(slices.DeleteFunc(x.Facts, func(l Fact) bool { return l.Rule == RuleLikely && l.repeats(f) }), f)
-	}
-	return hold
-}
-
-// reasonLeftOut is why a fact of the rules is none where a model was asked.
-const reasonLeftOut = "a rule found it, and the model that read it does not say so"
-
-// leaveOut takes out what rules found by the form of a sentence and the model, which
-// has read it, does not say, or says under another kind. A model that says less than
-// half as much as the rules found does not decide that.
-func (x *Extraction) leaveOut(questions []question, said []Fact, known []Known) {
-	var doubtful []Fact
-	found := 0
-	for _, f := range x.Facts {
-		byForm := f.MadeBy == MadeByRules && f.Speaker == session.RoleUser && f.Confidence <= workConfidence
-		if !byForm || f.knownAmong(known) || !slices.ContainsFunc(questions, func(q question) bool { return q.shows(f) }) {
-			continue
-		}
-		found++
-		if !x.saidBy(said, f) {
-			doubtful = append(doubtful, f)
+		case !slices.ContainsFunc(x.Facts, f.sameSource):
+			f.MadeBy = x.MadeBy
+			x.Facts = append(x.Facts, f)
 		}
 	}
-	if people := slices.DeleteFunc(slices.Clone(said), func(s Fact) bool { return s.Speaker != session.RoleUser }); 2*len(people) < found {
-		return
-	}
-	for _, f := range doubtful {
-		if !slices.ContainsFunc(said, f.repeats) {
-			x.Refused = append(x.Refused, Refusal{Line: f.Line, Reason: reasonLeftOut})
-		}
-	}
-	x.Facts = slices.DeleteFunc(x.Facts, func(f Fact) bool { return slices.Contains(doubtful, f) })
 }
 
-// saidBy tells whether a model says what a rule found: under the same kind, or the
-// words alone where they are more than one fact.
-func (x *Extraction) saidBy(said []Fact, f Fact) bool {
-	several := 0
-	for _, other := range x.Facts {
-		if other.MadeBy == MadeByRules && other.repeats(f) {
-			several++
-		}
-	}
-	return slices.ContainsFunc(said, func(s Fact) bool { return sameSource(s, f) || several > 1 && s.repeats(f) })
+// sameSource tells whether two facts are of one kind and quote the same words.
+func (f Fact) sameSource(other Fact) bool {
+	a, b := spaced(f.Quote), spaced(other.Quote)
+	return f.Kind == other.Kind && f.Line == other.Line && (strings.Contains(a, b) || strings.Contains(b, a))
 }
-
-// shows tells whether the model reads the words of a fact: not what is cut off a long
-// message.
-func (q question) shows(f Fact) bool {
-	return slices.ContainsFunc(q.messages, func(m Message) bool {
-		return m.Line == f.Line && strings.Contains(spaced(shown(m.Text)), spaced(f.Quote))
-	})
-}
-
-// knownAmong tells whether a fact is known: a model does not say it again.
-func (f Fact) knownAmong(known []Known) bool {
-	return slices.ContainsFunc(known, func(k Known) bool { return relate(f, k.Fact) == repeats })
-}
-
-// sameSource tells whether two facts are about the same words.
-func sameSource(x, y Fact) bool { return x.Kind == y.Kind && x.repeats(y) }
 
 // answered asks the model, and once more if its answer is of no use. It returns what
 // could be read and what of the answer could not be used; the error is one for which

@@ -3,10 +3,8 @@ package facts
 import (
 	"bytes"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/sessctl/sessctl/pkg/secrets"
 	"github.com/sessctl/sessctl/pkg/session"
@@ -59,12 +57,9 @@ func (p *prover) done(a *work.Action) {
 	if a.Failed || !a.Answered || p.result == nil || a.Result.Ordinal != p.result.Ordinal || len(p.seen) >= maxProved {
 		return
 	}
-	c := proof{action: a, prover: p, message: p.result}
-	switch a.Kind {
-	case work.KindCommand:
+	if a.Kind == work.KindCommand {
+		c := proof{action: a, prover: p, message: p.result}
 		c.ofCommand()
-	case work.KindRead:
-		c.ofFile()
 	}
 }
 
@@ -97,11 +92,10 @@ func (c *proof) lines() []string {
 // and quote the words of the log that prove it.
 func (c *proof) add(about, value, quote, text string) {
 	for _, s := range []string{quote, text} {
-		if _, n := secrets.Redact(s); n > 0 || strings.Contains(s, secrets.Mark) || len(s) > maxProvedText || marks().injection.MatchString(s) {
+		if _, n := secrets.Redact(s); n > 0 || strings.Contains(s, secrets.Mark) || len(s) > maxProvedText || against(s) {
 			return
 		}
 	}
-	subject, _, _ := strings.Cut(about, ".")
 	about = "proved." + about
 	key := about + "\x00" + value
 	if value == "" || c.seen[key] {
@@ -110,7 +104,7 @@ func (c *proof) add(about, value, quote, text string) {
 	c.seen[key] = true
 	m := c.message
 	c.found = append(c.found, Fact{
-		Kind: Environment, Rule: "proved, " + subject, Text: text, Confidence: provedConfidence, Quote: quote, Line: m.Line, Offset: m.Offset, End: m.Offset + m.Length,
+		Kind: Environment, Text: text, Confidence: provedConfidence, Quote: quote, Line: m.Line, Offset: m.Offset, End: m.Offset + m.Length,
 		Time: m.Time, Speaker: session.RoleToolResult, MadeBy: MadeByRules, Topic: about, Value: value,
 	})
 }
@@ -150,12 +144,10 @@ func (c *proof) ofCommand() {
 			asked++
 		}
 		c.connects(program, words[1:])
-		c.installs(program, words[1:])
 	}
 	if asked > 0 {
 		c.versions(script, asked)
 	}
-	c.listens()
 	c.remotes(script)
 }
 
@@ -211,27 +203,30 @@ func (c *proof) connects(program string, arguments []string) {
 	case "redis-cli", "valkey-cli":
 		c.database("Redis", program, flags, [4][]string{{"-h"}, {"-p"}, nil, {"-n"}})
 	case "kubectl", "helm", "oc", "k9s":
-		context, space := flags.first("--context", "--kube-context"), flags.first("-n", "--namespace")
-		if context != "" {
-			text, quote := "Kubernetes: context "+context, program+" --context "+context
-			if space != "" {
-				text, quote = text+", namespace "+space, quote+" -n "+space
-			}
-			c.add("kubernetes."+context+"."+space, context+" "+space, quote, text+".")
-		}
+		c.account(program, "Kubernetes: context ", flags, "--context", "--kube-context")
 	case "aws":
-		if profile := flags.first("--profile"); profile != "" {
-			c.add("aws."+profile, profile, "--profile "+profile, "AWS: the profile "+profile+" works.")
-		}
+		c.account(program, "AWS: profile ", flags, "--profile")
 	case "gcloud":
-		if project := flags.first("--project"); project != "" {
-			c.add("gcloud."+project, project, "--project "+project, "Google Cloud: project "+project+".")
-		}
+		c.account(program, "Google Cloud: project ", flags, "--project")
 	case "curl", "wget", "http", "xh":
 		c.answers(program, arguments)
 	case "docker", "podman":
 		c.container(program, arguments, flags)
 	}
+}
+
+// account tells which account of a service let the agent in, by the flag that names
+// it, and the namespace in it.
+func (c *proof) account(program, of string, flags flagValues, names ...string) {
+	name, space := flags.first(names...), flags.first("-n", "--namespace")
+	if name == "" {
+		return
+	}
+	text, quote := of+name, program+" "+names[0]+" "+name
+	if space != "" {
+		text, quote = text+", namespace "+space, quote+" -n "+space
+	}
+	c.add("account."+of+name+"."+space, strings.TrimSpace(name+" "+space), quote, text+".")
 }
 
 // database tells which database let the agent in: host, port, user and name.
@@ -296,21 +291,6 @@ func (c *proof) container(program string, arguments []string, flags flagValues) 
 			name = fields[len(fields)-1]
 		}
 		c.add("container."+topic+"."+name, m[1], name+" "+m[0], fmt.Sprintf("The container %s listens on port %s%s.", name, m[1], on))
-	}
-}
-
-// installs tells which version of a package that was asked for is on a machine.
-func (c *proof) installs(program string, arguments []string) {
-	if program != "apt-get" && program != "apt" || !slices.Contains(arguments, "install") {
-		return
-	}
-	on, topic := c.where()
-	for _, l := range c.lines() {
-		m := settingUp().FindStringSubmatch(l)
-		if m == nil || !slices.Contains(arguments, m[1]) {
-			continue
-		}
-		c.add("version."+topic+"."+m[1], m[2], m[0]+")", fmt.Sprintf("%s %s is installed%s.", m[1], m[2], on))
 	}
 }
 
@@ -387,27 +367,6 @@ func versionIn(line, program string, alone bool) (name, number string) {
 	return "", ""
 }
 
-// listens tells of an address on which a program says that it listens.
-func (c *proof) listens() {
-	on, topic := c.where()
-	for _, l := range c.lines()[:min(len(c.lines()), 40)] {
-		if !saysListening(l) {
-			continue
-		}
-		m := listening().FindStringSubmatch(l)
-		if m == nil || strings.Contains(strings.ToLower(l), "error") {
-			continue
-		}
-		c.add("listens."+topic+"."+m[1], m[1], m[0], fmt.Sprintf("%q listens on %s%s.", firstWords(c.action.Command, 4), strings.TrimSpace(m[1]), on))
-	}
-}
-
-// saysListening tells whether a line may say on what a program listens: output is
-// long, and hardly a line of it does.
-func saysListening(line string) bool {
-	return strings.ContainsAny(line, digits) && hasAny(strings.ToLower(line), "listening", "running", "serving", "available", "ready", "started", "local")
-}
-
 // remotes tells where the repository is.
 func (c *proof) remotes(script string) {
 	if !strings.Contains(script, "git ") {
@@ -423,41 +382,6 @@ func (c *proof) remotes(script string) {
 	}
 }
 
-// ofFile looks at a file that fixes versions.
-func (c *proof) ofFile() {
-	path := strings.ReplaceAll(c.action.Path, `\`, "/")
-	base := path[strings.LastIndexByte(path, '/')+1:]
-	pattern := pinnedIn(base)
-	if pattern == nil {
-		return
-	}
-	for _, l := range c.lines() {
-		m := pattern.FindStringSubmatch(numberedLine().ReplaceAllString(l, ""))
-		if m == nil {
-			continue
-		}
-		c.add("pinned."+path+"."+m[1], m[2], strings.TrimSpace(m[0]), fmt.Sprintf("%s says %s %s.", base, m[1], m[2]))
-	}
-}
-
-func pinnedIn(base string) *regexp.Regexp {
-	switch base {
-	case "package.json":
-		return pinnedJSON()
-	case "go.mod":
-		return pinnedGo()
-	case "Dockerfile", "Containerfile", ".gitlab-ci.yml":
-		return pinnedImage()
-	case "pyproject.toml":
-		return pinnedPython()
-	}
-	return nil
-}
-
-func expression(pattern string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
-}
-
 var (
 	hostName      = expression(`^(?:[\w.-]+@)?[A-Za-z0-9][A-Za-z0-9.-]*$`)
 	plainWord     = expression(`^[A-Za-z0-9][\w.+-]*$`)
@@ -467,15 +391,8 @@ var (
 	published     = expression(`^(?:[\d.]+:)?(\d{2,5}):\d{2,5}(?:/\w+)?$`)
 	listedPort    = expression(`(?:[\d.]+|\[::\]|:::?):(\d{2,5})->\d{2,5}/\w+`)
 	containerID   = expression(`^[0-9a-f]{12}$`)
-	settingUp     = expression(`^Setting up ([\w.+-]+)(?::\w+)? \((?:\d+:)?(\d[\d.]*)[^)]*`)
 	distribution  = expression(`^(?:PRETTY_NAME="|Description:\s*)?"?([A-Z]\w+(?: GNU/Linux| Linux)?) (\d+(?:\.\d+)*)\b`)
 	serverVersion = expression(`^Server Version: v?(\d+\.\d+(?:\.\d+)*)`)
 	versionLine   = expression(`^((?:[A-Za-z(][\w.+/@()-]* ?){0,4}?)(?:version |Version |v|go)?"?(\d+\.\d+(?:\.\d+)*)\b`)
-	listening     = expression(`(?i)(?:listening|running|serving|available|ready|started|local):?\s+(?:on |at )?(?:port )?((?:https?://)?(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[::\]|port)?:? ?\d{4,5})\b/?`)
 	remoteAddress = expression(`^(?:(?:origin|upstream|[\w-]+)\s+|To |remote:\s+)?((?:ssh|https?|git)://(?:[\w.-]+@)?[\w.-]+(?::\d+)?/|(?:[\w.-]+@)?[\w.-]+\.[a-z]{2,}:)([\w.-]+(?:/[\w.-]+)+?)(?:/-/merge_requests.*|/pull/.*|\.git)?(?: \((?:push|fetch)\))?$`)
-	numberedLine  = expression(`^\s*\d+[\t→]\s*`)
-	pinnedJSON    = expression(`"(packageManager|node)":\s*"([^"]{1,40})"`)
-	pinnedGo      = expression(`^(go|toolchain) ((?:go)?\d+\.\d+(?:\.\d+)?)$`)
-	pinnedImage   = expression(`(?i)^\s*(FROM|image:) (\S+:[\w.-]*\d[\w.-]*)`)
-	pinnedPython  = expression(`^(requires-python) = "([^"]{1,30})"`)
 )

@@ -49,31 +49,27 @@ func TestProved(t *testing.T) {
 		call call
 		want string
 	}{
-		"a host":             {call{"Bash", "ssh deploy@web1.acme.example uptime", "up 3 days", false}, "web1.acme.example is reached with ssh as deploy@web1.acme.example."},
-		"a port of ssh":      {call{"Bash", "ssh -p 2222 pi@192.168.8.20 uptime", "up", false}, "192.168.8.20 is reached with ssh as pi@192.168.8.20 on port 2222."},
-		"a database":         {call{"Bash", "psql -h db.acme.example -p 5433 -U report -d shop -c 'select 1'", "1", false}, "PostgreSQL is at db.acme.example:5433, user report, database shop."},
-		"Redis":              {call{"Bash", "redis-cli -h cache.acme.example -p 6380 ping", "PONG", false}, "Redis is at cache.acme.example:6380."},
-		"a cluster":          {call{"Bash", "kubectl --context blue -n orders get pods", "ok", false}, "Kubernetes: context blue, namespace orders."},
-		"a profile":          {call{"Bash", "aws s3 ls --profile curator", "PRE 2026/", false}, "AWS: the profile curator works."},
-		"an address":         {call{"Bash", "curl -sI http://127.0.0.1:8100/", "HTTP/1.1 200 OK", false}, "http://127.0.0.1:8100/ answers."},
-		"a version":          {call{"Bash", "node --version", "v20.17.0", false}, "Version: node 20.17.0."},
-		"a version there":    {call{"Bash", "ssh web1 'python3 --version'", "Python 3.11.2", false}, "Version: Python 3.11.2 on web1."},
-		"a distribution":     {call{"Bash", "ssh web1 'lsb_release -ds'", "Debian GNU/Linux 12 (bookworm)", false}, "Version: Debian GNU/Linux 12 on web1."},
-		"a package":          {call{"Bash", "apt-get install -y postgresql-17", "Setting up postgresql-17 (17.5-1.pgdg120+1) ...", false}, "postgresql-17 17.5 is installed."},
-		"a container":        {call{"Bash", `docker ps --format "{{.Names}} {{.Ports}}"`, "mosquitto 0.0.0.0:1883->1883/tcp", false}, "The container mosquitto listens on port 1883."},
-		"a repository":       {call{"Bash", "git remote -v", "origin\tgit@codeberg.org:acme/site.git (fetch)", false}, "The repository is at git@codeberg.org:acme/site."},
-		"a server":           {call{"Bash", "npm run dev", "  ➜  Local:   http://localhost:5180/", false}, `"npm run dev" listens on http://localhost:5180.`},
-		"a file of versions": {call{"Read", "/app/go.mod", "module x\n\ngo 1.25.1\n", false}, "go.mod says go 1.25.1."},
+		"a host":          {call{"Bash", "ssh deploy@web1.acme.example uptime", "up 3 days", false}, "web1.acme.example is reached with ssh as deploy@web1.acme.example."},
+		"a port of ssh":   {call{"Bash", "ssh -p 2222 pi@192.168.8.20 uptime", "up", false}, "192.168.8.20 is reached with ssh as pi@192.168.8.20 on port 2222."},
+		"a database":      {call{"Bash", "psql -h db.acme.example -p 5433 -U report -d shop -c 'select 1'", "1", false}, "PostgreSQL is at db.acme.example:5433, user report, database shop."},
+		"Redis":           {call{"Bash", "redis-cli -h cache.acme.example -p 6380 ping", "PONG", false}, "Redis is at cache.acme.example:6380."},
+		"a cluster":       {call{"Bash", "kubectl --context blue -n orders get pods", "ok", false}, "Kubernetes: context blue, namespace orders."},
+		"a profile":       {call{"Bash", "aws s3 ls --profile curator", "PRE 2026/", false}, "AWS: profile curator."},
+		"an address":      {call{"Bash", "curl -sI http://127.0.0.1:8100/", "HTTP/1.1 200 OK", false}, "http://127.0.0.1:8100/ answers."},
+		"a version":       {call{"Bash", "node --version", "v20.17.0", false}, "Version: node 20.17.0."},
+		"a version there": {call{"Bash", "ssh web1 'python3 --version'", "Python 3.11.2", false}, "Version: Python 3.11.2 on web1."},
+		"a distribution":  {call{"Bash", "ssh web1 'lsb_release -ds'", "Debian GNU/Linux 12 (bookworm)", false}, "Version: Debian GNU/Linux 12 on web1."},
+		"a container":     {call{"Bash", `docker ps --format "{{.Names}} {{.Ports}}"`, "mosquitto 0.0.0.0:1883->1883/tcp", false}, "The container mosquitto listens on port 1883."},
+		"a repository":    {call{"Bash", "git remote -v", "origin\tgit@codeberg.org:acme/site.git (fetch)", false}, "The repository is at git@codeberg.org:acme/site."},
 
 		"it failed":           {call{"Bash", "psql -h db.acme.example -p 5433 shop", "FATAL: password authentication failed", true}, ""},
 		"it was refused":      {call{"Bash", "curl -sI http://127.0.0.1:8100/", "HTTP/1.1 502 Bad Gateway", false}, ""},
 		"a public page":       {call{"Bash", "curl -s https://api.example.org/v1/status", "ok", false}, ""},
-		"a source":            {call{"Read", "/app/main.go", "package main // go 1.2", false}, ""},
 		"a number in a text":  {call{"Bash", "cat notes.txt", "Python 3.11.2 is what we had", false}, ""},
 		"a file named so":     {call{"Bash", "grep -rn ssh .", "ssh root@10.0.0.1", false}, ""},
 		"a host in a program": {call{"Bash", `python3 -c 'import os; os.system("ssh a@b.example")'`, "", false}, ""},
 	} {
-		found, _ := facts.Offline(worked(t, tt.call), facts.DefaultConfidence)
+		found, _ := facts.Outright(worked(t, tt.call), facts.DefaultConfidence)
 		var got string
 		for _, f := range found {
 			if f.Kind != facts.Environment || f.Line != 3 || f.Quote == "" || f.Speaker != session.RoleToolResult {
@@ -90,7 +86,7 @@ func TestProved(t *testing.T) {
 // What a call proves again is not new, and another value supersedes the one
 // before: the same program on another machine does not.
 func TestProvedSupersedes(t *testing.T) {
-	found, _ := facts.Offline(worked(t,
+	found, _ := facts.Outright(worked(t,
 		call{tool: "Bash", argument: "node --version", output: "v18.19.0"},
 		call{tool: "Bash", argument: "ssh web1 'node --version'", output: "v22.1.0"},
 		call{tool: "Bash", argument: "node --version", output: "v18.19.0"},
@@ -132,7 +128,7 @@ func TestProvedHoldsNoSecret(t *testing.T) {
 		{"Bash", "docker run -d --name x -e API_KEY=" + secret + " -p 8080:8080 x:1", "abc", false},
 		{"Read", "Dockerfile", "FROM acme:1.2\nENV TOKEN=" + secret, false},
 	} {
-		found, _ := facts.Offline(worked(t, c), 0)
+		found, _ := facts.Outright(worked(t, c), 0)
 		for _, f := range found {
 			if c.argument != "aws s3 ls --profile "+secret+" --secret-key "+secret && strings.Contains(f.Text+f.Quote+f.Value+f.Topic, secret[3:15]) {
 				t.Errorf("%q became %+v", c.argument, f)

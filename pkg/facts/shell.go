@@ -119,9 +119,3 @@ func (f flagValues) first(names ...string) string {
 }
 
 var flagValuePattern = expression(`^[\w.:/@-]{1,80}$`)
-
-// firstWords are the first words of a text.
-func firstWords(text string, n int) string {
-	words := strings.Fields(text)
-	return strings.Join(words[:min(len(words), n)], " ")
-}

@@ -58,7 +58,6 @@ type Message struct {
 	Line        int
 	Offset, End int64
 	Time        int64
-	Opens       bool // a person's, before the agent has said anything in the session
 	// Proved is what calls of tools proved between this message and the next,
 	// those before the first message among them.
 	Proved []Fact
@@ -71,7 +70,6 @@ type Window struct {
 	messages []Message
 	bytes    int
 	said     int
-	answered bool // the agent has said something
 	last     int64
 	prover   *prover
 	early    []Fact // proved before anybody said anything
@@ -95,8 +93,8 @@ func (w *Window) Add(m *session.Message) error {
 	if text == "" {
 		return nil
 	}
-	w.said, w.last, w.answered = w.said+1, max(w.last, m.Time), w.answered || m.Role == session.RoleAssistant
-	w.messages = append(w.messages, Message{Role: m.Role, Text: text, Line: m.Line, Offset: m.Offset, End: m.Offset + m.Length, Time: m.Time, Opens: !w.answered, Proved: w.early})
+	w.said, w.last = w.said+1, max(w.last, m.Time)
+	w.messages = append(w.messages, Message{Role: m.Role, Text: text, Line: m.Line, Offset: m.Offset, End: m.Offset + m.Length, Time: m.Time, Proved: w.early})
 	w.early = nil
 	w.bytes += len(text)
 	for w.most > 0 && len(w.messages) > w.most || w.bytes > maxWindow {

@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"embed"
-	"errors"
 	"fmt"
 	"io/fs"
 	"path"
@@ -13,7 +12,7 @@ import (
 	"time"
 )
 
-//go:embed sessions/*.session facts/*.session facts/*.labels facts/*.quoted
+//go:embed sessions/*.session
 var scripts embed.FS
 
 // sets are the sets of sessions, in the order of the table: those that rules were
@@ -31,8 +30,6 @@ type script struct {
 	events                         []event
 	facts                          []wanted
 	gone                           []string // files that do not exist at the end
-	labels                         []label
-	quoted                         []quoted
 }
 
 // eventKind is what an event is.
@@ -81,47 +78,9 @@ type wanted struct {
 	must, not []*regexp.Regexp
 }
 
-// label is a durable fact of a session that extract-facts is to find, or may.
-type label struct {
-	kinds, has []string
-	at         []string // words of the records that say it
-	optional   bool
-}
-
 // load reads the scripts that summaries are measured on.
-func load() ([]*script, error) { return loadFrom("sessions") }
-
-// loadLabelled reads all scripts that facts are measured on: also those that have
-// labels only (facts/README.md).
-func loadLabelled() ([]*script, error) {
-	all, err := load()
-	if err != nil {
-		return nil, err
-	}
-	for _, s := range all {
-		if err := errors.Join(s.loadLabels(), s.loadQuoted()); err != nil {
-			return nil, err
-		}
-	}
-	more, err := loadFrom("facts")
-	return append(all, more...), err
-}
-
-// loadLabels reads the labels of a session that were written apart from it.
-func (s *script) loadLabels() error {
-	raw, err := fs.ReadFile(scripts, "facts/"+s.name+".labels")
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	for line := range strings.Lines(string(raw)) {
-		key, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
-		err = errors.Join(err, s.sheet(key, value))
-	}
-	return err
-}
-
-func loadFrom(directory string) ([]*script, error) {
-	names, err := fs.Glob(scripts, directory+"/*.session")
+func load() ([]*script, error) {
+	names, err := fs.Glob(scripts, "sessions/*.session")
 	if err != nil {
 		return nil, err
 	}
@@ -239,12 +198,6 @@ func (s *script) sheet(key, value string) error {
 		}
 	case "gone":
 		s.gone = strings.Fields(value)
-	case "label", "maybe":
-		parts := strings.SplitN(value, " | ", 3)
-		if len(parts) != 3 {
-			return fmt.Errorf("a label is kinds | words | where, not %q", value)
-		}
-		s.labels = append(s.labels, label{kinds: strings.Split(parts[0], "|"), has: strings.Split(parts[1], " & "), at: strings.Split(parts[2], " || "), optional: key == "maybe"})
 	default:
 		return fmt.Errorf("unknown key %q", key)
 	}

@@ -35,24 +35,6 @@ func TestSheets(t *testing.T) {
 	}
 }
 
-// Every label has a place in its log, so that it can be found.
-func TestLabels(t *testing.T) {
-	all, err := loadLabelled()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, s := range all {
-		if _, err := s.log(); err != nil {
-			t.Fatal(err)
-		}
-		for _, l := range s.labels {
-			if len(s.linesOf(l)) == 0 {
-				t.Errorf("%s: no record has %q", s.name, l.at)
-			}
-		}
-	}
-}
-
 func (s *script) checkFacts(t *testing.T) {
 	t.Helper()
 	for _, w := range s.facts {
@@ -204,82 +186,5 @@ not: port will be 7001
 		if got.row() != want {
 			t.Errorf("%q: %s, not %s", text, got.row(), want)
 		}
-	}
-}
-
-// TestMisnamed: a fact under another kind than labelled is wrong, and counted; one
-// without a label is only wrong.
-func TestMisnamed(t *testing.T) {
-	s, err := parse("misnamed", `@ runtime pi
-U: {d} from now on never log the payload of a request
-A: {f} Noted.
-U: {d} we decided to use Postgres for the importer
-label: environment | payload | never log
-`)
-	if err != nil {
-		t.Fatal(err)
-	}
-	x, err := s.extract(t.Context(), byRules())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if x.made != 2 || x.right != 0 || x.misnamed != 1 || x.reached != 0 || x.saidAtAll != 1 {
-		t.Errorf("%d made, %d right, %d misnamed, %d found, %d under any kind; want 2, 0, 1, 0, 1", x.made, x.right, x.misnamed, x.reached, x.saidAtAll)
-	}
-}
-
-// The rules find the durable facts that they found when docs/fact-quality.md was
-// written, and hardly anything else.
-func TestFactsFloor(t *testing.T) {
-	tier.SkipSmoke(t, "it reads 78 sessions")
-	all, err := loadLabelled()
-	if err != nil {
-		t.Fatal(err)
-	}
-	sums := map[string]*extracted{}
-	for _, s := range all {
-		if s.factSet() == "" {
-			continue
-		}
-		x, err := s.extract(t.Context(), byRules())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if sums[s.factSet()] == nil {
-			sums[s.factSet()] = &extracted{}
-		}
-		sums[s.factSet()].plus(x)
-	}
-	for name, least := range factFloors() {
-		if x := sums[name]; share(x.right, x.made) < least.precision || share(x.reached, x.wanted) < least.recall {
-			t.Errorf("%s: %s, and the floors are %+v", name, x.row(), least)
-		}
-	}
-}
-
-type factFloor struct{ precision, recall float64 }
-
-func factFloors() map[string]factFloor {
-	return map[string]factFloor{
-		"four sessions":         {0.95, 0.82},
-		"four held back first":  {0.86, 0.82},
-		"three more":            {0.93, 0.79},
-		"four held back second": {0.94, 0.76},
-		"two held back last":    {0.99, 0.86},
-		"fresh one":             {0.96, 0.80},
-		"fresh two":             {0.95, 0.71},
-		"fresh three":           {0.97, 0.75},
-		"fresh four":            {0.93, 0.77},
-		"fresh five":            {0.92, 0.69},
-		"fresh six":             {0.97, 0.68},
-		"fresh seven":           {0.85, 0.51},
-		"fresh, fourth":         {0.94, 0.79},
-		"fresh, fifth":          {0.93, 0.69},
-		"fresh, sixth":          {0.94, 0.75},
-		"fresh, thirteenth":     {0.72, 0.59},
-		"fresh, fourteenth":     {0.77, 0.51},
-		"fresh, fifteenth":      {0.68, 0.42},
-		"fresh, sixteenth":      {0.78, 0.41},
-		"fresh, seventeenth":    {0.60, 0.43},
 	}
 }

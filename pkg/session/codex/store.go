@@ -69,13 +69,13 @@ func readTail(ctx context.Context, log *os.File, info os.FileInfo, _ session.Ref
 		return session.Tail{}, fmt.Errorf("read the log: %w", err)
 	}
 	if !compressed {
-		return tail(ctx, log, info.Size(), 0, info.ModTime())
+		return Tail(ctx, log, info.Size(), 0, info.ModTime())
 	}
 	end, err := readEnd(ctx, log, info.Size())
 	if err != nil {
 		return session.Tail{}, err
 	}
-	return tail(ctx, end.text, end.text.Size(), end.base, info.ModTime())
+	return Tail(ctx, end.text, end.text.Size(), end.base, info.ModTime())
 }
 
 // CountMessages implements [session.MessageCounter].

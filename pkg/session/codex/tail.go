@@ -10,13 +10,14 @@ import (
 	"github.com/sessctl/sessctl/pkg/session"
 )
 
-// tail reads the end of a rollout; base is how many bytes stand before r.
+// Tail reads the end of a rollout; base is how many bytes of it stand before r,
+// and modTime is when the file was last written.
 //
 // The context is what the last model call counted (token_count or
 // token_usage_record) and an estimate of what came after, if that call lies
 // after the last compaction. Else it is an estimate of what the compaction
 // kept and what follows, or of everything.
-func tail(ctx context.Context, r io.ReaderAt, size, base int64, modTime time.Time) (session.Tail, error) {
+func Tail(ctx context.Context, r io.ReaderAt, size, base int64, modTime time.Time) (session.Tail, error) {
 	t := &tailReader{TailWalk: session.TailWalk{Runtime: "Codex", Size: base + size, Base: base, Exact: session.ExactTail}}
 	if err := t.Walk(ctx, jsonl.NewBackwardReader(r, size, jsonl.Options{}), t); err != nil {
 		return session.Tail{}, err

@@ -2,12 +2,12 @@ package codex
 
 import "github.com/sessctl/sessctl/pkg/jsonl"
 
-// usage is what a model call cost, in tokens. Cached tokens are part of input,
+// usage is what a model call cost, in tokens. What was cached is part of input,
 // reasoning is part of output.
 type usage struct {
-	input, cached, cacheWrite, output, reasoning int64
-	total                                        int64 // as recorded, or 0
-	window                                       int64 // of the model, or 0
+	input, output int64
+	total         int64 // as recorded, or 0
+	window        int64 // of the model, or 0
 }
 
 // context returns the tokens that the context held after the call: the
@@ -59,14 +59,8 @@ func (u *usage) member(c *jsonl.Cursor) {
 	switch string(c.Key()) {
 	case "input_tokens":
 		to = &u.input
-	case "cached_input_tokens":
-		to = &u.cached
-	case "cache_write_input_tokens":
-		to = &u.cacheWrite
 	case "output_tokens":
 		to = &u.output
-	case "reasoning_output_tokens":
-		to = &u.reasoning
 	case "total_tokens":
 		to = &u.total
 	default:

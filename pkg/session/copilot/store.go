@@ -21,7 +21,7 @@ import (
 // open but what the run holds, and may be used by several goroutines at once.
 type Store struct {
 	logfile.Logs
-	changes logfile.RotatingLogs // of the same logs
+	Changes logfile.RotatingLogs // of the same logs
 }
 
 // Open returns the store of a Copilot home, or of the directory in it that holds
@@ -34,7 +34,7 @@ func Open(root string) *Store {
 		Name: session.RuntimeCopilot, Store: root, Base: logfile.Within(root, sessionsName), Depth: deepest, Locate: locate, Like: beside,
 	}
 	s.ReadAll, s.ReadTail = s.Scan, readTail
-	s.changes.Logs = s.Logs
+	s.Changes.Logs = s.Logs
 	return s
 }
 

@@ -210,8 +210,10 @@ func (m *marks) stays(d *decoder, l jsonl.Line) bool {
 	return true
 }
 
-// trim writes what stays of a log, byte for byte.
-func trim(ctx context.Context, w io.Writer, log io.ReaderAt, size int64) error {
+// Trim writes what stays of a log of size bytes, byte for byte. It returns an error
+// that wraps [session.ErrUnsupported] for a log that was not compared with the
+// program.
+func Trim(ctx context.Context, w io.Writer, log io.ReaderAt, size int64) error {
 	m, err := look(ctx, io.NewSectionReader(log, 0, size))
 	if err != nil {
 		return err
@@ -246,7 +248,7 @@ func (s *Store) PlanTrim(ctx context.Context, request session.ShortenRequest) (s
 	if ref := request.Ref; !strings.HasSuffix(ref.Path, string(os.PathSeparator)+logName) {
 		return session.Shortening{}, logfile.Unsupported(ref.Path, "a session of an older version, in a file of its own: open it with Copilot once")
 	}
-	rotation, err := s.changes.PlanRotation(ctx, request.Ref, request.Snapshot, request.Now)
+	rotation, err := s.Changes.PlanRotation(ctx, request.Ref, request.Snapshot, request.Now)
 	if err != nil {
 		return session.Shortening{}, err
 	}
@@ -257,7 +259,7 @@ func (s *Store) PlanTrim(ctx context.Context, request session.ShortenRequest) (s
 	defer log.Close()
 	size := request.Snapshot.Size
 	plan := session.Shortening{Rotation: rotation}
-	plan.After, err = logfile.Proof(func(w io.Writer) error { return trim(ctx, w, log, size) })
+	plan.After, err = logfile.Proof(func(w io.Writer) error { return Trim(ctx, w, log, size) })
 	if err == nil {
 		err = session.WorthTrimming(size, plan.After.Size, "Copilot", "/compact in the session")
 	}
@@ -269,17 +271,17 @@ func (s *Store) Shorten(ctx context.Context, plan session.Shortening) error {
 	if _, err := s.held(plan.Live); err != nil {
 		return err
 	}
-	change, err := s.changes.OpenChange(plan)
+	change, err := s.Changes.OpenChange(plan)
 	if err != nil {
 		return err
 	}
 	defer change.Dir.Close()
-	return change.Replace(ctx, func(w io.Writer, old *os.File) error { return trim(ctx, w, old, plan.Snapshot.Size) })
+	return change.Replace(ctx, func(w io.Writer, old *os.File) error { return Trim(ctx, w, old, plan.Snapshot.Size) })
 }
 
 // Dispose implements [session.Disposer].
 func (s *Store) Dispose(ctx context.Context, r session.Rotation) error {
-	return s.changes.Dispose(ctx, r)
+	return s.Changes.Dispose(ctx, r)
 }
 
 // Due implements [session.Trigger]: what makes a session hard to open is the size

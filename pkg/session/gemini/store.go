@@ -58,7 +58,7 @@ func (s *Store) readTail(ctx context.Context, log *os.File, info os.FileInfo, _ 
 	if isDocument(head) {
 		return session.TailScan(ctx, all, info.ModTime(), s.Scan)
 	}
-	t, err := tail(ctx, log, info.Size(), info.ModTime())
+	t, err := Tail(ctx, log, info.Size(), info.ModTime())
 	if err != nil || info.Size() > session.ExactTail {
 		return t, err
 	}

@@ -10,13 +10,14 @@ import (
 	"github.com/sessctl/sessctl/pkg/session"
 )
 
-// tail reads the end of a JSON Lines chat.
+// Tail reads the end of a JSON Lines chat; modTime is when the file was last
+// written.
 //
 // The context is what the last model call counted and an estimate of what came
 // after, if that call lies after the last compression. Else it is an estimate
 // of the history that the compression left and of what follows, or of
 // everything.
-func tail(ctx context.Context, r io.ReaderAt, size int64, modTime time.Time) (session.Tail, error) {
+func Tail(ctx context.Context, r io.ReaderAt, size int64, modTime time.Time) (session.Tail, error) {
 	t := &tailReader{TailWalk: session.TailWalk{Runtime: "Gemini", Size: size}, seen: newSeen()}
 	if err := t.Walk(ctx, jsonl.NewBackwardReader(r, size, jsonl.Options{}), t); err != nil {
 		return session.Tail{}, err

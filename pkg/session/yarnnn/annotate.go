@@ -63,7 +63,10 @@ func (s *Store) Annotate(ctx context.Context, a session.Annotation) error {
 		if _, err := tx.Exec(ctx, update, a.Session, a.Text); err != nil {
 			return fmt.Errorf("write summary: %w", err)
 		}
-		return s.step()
+		if s.Step != nil {
+			return s.Step()
+		}
+		return nil
 	})
 }
 

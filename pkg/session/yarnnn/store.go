@@ -38,8 +38,9 @@ type Store struct {
 
 	mu   sync.Mutex
 	conn *pgx.Conn
-	// step is called inside the transaction of Annotate. Tests stop there.
-	step func() error
+	// Step is called inside the transaction of Annotate, before it commits; an
+	// error ends it there. nil but in tests, which stop it so.
+	Step func() error
 }
 
 // Open returns the store of a PostgreSQL database. The DSN is a URL or a list
@@ -51,7 +52,7 @@ func Open(dsn string, o Options) *Store {
 	if o.UserMessages <= 0 {
 		o.UserMessages = DefaultUserMessages
 	}
-	return &Store{dsn: dsn, root: publicName(dsn), options: o, step: func() error { return nil }}
+	return &Store{dsn: dsn, root: publicName(dsn), options: o}
 }
 
 // publicName is a DSN without user, password and options.

@@ -1,0 +1,260 @@
+package facts
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// Merged is what is to be done about new facts.
+type Merged struct {
+	// Facts are new, in their order.
+	Facts []Fact
+	// Over maps the ids of known facts to the fact of Facts that supersedes it,
+	// by its index.
+	Over map[string]int
+	// Late maps a fact of Facts, by its index, to the id of the known one that is
+	// newer and supersedes it, or to the later one of Facts, if the id is "".
+	Late     map[int]Successor
+	Repeated int // said before: not stored again
+	LeftOut  int // new, and less sure than those that there was room for
+}
+
+// Successor is what supersedes a fact that is new itself: a known fact, or one
+// of the same extraction.
+type Successor struct {
+	ID    string
+	Index int
+}
+
+// Merge compares new facts, in the order of the log, with the known ones of the
+// same agent, and keeps at most so many new ones, the surest; all for a
+// negative number. The newer of two that cannot both be true supersedes the
+// older, whichever was extracted first.
+func Merge(facts []Fact, known []Known, most int) Merged {
+	m := Merged{Over: map[string]int{}, Late: map[int]Successor{}}
+	fresh := slices.DeleteFunc(distinct(facts), func(f Fact) bool {
+		return slices.ContainsFunc(known, func(k Known) bool {
+			return f.Replaces != k.ID && (!k.Superseded || f.Time <= k.Time) && relate(f, k.Fact) == repeats
+		})
+	})
+	m.Facts = surest(fresh, most)
+	m.Repeated, m.LeftOut = len(facts)-len(fresh), len(fresh)-len(m.Facts)
+	for at, f := range m.Facts {
+		for i, other := range m.Facts[:at] {
+			if _, over := m.Late[i]; !over && relate(f, other) == corrects {
+				m.Late[i] = Successor{Index: at}
+			}
+		}
+		m.against(at, f, known)
+	}
+	return m
+}
+
+// against compares one new fact with the known ones.
+func (m *Merged) against(at int, f Fact, known []Known) {
+	for _, k := range known {
+		switch {
+		case k.Superseded:
+		case f.Replaces != k.ID && relate(f, k.Fact) != corrects:
+		case k.Time <= f.Time:
+			m.Over[k.ID] = at
+		default:
+			m.Late[at] = Successor{ID: k.ID}
+		}
+	}
+}
+
+// distinct drops facts that say what an earlier one of the list says, unless
+// something else was said in between.
+func distinct(facts []Fact) []Fact {
+	var kept []Fact
+	for _, f := range facts {
+		repeated := false
+		for _, k := range kept {
+			switch relate(f, k) {
+			case repeats:
+				repeated = true
+			case corrects:
+				repeated = false
+			}
+		}
+		if !repeated {
+			kept = append(kept, f)
+		}
+	}
+	return kept
+}
+
+// surest are the facts with the highest confidence, the newest of equals, in
+// their order; all for a negative number.
+func surest(all []Fact, most int) []Fact {
+	if most < 0 || len(all) <= most {
+		return all
+	}
+	order := make([]int, len(all))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(x, y int) int {
+		return cmp.Or(cmp.Compare(all[y].Confidence, all[x].Confidence), cmp.Compare(all[y].Time, all[x].Time), cmp.Compare(y, x))
+	})
+	order = order[:most]
+	slices.Sort(order)
+	kept := make([]Fact, 0, most)
+	for _, i := range order {
+		kept = append(kept, all[i])
+	}
+	return kept
+}
+
+// relation is what a fact is to another that was known before.
+type relation uint8
+
+const (
+	unrelated relation = iota
+	repeats            // it says the same
+	corrects           // both cannot be true
+)
+
+// sameShare is the share of words of the shorter of two facts from which they
+// say the same.
+const sameShare = 0.8
+
+// relate compares two facts.
+func relate(x, known Fact) relation {
+	opposite := negated(x.Text) != negated(known.Text)
+	switch {
+	case slices.Equal(words(x.Text), words(known.Text)) && opposite:
+		return corrects
+	case slices.Equal(words(x.Text), words(known.Text)):
+		return repeats
+	case x.Topic != "" && known.Topic != "":
+		return byTopic(x, known)
+	case x.Kind != known.Kind:
+		return unrelated
+	}
+	return byWords(stems(x.Text), stems(known.Text), opposite)
+}
+
+// byTopic compares the values of what there can be only one of.
+func byTopic(x, known Fact) relation {
+	switch a, b := words(x.Value), words(known.Value); {
+	case x.Topic != known.Topic:
+		return unrelated
+	case len(a) <= len(b) && slices.Equal(a, b[:len(a)]): // "Oslo" of "Oslo, Norway"
+		return repeats
+	}
+	return corrects
+}
+
+// byWords compares the words that say something: the same ones with another value
+// correct, and enough of the same ones repeat.
+func byWords(x, known []string, opposite bool) relation {
+	slices.Sort(x)
+	slices.Sort(known)
+	x, known = slices.Compact(x), slices.Compact(known)
+	fixedX, valuesX := apart(x)
+	fixedKnown, valuesKnown := apart(known)
+	if !slices.Equal(valuesX, valuesKnown) {
+		if len(fixedX) >= 2 && slices.Equal(fixedX, fixedKnown) && len(valuesX) == len(valuesKnown) {
+			return corrects
+		}
+		return unrelated
+	}
+	least := min(len(x), len(known))
+	if least < 2 || float64(common(x, known)) < sameShare*float64(least) {
+		return unrelated
+	}
+	if opposite {
+		return corrects
+	}
+	return repeats
+}
+
+// apart splits words into statements and values.
+func apart(all []string) (fixed, values []string) {
+	for _, w := range all {
+		if value(w) {
+			values = append(values, w)
+		} else {
+			fixed = append(fixed, w)
+		}
+	}
+	return fixed, values
+}
+
+func common(x, y []string) (n int) {
+	for _, w := range x {
+		if slices.Contains(y, w) {
+			n++
+		}
+	}
+	return n
+}
+
+// words are the words of a text in lower case, without articles and who says it.
+func words(text string) []string {
+	fields := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune(`.@_/+#-:`, r)
+	})
+	var all []string
+	for _, w := range fields {
+		if w = strings.Trim(w, `.@_/-:`); w != "" && !empty(w) {
+			all = append(all, w)
+		}
+	}
+	return all
+}
+
+// empty are the words that say nothing about what a fact is.
+func empty(word string) bool {
+	switch word {
+	case "the", "a", "an", "user", "user's", "users", "s", "is", "are", "was", "be", "has", "have", "had", "been", "to", "of", "that", "they", "their", "said", "agent",
+		"and", "in", "on", "at", "for", "with", "as", "by", "it", "this", "i", "we", "my", "our", "i'm", "am", "decided", "wants", "want", "prefers", "prefer", "uses", "use", "called", "named", "named:",
+		"team's", "team", "standing", "instruction", "also", "will", "would", "does", "do", "likes", "like", "asked", "remember", "works", "work", "lives", "live",
+		"always", "never", "usually", "normally", "typically", "often", "rarely", "generally", "mostly", "not", "no", "don't", "doesn't", "really", "please", "now", "anymore", "any", "more":
+		return true
+	}
+	return false
+}
+
+// stem cuts the endings of English words.
+func stem(word string) string {
+	for _, end := range []string{"'s", "ing", "ies", "es", "ed", "s"} {
+		if base, ok := strings.CutSuffix(word, end); ok && len(base) >= 4 {
+			return base
+		}
+	}
+	return strings.TrimSuffix(word, "e")
+}
+
+// stems are the words of a text that say something.
+func stems(text string) []string {
+	all := words(text)
+	for i, w := range all {
+		all[i] = stem(w)
+	}
+	return all
+}
+
+// value tells whether a word is a value that may change: a number, an address,
+// a version.
+func value(word string) bool { return strings.ContainsAny(word, "0123456789@/") }
+
+// negated tells whether a text says that something is not so.
+func negated(text string) bool {
+	n := 0
+	for _, w := range strings.FieldsFunc(strings.ToLower(strings.ReplaceAll(text, "’", "'")), func(r rune) bool { return !unicode.IsLetter(r) && r != '\'' }) {
+		switch w {
+		case "not", "no", "never", "cannot", "without", "nor", "neither", "none", "hate", "hates", "dislike", "dislikes", "avoid", "avoids", "against", "nicht", "kein", "keine", "nie", "niemals", "ne", "jamais", "nunca":
+			n++
+		default:
+			if strings.HasSuffix(w, "n't") {
+				n++
+			}
+		}
+	}
+	return n%2 == 1
+}
