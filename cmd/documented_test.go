@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sessctl/sessctl/internal/workspace"
 	"github.com/spf13/cobra"
 )
 
@@ -197,16 +198,16 @@ func configurationProblem(t *testing.T, file string, text []byte) string {
 		t.Fatal(err)
 	}
 	var out, errs bytes.Buffer
-	a := testApp(newStreams(strings.NewReader(""), &out, &errs), invocation{reporting: reporting{notes: []note{}}, settings: settings{now: time.Now, getenv: func(string) string { return "" }}})
-	a.global.ConfigFile = file
-	a.global.DataDir = filepath.Dir(file)
-	a.global.Workers = 1
+	a := testApp(newStreams(strings.NewReader(""), &out, &errs), workspace.Run{Report: workspace.Report{Notes: []workspace.Note{}}, Settings: workspace.Settings{Now: time.Now, Getenv: func(string) string { return "" }}})
+	a.Global.ConfigFile = file
+	a.Global.DataDir = filepath.Dir(file)
+	a.Global.Workers = 1
 	c := &cobra.Command{}
 	c.InheritedFlags() // gives it those of the root, as parsing does
 	if err := a.configured(c); err != nil {
 		return err.Error()
 	}
-	_, archiveErr := a.openArchive()
+	_, archiveErr := a.OpenArchive()
 	if err := errors.Join(append(a.unusableSettings(), archiveErr)...); err != nil {
 		return err.Error()
 	}

@@ -12,6 +12,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/sessctl/sessctl/internal/failure"
+	"github.com/sessctl/sessctl/internal/workspace"
 )
 
 // runMain runs one command line in this process.
@@ -41,7 +44,7 @@ func TestTopicsOfHelp(t *testing.T) {
 			}
 			if strings.HasPrefix(line, "  sessctl ") {
 				command, _, _ := strings.Cut(strings.TrimSpace(line), "   ")
-				checkExample(t, newRootCommand(testApp(&streams{}, invocation{})), command)
+				checkExample(t, newRootCommand(testApp(&streams{}, workspace.Run{})), command)
 			}
 		}
 	}
@@ -51,7 +54,7 @@ func TestTopicsOfHelp(t *testing.T) {
 	if text, _, _ := runMain("help", "memory"); !strings.Contains(text, "Available Commands:\n  export") {
 		t.Error("help memory does not show the help of the command any more")
 	}
-	if _, errs, code := runMain("help", "exit-code"); code != exitUsage || !strings.Contains(errs, "did you mean exit-codes?") {
+	if _, errs, code := runMain("help", "exit-code"); code != failure.ExitUsage || !strings.Contains(errs, "did you mean exit-codes?") {
 		t.Errorf("exit code %d: %s", code, errs)
 	}
 }
@@ -69,7 +72,7 @@ func TestExitCodesOfTheTopic(t *testing.T) {
 	}
 }
 
-// exitConstants are the values of the constants exitOK and so on.
+// exitConstants are the values of the constants ExitOK and so on.
 func exitConstants(t *testing.T) (values []string) {
 	t.Helper()
 	file, err := parser.ParseFile(token.NewFileSet(), "root.go", nil, parser.SkipObjectResolution)
@@ -110,8 +113,8 @@ func TestFilesOfTheTopic(t *testing.T) {
 			made[string(m[1])] = true
 		}
 	}
-	a := testApp(&streams{}, invocation{settings: settings{getenv: func(string) string { return "" }, config: config{DataDir: t.TempDir()}}})
-	for _, path := range []string{a.runsDir(), a.memoryDir()} {
+	a := testApp(&streams{}, workspace.Run{Settings: workspace.Settings{Getenv: func(string) string { return "" }, Config: workspace.Config{DataDir: t.TempDir()}}})
+	for _, path := range []string{a.RunsDir(), a.MemoryDir()} {
 		if !made[filepath.Base(path)] {
 			t.Errorf("%s is made, and not in the list of this test", path)
 		}

@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/sessctl/sessctl/internal/workspace"
 )
 
 // odd are phrases that operators did not understand, with what to say instead.
@@ -143,7 +145,7 @@ func TestSettingsTable(t *testing.T) {
 	for _, row := range settingRow.FindAllStringSubmatch(string(page), -1) {
 		key, shown := row[1], strings.Trim(strings.TrimSpace(row[2]), "`")
 		told[key] = true
-		value, known := defaults()[key]
+		value, known := workspace.Defaults()[key]
 		text := fmt.Sprint(value)
 		empty := text == "" || text == "[]"
 		switch {
@@ -154,7 +156,7 @@ func TestSettingsTable(t *testing.T) {
 			t.Errorf("%s: the page says %q, the default is %q", key, shown, text)
 		}
 	}
-	for key := range defaults() {
+	for key := range workspace.Defaults() {
 		if !told[key] {
 			t.Errorf("the page does not have %s", key)
 		}
@@ -170,15 +172,15 @@ func TestStoresTable(t *testing.T) {
 	_, places, _ := strings.Cut(string(page), "## Where stores are found")
 	places, _, _ = strings.Cut(places, "\n## ")
 	rows := strings.Split(places, "\n")
-	for _, kind := range runtimes() {
-		i := slices.IndexFunc(rows, func(row string) bool { return strings.HasPrefix(row, "| "+kind.name+" |") })
+	for _, kind := range workspace.Runtimes() {
+		i := slices.IndexFunc(rows, func(row string) bool { return strings.HasPrefix(row, "| "+kind.Name+" |") })
 		if i < 0 {
-			t.Errorf("the page does not say where stores of %s are found", kind.name)
+			t.Errorf("the page does not say where stores of %s are found", kind.Name)
 			continue
 		}
-		for _, variable := range kind.traits().Variables {
+		for _, variable := range kind.Traits().Variables {
 			if !strings.Contains(rows[i], variable) {
-				t.Errorf("the row of %s lacks %s", kind.name, variable)
+				t.Errorf("the row of %s lacks %s", kind.Name, variable)
 			}
 		}
 	}
