@@ -33,7 +33,7 @@ demo: build ## the main job on the bundled sample agent, in a temporary home
 # A timeout is there to end what hangs; a slow machine does not reach it.
 
 test: test-program ## run the tests, with a smoke share of the fault runs and of the scripts (90 seconds)
-	CGO_ENABLED=0 SESSCTL_PROGRAM="$$PWD/bin/test/sessctl" $(GO) test -trimpath -p 4 -parallel 4 -vet=off -timeout 60m ./... ./testdata/gen ./testdata/accept
+	CGO_ENABLED=0 SESSCTL_PROGRAM="$$PWD/bin/test/sessctl" $(GO) test -trimpath -p 4 -parallel 4 -vet=off -timeout 60m ./...
 
 # The program that tests start is built before every run of them. It becomes another
 # file only where its bytes have changed: results that go test has kept stay good.
@@ -41,11 +41,12 @@ test-program:
 	CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -ldflags "-s -w" -o bin/test/built .
 	cmp -s bin/test/built bin/test/sessctl || { cp bin/test/built bin/test/new && mv bin/test/new bin/test/sessctl; }
 
-test-rules: ## the rules of the repository: imports, layout, citations, and that every command on a page and every example runs (1 minute)
+test-rules: ## the rules of the repository: imports, layout, citations, that every command on a page and every example runs, and that testdata is what its stories make (1 minute)
 	CGO_ENABLED=0 SESSCTL_RULES=1 $(GO) test -trimpath -vet=off -timeout 30m -run '$(RULES)' . ./cmd
+	CGO_ENABLED=0 $(GO) test -trimpath -vet=off ./testdata/gen ./testdata/accept
 
 test-faults: ## the fault runs that CI makes, and whole what make test takes a share of (30 to 60 minutes)
-	CGO_ENABLED=0 SESSCTL_FAULTS=1 $(GO) test -count=1 -timeout 4h ./internal/faults ./internal/e2e ./pkg/archive/... ./pkg/jsonl ./pkg/memory ./pkg/summarize
+	CGO_ENABLED=0 SESSCTL_FAULTS=1 $(GO) test -count=1 -timeout 4h ./internal/faults ./internal/e2e ./pkg/archive/... ./pkg/embed ./pkg/jsonl ./pkg/memory ./pkg/summarize
 	cd bench && CGO_ENABLED=0 SESSCTL_FAULTS=1 $(GO) test -count=1 -timeout 4h ./...
 	CGO_ENABLED=0 SESSCTL_FAULTS=1 $(GO) test -count=1 -timeout 4h -run 'TestScript|TestEveryTextIsRememberedOrCounted' . ./cmd
 

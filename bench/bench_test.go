@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"os/exec"
 	"strings"
 	"testing"
@@ -119,7 +120,7 @@ func TestTargetsAreJudged(t *testing.T) {
 		got = append(got, strings.TrimSpace(row.ratio+" "+row.target+" "+row.verdict))
 	}
 	want := []string{
-		"peak <= 10 MB MISS", "6.00x <= 5.5x MISS",
+		"peak <= 10 MB FAIL", "6.00x <= 5.5x MISS",
 		"0.50 of it <= 0.50 pass", "0.51 of it <= 0.50 MISS",
 		"6.00x faster >= 6.0x pass", "5.90x faster >= 6.0x MISS",
 		"3.00x faster", "2.50 of it",
@@ -127,7 +128,44 @@ func TestTargetsAreJudged(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if len(r.misses) != 4 {
-		t.Errorf("missed %q, want four", r.misses)
+	if len(r.misses) != 4 || len(r.failures) != 1 {
+		t.Errorf("missed %q, want four; failed %q, want one", r.misses, r.failures)
+	}
+}
+
+// A missed target that the machine may be the reason of is no error; one that is
+// far from met is, and so is a run that has measured nothing or got a wrong answer.
+func TestRunFails(t *testing.T) {
+	timed := func(ms int, peak int64, goal target) timing {
+		return timing{program: program{name: "p", target: goal}, median: time.Duration(ms) * time.Millisecond, peak: peak}
+	}
+	peer := func(ms int) result {
+		return result{operation: operation{name: "o"}, timings: []timing{timed(10, 0, target{}), timed(ms, 0, target{least: 6})}}
+	}
+	limit := result{operation: operation{name: "o"}, timings: []timing{timed(100, 0, target{}), timed(1, 0, target{most: 3})}}
+	peak := func(bytes int64) result {
+		return result{operation: operation{name: "o", peak: 16 << 20}, start: 20 << 20, timings: []timing{timed(10, bytes, target{})}}
+	}
+	allocs := result{operation: operation{name: "o", allocs: 1}, timings: []timing{{allocs: 2}}}
+	for name, c := range map[string]struct {
+		results []result
+		fails   string // part of the error; "" for none
+	}{
+		"nothing":                    {nil, "nothing was measured"},
+		"all left out":               {[]result{{operation: operation{name: "o"}, leftOut: "not built"}}, "nothing was measured"},
+		"one left out":               {[]result{peer(60), {operation: operation{name: "o"}, leftOut: "rclone is not installed"}}, ""},
+		"wrong answer":               {[]result{peer(60), {operation: operation{name: "o"}, failed: errors.New("answers 5")}}, "answers 5"},
+		"slower than the target":     {[]result{peer(31)}, ""},
+		"much slower than a peer":    {[]result{peer(29)}, "2.90x faster"},
+		"limits depend on a machine": {[]result{limit}, ""},
+		"peak beside the start":      {[]result{peak(36 << 20)}, ""},
+		"peak above it":              {[]result{peak(37 << 20)}, "peak 37 MB"},
+		"allocations":                {[]result{allocs}, "2.0 allocations"},
+	} {
+		r := report{tools: &tools{}, results: c.results}
+		r.table()
+		if err := r.broken(); (err != nil) != (c.fails != "") || err != nil && !strings.Contains(err.Error(), c.fails) {
+			t.Errorf("%s: %v, want %q", name, err, c.fails)
+		}
 	}
 }

@@ -80,7 +80,8 @@ func run(o options) error {
 		}
 		results.add(r)
 	}
-	if _, err := os.Stdout.Write(results.table()); err != nil {
+	table := results.table() // judges
+	if _, err := os.Stdout.Write(table); err != nil {
 		return err
 	}
 	return results.broken()

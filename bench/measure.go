@@ -32,6 +32,7 @@ type driver struct {
 	tools   *tools
 	corpora map[string]corpus.Corpus
 	storage *objectstore.Server // of uploads, while they run
+	start   int64               // bytes of memory that the product takes to start; 0 until it was asked
 }
 
 // corpus returns a corpus by name. It is made in a process of its own: the peak
@@ -72,10 +73,10 @@ func (d *driver) measure(op operation) (result, error) {
 	}
 	programs := d.present(op.programs)
 	if op.needs != "" && d.tools.paths[op.needs] == "" {
-		programs = nil
+		return result{operation: op, leftOut: op.needs + " is not installed"}, nil
 	}
 	if len(programs) == 0 || !programs[0].product() {
-		return result{operation: op}, nil
+		return result{operation: op, leftOut: "not built"}, nil
 	}
 	fmt.Fprintf(os.Stderr, "%s: check", op.name)
 	if err := d.check(programs, c); err != nil {
@@ -98,6 +99,9 @@ func (d *driver) measure(op operation) (result, error) {
 		}
 	}
 	r := newResult(op, c, programs, samples)
+	if r.start, err = d.startOf(programs[0], c); err != nil {
+		return result{}, err
+	}
 	if len(op.stages) > 0 {
 		fmt.Fprint(os.Stderr, " profile")
 		if r.stages, err = d.profiled(programs[0], c, op.stages); err != nil {
@@ -106,6 +110,28 @@ func (d *driver) measure(op operation) (result, error) {
 	}
 	fmt.Fprintln(os.Stderr)
 	return r, nil
+}
+
+// startOf is how much memory a program of the product takes when it does nothing:
+// the least of some runs; 0 for the small programs that run a part of it.
+func (d *driver) startOf(p program, c corpus.Corpus) (int64, error) {
+	if p.tool != "sessctl" {
+		return 0, nil
+	}
+	if d.start > 0 {
+		return d.start, nil
+	}
+	idle := program{name: "sessctl version", tool: "sessctl", arguments: words("version")}
+	for range 5 {
+		s, err := d.run(idle, c, idle.arguments)
+		if err != nil {
+			return 0, err
+		}
+		if d.start == 0 || s.peak < d.start {
+			d.start = s.peak
+		}
+	}
+	return d.start, nil
 }
 
 // present returns the programs that are here.

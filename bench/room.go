@@ -21,7 +21,7 @@ type room struct {
 // is. The same texts go into SQLite's full-text index, as it comes.
 func (d *driver) measureRoom(op operation, c corpus.Corpus) (result, error) {
 	if d.tools.paths["sessctl"] == "" {
-		return result{operation: op}, nil
+		return result{operation: op, leftOut: "not built"}, nil
 	}
 	home, err := d.copyOf(c)
 	if err != nil {

@@ -16,8 +16,9 @@ import (
 // uploaded asks how many bytes of archives went to the storage.
 const uploaded question = "bytes uploaded"
 
-// uploadPeak bounds the memory of an upload, whatever the size of its archives.
-const uploadPeak = 40 << 20
+// uploadPeak bounds the memory of an upload beyond the start of the program,
+// whatever the size of its archives.
+const uploadPeak = 32 << 20
 
 // uploadOperations send archives to an S3 server on this machine, whose own time
 // does not count.

@@ -22,26 +22,28 @@ func (a *app) checkConfig(v *viper.Viper) error {
 		return err
 	}
 	known := slices.Sorted(maps.Keys(workspace.Defaults()))
-	for _, key := range slices.Sorted(slices.Values(v.AllKeys())) {
+	keys := v.AllKeys()
+	for _, key := range slices.Sorted(slices.Values(keys)) {
 		if !slices.Contains(known, key) && !steps.IsProfileKey(key, v.Get(key)) {
 			return workspace.UnknownKey(&a.Run.Settings, key, append(known, steps.ProfileKeysLike(key)...))
 		}
 	}
 	for _, key := range slices.Concat(known, profileKeysOf(v)) {
-		if err := workspace.CheckTargetList(key, v.Get(key)); err != nil {
+		value := v.Get(key)
+		if err := workspace.CheckTargetList(key, value); err != nil {
 			return workspace.BlamedOn(workspace.OriginOf(&a.Run.Settings, key), err)
 		}
-		if err := checkScheduleList(a.Run, key, v.Get(key)); err != nil {
+		if err := checkScheduleList(a.Run, key, value); err != nil {
 			return err
 		}
-		if !workspace.IsOfKind(key, v.Get(key)) {
-			return workspace.WrongKind(&a.Run.Settings, key, workspace.KindOf(key), v.Get(key))
+		if !workspace.IsOfKind(key, value) {
+			return workspace.WrongKind(&a.Run.Settings, key, workspace.KindOf(key), value)
 		}
 	}
 	if err := v.UnmarshalExact(&a.Config); err != nil {
 		return a.wrongKindAmong(v, err)
 	}
-	steps.AddBareProfiles(&a.Config, v.AllKeys())
+	steps.AddBareProfiles(&a.Config, keys)
 	return nil
 }
 

@@ -75,13 +75,13 @@ func TestExitCodesOfTheTopic(t *testing.T) {
 // exitConstants are the values of the constants ExitOK and so on.
 func exitConstants(t *testing.T) (values []string) {
 	t.Helper()
-	file, err := parser.ParseFile(token.NewFileSet(), "root.go", nil, parser.SkipObjectResolution)
+	file, err := parser.ParseFile(token.NewFileSet(), filepath.Join("..", "internal", "failure", "failure.go"), nil, parser.SkipObjectResolution)
 	if err != nil {
 		t.Fatal(err)
 	}
 	ast.Inspect(file, func(n ast.Node) bool {
 		spec, is := n.(*ast.ValueSpec)
-		if is && len(spec.Values) == 1 && strings.HasPrefix(spec.Names[0].Name, "exit") {
+		if is && len(spec.Values) == 1 && strings.HasPrefix(spec.Names[0].Name, "Exit") {
 			if value, is := spec.Values[0].(*ast.BasicLit); is && value.Kind == token.INT {
 				values = append(values, value.Value)
 			}
@@ -93,18 +93,14 @@ func exitConstants(t *testing.T) (values []string) {
 }
 
 var (
-	inDataDir   = regexp.MustCompile(`filepath\.Join\(a\.dataDir\(\), "([^"]+)"[,)]`)
+	inDataDir   = regexp.MustCompile(`filepath\.Join\(\w+\.DataDir\(\), "([^"]+)"[,)]`)
 	toldOfFiles = regexp.MustCompile(`(?m)^  ([a-z][\w.-]+) +\S`)
 )
 
 // The files of the topic are those that the program makes in its data directory.
 func TestFilesOfTheTopic(t *testing.T) {
 	made := map[string]bool{"runs": true, "memory-forgotten": true, "memory-stored": true, "memory-summaries": true, "schedule-NAME.log": true} // joined elsewhere
-	sources, err := filepath.Glob("*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, source := range sources {
+	for _, source := range sourceFiles(t) {
 		text, err := os.ReadFile(source)
 		if err != nil {
 			t.Fatal(err)

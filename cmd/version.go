@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"runtime"
 	"runtime/debug"
+	"strings"
 	"sync"
 	"time"
 
@@ -33,8 +34,7 @@ func newVersionCommand(a *app) *cobra.Command {
 		Example: "  sessctl version --json",
 		Args:    usageArgs(cobra.NoArgs),
 		RunE: func(*cobra.Command, []string) error {
-			info, _ := debug.ReadBuildInfo()
-			v := resolveVersion(version, info)
+			v := ownVersion()
 			if a.JSON {
 				return a.printJSON(v)
 			}
@@ -49,10 +49,15 @@ func (v versionInfo) String() string {
 	return fmt.Sprintf("sessctl %s (%s, %s)", v.Version, v.Go, v.System)
 }
 
+// ownVersion is the version of this program. Every start asks for it several times.
+var ownVersion = sync.OnceValue(func() versionInfo {
+	info, _ := debug.ReadBuildInfo()
+	return resolveVersion(version, info)
+})
+
 // versionLine is what --version prints.
 func versionLine() string {
-	info, _ := debug.ReadBuildInfo()
-	return resolveVersion(version, info).String()
+	return ownVersion().String()
 }
 
 // resolveVersion prefers what the linker injected over what the build
@@ -89,6 +94,9 @@ var pseudoVersion = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCom
 // commitOf returns the commit, 12 digits of it, and its date that a version names;
 // both are empty if it names none.
 func commitOf(version string) (commit, date string) {
+	if !strings.Contains(version, "-") {
+		return "", "" // without the expression, which every start would compile
+	}
 	m := pseudoVersion().FindStringSubmatch(version)
 	if m == nil {
 		return "", ""
@@ -102,6 +110,5 @@ func commitOf(version string) (commit, date string) {
 
 // programVersion is what receipts and archives record.
 func programVersion() string {
-	info, _ := debug.ReadBuildInfo()
-	return resolveVersion(version, info).Version
+	return ownVersion().Version
 }

@@ -2,6 +2,10 @@
 // chunk": it does with one pi log what a compaction does with it before
 // anything is stored, in one process and with the product's own packages. It
 // prints how many messages, chunks and code points there were.
+//
+//	extract LOG            without looking for secrets, as the peers do
+//	extract --check LOG    the same, and a hash of all chunks
+//	extract --redact LOG   redacted, as a compaction stores it
 package main
 
 import (
@@ -12,19 +16,22 @@ import (
 	"os"
 
 	"github.com/sessctl/sessctl/pkg/chunk"
+	"github.com/sessctl/sessctl/pkg/secrets"
 	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/sessctl/sessctl/pkg/session/piformat"
 )
 
 func main() {
-	check := len(os.Args) > 2 && os.Args[1] == "--check"
-	e := extractor{check: check}
+	var e extractor
+	if len(os.Args) > 2 {
+		e.check, e.redact = os.Args[1] == "--check", os.Args[1] == "--redact"
+	}
 	if err := e.run(os.Args[len(os.Args)-1]); err != nil {
 		fmt.Fprintln(os.Stderr, "extract:", err)
 		os.Exit(1)
 	}
 	fmt.Print(e.messages, " ", e.chunks, " ", e.runes)
-	if check {
+	if e.check {
 		fmt.Print(" ", e.crc)
 	}
 	fmt.Println()
@@ -33,6 +40,7 @@ func main() {
 // extractor counts, and with check hashes, what is cut from one log.
 type extractor struct {
 	check    bool
+	redact   bool
 	text     []byte
 	messages int
 	chunks   int
@@ -74,6 +82,9 @@ func (e *extractor) add(cut *chunk.Chunker, m *session.Message) error {
 	e.messages++
 	e.text = m.AppendText(e.text[:0])
 	clean, _ := session.Clean(e.text)
+	if e.redact {
+		clean, _ = secrets.RedactBytes(clean)
+	}
 	return cut.Add(chunk.Piece{
 		Label: m.Label(), Text: clean, Message: m.Ordinal, Line: m.Line,
 		Offset: m.Offset, End: m.Offset + m.Length, Time: m.Time, Abandoned: m.Branch == session.Abandoned,

@@ -9,6 +9,23 @@ import (
 	"unicode/utf8"
 )
 
+// AddText adds a part of text, unless it is empty. The message keeps text as it is.
+func (m *Message) AddText(text []byte) {
+	if len(text) > 0 {
+		m.Parts = append(m.Parts, Part{Kind: PartText, Text: text})
+	}
+}
+
+// FirstText is the message's first text, nil if it has none.
+func (m *Message) FirstText() []byte {
+	for i := range m.Parts {
+		if m.Parts[i].Kind == PartText {
+			return m.Parts[i].Text
+		}
+	}
+	return nil
+}
+
 // AppendText appends what the message says, as it goes to memory: the texts
 // of its parts, one below the other, without white space at its ends. A tool
 // call is a line of its own, the name and the arguments as they stand in the

@@ -14,6 +14,7 @@ import (
 	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/jsonl"
 	"github.com/sessctl/sessctl/pkg/session"
+	"github.com/sessctl/sessctl/pkg/session/fields"
 	"github.com/sessctl/sessctl/pkg/session/logfile"
 )
 
@@ -101,7 +102,9 @@ type record struct {
 
 // decoder turns the text of a record into a message.
 type decoder struct {
-	cursor  jsonl.Cursor
+	records *fields.Table
+	blocks  *fields.Table // into block
+	block   block
 	record  record
 	message session.Message
 }
@@ -109,45 +112,53 @@ type decoder struct {
 // decode reads one record. It returns an error that wraps [jsonl.ErrSyntax] if
 // raw is not one JSON object.
 func (d *decoder) decode(raw []byte) error {
+	if d.records == nil {
+		d.records, d.blocks = d.table(), d.blockTable()
+	}
 	d.record = record{}
 	d.message = session.Message{Parts: d.message.Parts[:0]}
-	if err := d.cursor.Object(raw, d.member); err != nil {
+	if err := d.records.Read(raw); err != nil {
 		return err
 	}
 	d.settle()
 	return nil
 }
 
-func (d *decoder) member(c *jsonl.Cursor) {
+// table is what is read of a record (docs/formats.md, "agent").
+func (d *decoder) table() *fields.Table {
 	r, m := &d.record, &d.message
-	switch string(c.Key()) {
-	case "recordType":
-		r.kind, _ = c.Bytes()
-	case "seq":
-		r.seq = number(c)
-	case "role":
-		r.role, _ = c.Bytes()
-	case "content":
-		d.content(c)
-	case "toolCallId":
-		m.CallID, _ = c.Bytes()
-	case "isError":
-		m.IsError, _ = c.Bool()
-	case "summary":
-		r.summary, _ = c.Bytes()
-	case "summaryBy":
-		r.by, _ = c.Bytes()
-	case "firstKeptSeq":
-		r.firstKept = number(c)
-	case "readFiles":
-		m.ReadFiles = session.StringList(c)
-	case "modifiedFiles":
-		m.ModifiedFiles = session.StringList(c)
-	case "timestamp":
-		r.time = c.Raw()
-	default:
-		c.Skip()
-	}
+	return fields.New(
+		fields.Text("recordType", &r.kind),
+		fields.Func("seq", func(c *jsonl.Cursor) { r.seq = number(c) }),
+		fields.Text("role", &r.role),
+		fields.Func("content", func(c *jsonl.Cursor) {
+			if c.Kind() != jsonl.Object { // one block alone is not in the format
+				fields.Content(c, m.AddText, d.addBlock)
+			}
+		}),
+		fields.Text("toolCallId", &m.CallID),
+		fields.Flag("isError", &m.IsError),
+		fields.Text("summary", &r.summary),
+		fields.Text("summaryBy", &r.by),
+		fields.Func("firstKeptSeq", func(c *jsonl.Cursor) { r.firstKept = number(c) }),
+		fields.Func("readFiles", func(c *jsonl.Cursor) { m.ReadFiles = session.StringList(c) }),
+		fields.Func("modifiedFiles", func(c *jsonl.Cursor) { m.ModifiedFiles = session.StringList(c) }),
+		fields.Raw("timestamp", &r.time),
+	)
+}
+
+// block is one block of content while it is read.
+type block struct{ kind, text, id, name, arguments []byte }
+
+func (d *decoder) blockTable() *fields.Table {
+	b := &d.block
+	return fields.New(
+		fields.Text("type", &b.kind),
+		fields.Text("text", &b.text),
+		fields.Text("id", &b.id),
+		fields.Text("name", &b.name),
+		fields.Raw("arguments", &b.arguments),
+	)
 }
 
 // number returns the digits of a whole number.
@@ -159,64 +170,19 @@ func number(c *jsonl.Cursor) []byte {
 	return c.Raw()
 }
 
-// content reads an array of blocks. Bare strings are not in the format, but
-// what they say is not thrown away.
-func (d *decoder) content(c *jsonl.Cursor) {
-	if c.Kind() == jsonl.String {
-		text, _ := c.Bytes()
-		d.addText(text)
-		return
-	}
-	if !c.EnterArray() {
-		return
-	}
-	for c.NextElement() {
-		d.block(c)
-	}
-}
-
-func (d *decoder) block(c *jsonl.Cursor) {
-	if c.Kind() == jsonl.String {
-		text, _ := c.Bytes()
-		d.addText(text)
-		return
-	}
-	if !c.EnterObject() {
-		return
-	}
-	var kind, text []byte
-	call := session.Part{Kind: session.PartToolCall}
-	for c.NextKey() {
-		switch string(c.Key()) {
-		case "type":
-			kind, _ = c.Bytes()
-		case "text":
-			text, _ = c.Bytes()
-		case "id":
-			call.CallID, _ = c.Bytes()
-		case "name":
-			call.Name, _ = c.Bytes()
-		case "arguments":
-			call.Text = c.Raw()
-		default:
-			c.Skip()
-		}
-	}
-	switch string(kind) {
+func (d *decoder) addBlock(c *jsonl.Cursor) {
+	b, m := &d.block, &d.message
+	*b = block{}
+	d.blocks.Take(c)
+	switch string(b.kind) {
 	case "toolCall":
-		d.message.Parts = append(d.message.Parts, call)
+		m.Parts = append(m.Parts, session.Part{Kind: session.PartToolCall, Name: b.name, CallID: b.id, Text: b.arguments})
 		return
 	case "text":
 	default:
-		d.record.oddBlock = kind
+		d.record.oddBlock = b.kind
 	}
-	d.addText(text)
-}
-
-func (d *decoder) addText(text []byte) {
-	if len(text) > 0 {
-		d.message.Parts = append(d.message.Parts, session.Part{Kind: session.PartText, Text: text})
-	}
+	m.AddText(b.text)
 }
 
 // settle gives the message its role.
@@ -226,7 +192,7 @@ func (d *decoder) settle() {
 	if string(r.kind) == kindCompaction {
 		m.Role, m.Compaction, m.FirstKept = session.RoleSummary, true, r.firstKept
 		m.Own = string(r.by) == session.SummaryBy
-		d.addText(r.summary)
+		d.message.AddText(r.summary)
 		return
 	}
 	switch string(r.role) {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sessctl/sessctl/pkg/jsonl"
 	"github.com/sessctl/sessctl/pkg/session"
+	"github.com/sessctl/sessctl/pkg/session/fields"
 )
 
 // Scan implements [session.Store]: every message of every turn, and the
@@ -15,12 +16,18 @@ import (
 // a turn have the place of its record.
 func (s *Store) Scan(ctx context.Context, r io.Reader, _ session.ScanOptions, emit func(*session.Message) error) (session.Scan, error) {
 	scan := &scanner{}
+	scan.cores = fields.New(fields.ID("role", &scan.core.role), fields.Raw("content", &scan.core.content))
+	scan.parts = scan.part.table()
 	return scan.lines.Run(ctx, r, emit, scan.read)
 }
 
 type scanner struct {
 	decoder
-	inner    jsonl.Cursor // of the chain
+	inner    jsonl.Cursor  // of the chain
+	cores    *fields.Table // into core
+	core     coreMessage
+	parts    *fields.Table // into part
+	part     corePart
 	lines    session.LineScan
 	message  session.Message
 	source   []byte // the object of the chain that the message is of
@@ -117,14 +124,13 @@ func (s *scanner) chain(r *jsonl.Record) (bool, error) {
 	whole := r.CutBytes == 0
 	for c.NextElement() {
 		raw := c.Raw()
-		x, ok := readCore(raw)
-		if !ok {
+		if s.core = (coreMessage{}); !s.cores.Peek(raw) {
 			continue
 		}
 		if s.source = nil; whole {
 			s.source = raw
 		}
-		one, err := s.core(r, x)
+		one, err := s.spoken(r)
 		if said = said || one; err != nil {
 			return said, err
 		}
@@ -135,27 +141,9 @@ func (s *scanner) chain(r *jsonl.Record) (bool, error) {
 // coreMessage is one message of a chain.
 type coreMessage struct{ role, content []byte }
 
-func readCore(raw []byte) (x coreMessage, ok bool) {
-	var c jsonl.Cursor
-	c.Reset(raw)
-	if !c.EnterObject() {
-		return x, false
-	}
-	for c.NextKey() {
-		switch string(c.Key()) {
-		case "role":
-			x.role = text(&c)
-		case "content":
-			x.content = c.Raw()
-		default:
-			c.Skip()
-		}
-	}
-	return x, true
-}
-
-// core hands out a message; every result of a tool message is one of its own.
-func (s *scanner) core(r *jsonl.Record, x coreMessage) (bool, error) {
+// spoken hands out a message; every result of a tool message is one of its own.
+func (s *scanner) spoken(r *jsonl.Record) (bool, error) {
+	x := &s.core
 	role := session.RoleInjected
 	switch string(x.role) {
 	case "user":
@@ -198,8 +186,8 @@ func (s *scanner) content(r *jsonl.Record, raw []byte) error {
 		return nil
 	}
 	for c.NextElement() {
-		if c.EnterObject() {
-			if err := s.part(r, &c); err != nil {
+		if s.part = (corePart{}); s.parts.Take(&c) {
+			if err := s.addPart(r); err != nil {
 				return err
 			}
 		}
@@ -216,31 +204,26 @@ func (s *scanner) add(p session.Part) {
 // corePart is one part of a core message.
 type corePart struct{ kind, text, id, name, args, result []byte }
 
-func (s *scanner) part(r *jsonl.Record, c *jsonl.Cursor) error {
-	var p corePart
-	for c.NextKey() {
-		switch string(c.Key()) {
-		case "type":
-			p.kind = text(c)
-		case "text":
-			p.text = text(c)
-		case "toolCallId":
-			p.id = text(c)
-		case "toolName":
-			p.name = text(c)
-		case "args", "input":
-			p.args = c.Raw()
-		case "result", "output":
-			p.result = plain(c)
-		default:
-			c.Skip()
-		}
-	}
+func (p *corePart) table() *fields.Table {
+	return fields.New(
+		fields.ID("type", &p.kind),
+		fields.ID("text", &p.text),
+		fields.ID("toolCallId", &p.id),
+		fields.ID("toolName", &p.name),
+		fields.Raw("args", &p.args),
+		fields.Raw("input", &p.args),
+		fields.Func("result", func(c *jsonl.Cursor) { p.result = plain(c) }),
+		fields.Func("output", func(c *jsonl.Cursor) { p.result = plain(c) }),
+	)
+}
+
+func (s *scanner) addPart(r *jsonl.Record) error {
+	p := &s.part
 	switch string(p.kind) {
 	case "tool-call":
 		s.add(session.Part{Kind: session.PartToolCall, Name: p.name, CallID: p.id, Text: p.args})
 	case "tool-result":
-		return s.result(r, p)
+		return s.result(r)
 	case "image", "file":
 		s.add(session.Part{Kind: session.PartImage})
 	default:
@@ -260,8 +243,8 @@ func plain(c *jsonl.Cursor) []byte {
 
 // result hands out the result of one tool, and before it what the message it
 // stands in has said so far.
-func (s *scanner) result(r *jsonl.Record, p corePart) error {
-	role := s.message.Role
+func (s *scanner) result(r *jsonl.Record) error {
+	p, role := &s.part, s.message.Role
 	if len(s.message.Parts) > 0 {
 		if err := s.end(r); err != nil {
 			return err
@@ -300,74 +283,35 @@ type record struct {
 
 // decoder reads records and keeps its memory from one to the next.
 type decoder struct {
-	cursor jsonl.Cursor
-	record record
+	records *fields.Table
+	record  record
 }
 
 // decode reads one record. It returns an error that wraps [jsonl.ErrSyntax] if
 // raw is not one JSON object.
 func (d *decoder) decode(raw []byte) error {
+	if d.records == nil {
+		d.records = d.record.table()
+	}
 	d.record = record{}
-	return d.cursor.Object(raw, d.member)
+	return d.records.Read(raw)
 }
 
-func (d *decoder) member(c *jsonl.Cursor) {
-	r := &d.record
-	switch string(c.Key()) {
-	case "type":
-		r.kind, _ = c.Bytes()
-	case "chatId":
-		r.chat = text(c)
-	case "agentId":
-		r.agent = text(c)
-	case "version":
-		r.version, _ = c.Int64()
-	case "user":
-		r.user = text(c)
-	case "assistant":
-		r.assistant = text(c)
-	case "messages":
-		r.messages = c.Raw()
-	case "timestamp":
-		r.time = c.Raw()
-	case "tokens":
-		d.tokens(c)
-	case "summary":
-		r.summary = text(c)
-	case "summaryBy":
-		r.by = text(c)
-	case "compactedTurns":
-		r.compacted, _ = c.Float64()
-	default:
-		c.Skip()
-	}
-}
-
-// text reads a string, and the digits of a number; null is nothing.
-func text(c *jsonl.Cursor) []byte {
-	switch c.Kind() {
-	case jsonl.String:
-		b, _ := c.Bytes()
-		return b
-	case jsonl.Number:
-		return c.Raw()
-	}
-	c.Skip()
-	return nil
-}
-
-func (d *decoder) tokens(c *jsonl.Cursor) {
-	if !c.EnterObject() {
-		return
-	}
-	for c.NextKey() {
-		switch string(c.Key()) {
-		case "prompt":
-			d.record.prompt, _ = c.Int64()
-		case "completion":
-			d.record.completion, _ = c.Int64()
-		default:
-			c.Skip()
-		}
-	}
+// table is what is read of a record (docs/formats.md, "annabelle").
+func (r *record) table() *fields.Table {
+	return fields.New(
+		fields.Text("type", &r.kind),
+		fields.ID("chatId", &r.chat),
+		fields.ID("agentId", &r.agent),
+		fields.Int("version", &r.version),
+		fields.ID("user", &r.user),
+		fields.ID("assistant", &r.assistant),
+		fields.Raw("messages", &r.messages),
+		fields.Raw("timestamp", &r.time),
+		fields.Int("tokens.prompt", &r.prompt),
+		fields.Int("tokens.completion", &r.completion),
+		fields.ID("summary", &r.summary),
+		fields.ID("summaryBy", &r.by),
+		fields.Func("compactedTurns", func(c *jsonl.Cursor) { r.compacted, _ = c.Float64() }),
+	)
 }

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/sessctl/sessctl/pkg/durable"
-	"github.com/sessctl/sessctl/pkg/jsonl"
 	"github.com/sessctl/sessctl/pkg/session"
+	"github.com/sessctl/sessctl/pkg/session/fields"
 	"github.com/sessctl/sessctl/pkg/session/logfile"
 )
 
@@ -92,6 +92,8 @@ func (l *lister) project(base *logfile.Dir, name string) {
 func workingDirectory(d *logfile.Dir, files []string) string {
 	const few = 4
 	looked := 0
+	var cwd []byte
+	records := fields.New(fields.Text("cwd", &cwd))
 	for _, file := range files {
 		if _, isLog, _ := parseName(file); !isLog {
 			continue
@@ -99,10 +101,8 @@ func workingDirectory(d *logfile.Dir, files []string) string {
 		if looked++; looked > few {
 			break
 		}
-		var c jsonl.Cursor
 		for line := range firstLines(d, file) {
-			c.Reset(line)
-			if cwd := member(&c, "cwd"); len(cwd) > 0 {
+			if records.Peek(line); len(cwd) > 0 {
 				return string(cwd)
 			}
 		}

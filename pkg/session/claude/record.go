@@ -7,6 +7,7 @@ import (
 
 	"github.com/sessctl/sessctl/pkg/jsonl"
 	"github.com/sessctl/sessctl/pkg/session"
+	"github.com/sessctl/sessctl/pkg/session/fields"
 )
 
 // kind is what a record is.
@@ -56,9 +57,10 @@ type record struct {
 	parent    []byte
 	logical   []byte // of a boundary: the message before it
 	root      bool   // parentUuid is null
-	leaf      bool   // has a leafUuid
+	leaf      []byte // leafUuid
 	session   []byte
 	cwd       []byte
+	project   []byte // of a line of the history: where it was typed
 	sidechain bool
 	time      []byte // raw JSON
 
@@ -67,12 +69,13 @@ type record struct {
 	failed  bool   // an error of the API as a message
 	origin  []byte // who a user record is of, in newer versions
 	subtype []byte // of a system record
-	auto    bool   // of a boundary: the runtime compacted by itself, within a turn
+	trigger []byte // of a boundary: "auto" if the runtime compacted by itself, within a turn
 	head    []byte // of a boundary: the first message before it that stays
 	tail    []byte // and the last one
 
 	attachment []byte // its type
 	mode       []byte // of a queued command
+	sender     []byte // the same: who it is of
 	prompt     []byte // the same, raw JSON
 	printed    []byte // toolUseResult, raw JSON
 	display    []byte // of a line of the history: what was typed, raw JSON
@@ -91,9 +94,11 @@ type decoder struct {
 	thinking bool // whether thinking parts are wanted
 	unsent   bool // whether output is wanted that the model was not sent
 	details  bool // whether what stands beside a tool's output is wanted
-	cursor   jsonl.Cursor
-	queue    jsonl.Cursor // of a prompt, which is read after its type is known
-	printed  jsonl.Cursor // of what a tool printed, which is compared with what was sent
+	records  *fields.Table
+	blocks   *fields.Table // into block
+	inners   *fields.Table // into inner
+	queue    jsonl.Cursor  // of a prompt, which is read after its type is known
+	printed  jsonl.Cursor  // of what a tool printed, which is compared with what was sent
 	record   record
 	message  session.Message
 	block    block
@@ -101,166 +106,92 @@ type decoder struct {
 	scratch  []byte // texts that are put together
 }
 
+// table is what is read of a record (docs/formats.md, "claude").
+func (d *decoder) table() *fields.Table {
+	r, m := &d.record, &d.message
+	return fields.New(
+		fields.Text("type", &r.name),
+		fields.Text("uuid", &r.id),
+		fields.Text("parentUuid", &r.parent),
+		fields.Null("parentUuid", &r.root),
+		fields.Text("logicalParentUuid", &r.logical),
+		fields.Text("leafUuid", &r.leaf),
+		fields.Text("sessionId", &r.session),
+		fields.Raw("timestamp", &r.time),
+		fields.Text("cwd", &r.cwd),
+		fields.Text("project", &r.project),
+		fields.Raw("display", &r.display),
+		fields.Raw("pastedContents", &r.pasted),
+		fields.Raw("content", &r.content),
+		fields.Flag("isSidechain", &r.sidechain),
+		fields.Flag("isMeta", &r.meta),
+		fields.Flag("isCompactSummary", &r.summary),
+		fields.Flag("isApiErrorMessage", &r.failed),
+		fields.Text("subtype", &r.subtype),
+		fields.Text("origin.kind", &r.origin),
+		fields.Text("compactMetadata.trigger", &r.trigger),
+		fields.Text("compactMetadata.preservedSegment.headUuid", &r.head),
+		fields.Text("compactMetadata.preservedSegment.tailUuid", &r.tail),
+		fields.Text("attachment.type", &r.attachment),
+		fields.Text("attachment.commandMode", &r.mode),
+		fields.Raw("attachment.prompt", &r.prompt),
+		fields.Text("attachment.origin.kind", &r.sender),
+		fields.Raw("toolUseResult", &r.printed),
+
+		fields.Begin("message", d.begin),
+		fields.Text("message.id", &r.reply),
+		fields.Text("message.model", &m.Model),
+		fields.Text("message.stop_reason", &m.StopReason),
+		fields.Begin("message.usage", func(bool) { m.Usage = session.Usage{} }),
+		fields.Count("message.usage.input_tokens", &m.Usage.Input),
+		fields.Count("message.usage.output_tokens", &m.Usage.Output),
+		fields.Count("message.usage.cache_read_input_tokens", &m.Usage.CacheRead),
+		fields.Count("message.usage.cache_creation_input_tokens", &m.Usage.CacheWrite),
+		fields.Func("message.content", d.content),
+	)
+}
+
+// table is what is read of a block of content.
+func (b *block) table(thinking *bool, content func(*jsonl.Cursor)) *fields.Table {
+	return fields.New(
+		fields.Text("type", &b.kind),
+		fields.Text("text", &b.text),
+		fields.Text("thinking", &b.thinking).When(thinking),
+		fields.Text("name", &b.name),
+		fields.Text("id", &b.id),
+		fields.Value("input", &b.input),
+		fields.Text("tool_use_id", &b.call),
+		fields.Flag("is_error", &b.failed),
+		fields.Begin("source", func(bool) { b.source = source{} }),
+		fields.Text("source.type", &b.source.kind),
+		fields.Raw("source.data", &b.source.data),
+		fields.Func("content", content),
+	)
+}
+
 // decode reads one record. It returns an error that wraps [jsonl.ErrSyntax]
 // if raw is not one JSON object.
 func (d *decoder) decode(raw []byte) error {
+	if d.records == nil {
+		d.records = d.table()
+		d.blocks = d.block.table(&d.thinking, d.replaceInside)
+		d.inners = d.inner.table(new(bool), (*jsonl.Cursor).Skip)
+	}
 	d.record = record{}
 	d.scratch = d.scratch[:0]
 	d.message = session.Message{Parts: d.message.Parts[:0]}
-	if err := d.cursor.Object(raw, d.member); err != nil {
+	if err := d.records.Read(raw); err != nil {
 		return err
 	}
 	d.classify()
 	return nil
 }
 
-func (d *decoder) member(c *jsonl.Cursor) {
-	r := &d.record
-	switch string(c.Key()) {
-	case "type":
-		r.name, _ = c.Bytes()
-	case "uuid":
-		r.id, _ = c.Bytes()
-	case "parentUuid":
-		r.root = c.IsNull()
-		r.parent, _ = c.Bytes()
-	case "logicalParentUuid":
-		r.logical, _ = c.Bytes()
-	case "leafUuid":
-		_, r.leaf = c.Bytes()
-	case "sessionId":
-		r.session, _ = c.Bytes()
-	case "timestamp":
-		r.time = c.Raw()
-	case "cwd":
-		r.cwd, _ = c.Bytes()
-	case "project":
-		if len(r.cwd) == 0 {
-			r.cwd, _ = c.Bytes()
-		}
-	case "display":
-		r.display = c.Raw()
-	case "pastedContents":
-		r.pasted = c.Raw()
-	case "content":
-		r.content = c.Raw()
-	case "isSidechain":
-		r.sidechain, _ = c.Bool()
-	case "isMeta":
-		r.meta, _ = c.Bool()
-	case "isCompactSummary":
-		r.summary, _ = c.Bool()
-	case "isApiErrorMessage":
-		r.failed, _ = c.Bool()
-	case "subtype":
-		r.subtype, _ = c.Bytes()
-	case "origin":
-		r.origin = member(c, "kind")
-	case "compactMetadata":
-		d.compaction(c)
-	case "attachment":
-		d.attachment(c)
-	case "message":
-		d.decodeMessage(c)
-	case "toolUseResult":
-		r.printed = c.Raw()
-	}
-}
-
-// member returns one string of an object.
-func member(c *jsonl.Cursor, key string) (value []byte) {
-	for ok := c.EnterObject(); ok && c.NextKey(); {
-		if string(c.Key()) == key {
-			value, _ = c.Bytes()
-		}
-	}
-	return value
-}
-
-func (d *decoder) compaction(c *jsonl.Cursor) {
-	for ok := c.EnterObject(); ok && c.NextKey(); {
-		switch string(c.Key()) {
-		case "trigger":
-			trigger, _ := c.Bytes()
-			d.record.auto = string(trigger) == "auto"
-		case "preservedSegment":
-			d.preserved(c)
-		}
-	}
-}
-
-func (d *decoder) preserved(c *jsonl.Cursor) {
-	for ok := c.EnterObject(); ok && c.NextKey(); {
-		switch string(c.Key()) {
-		case "headUuid":
-			d.record.head, _ = c.Bytes()
-		case "tailUuid":
-			d.record.tail, _ = c.Bytes()
-		}
-	}
-}
-
-func (d *decoder) attachment(c *jsonl.Cursor) {
-	r := &d.record
-	for ok := c.EnterObject(); ok && c.NextKey(); {
-		switch string(c.Key()) {
-		case "type":
-			r.attachment, _ = c.Bytes()
-		case "commandMode":
-			r.mode, _ = c.Bytes()
-		case "prompt":
-			r.prompt = c.Raw()
-		case "origin":
-			r.origin = member(c, "kind")
-		}
-	}
-}
-
-// decodeMessage reads the value of "message". A second one in the same record
-// replaces the first, as in JavaScript.
-func (d *decoder) decodeMessage(c *jsonl.Cursor) {
-	r, m := &d.record, &d.message
-	*m = session.Message{Parts: m.Parts[:0]}
-	r.reply = nil
-	r.hasMessage = c.Kind() == jsonl.Object
-	for ok := c.EnterObject(); ok && c.NextKey(); {
-		switch string(c.Key()) {
-		case "id":
-			r.reply, _ = c.Bytes()
-		case "model":
-			m.Model, _ = c.Bytes()
-		case "stop_reason":
-			m.StopReason, _ = c.Bytes()
-		case "usage":
-			d.usage(c)
-		case "content":
-			d.content(c)
-		}
-	}
-}
-
-func (d *decoder) usage(c *jsonl.Cursor) {
-	d.message.Usage = session.Usage{}
-	u := &d.message.Usage
-	for ok := c.EnterObject(); ok && c.NextKey(); {
-		switch string(c.Key()) {
-		case "input_tokens":
-			u.Input = count(c)
-		case "output_tokens":
-			u.Output = count(c)
-		case "cache_read_input_tokens":
-			u.CacheRead = count(c)
-		case "cache_creation_input_tokens":
-			u.CacheWrite = count(c)
-		}
-	}
-	d.message.HasUsage = u.Context() > 0 // what the runtime says itself counts nothing
-}
-
-// count reads a number of tokens; what is none, or below zero, is 0.
-func count(c *jsonl.Cursor) int64 {
-	n, _ := c.Int64()
-	return max(n, 0)
+// begin begins the value of "message". A second one in the same record replaces the
+// first, as in JavaScript.
+func (d *decoder) begin(object bool) {
+	d.message = session.Message{Parts: d.message.Parts[:0]}
+	d.record.reply, d.record.hasMessage = nil, object
 }
 
 // class is what the text of a user record turns out to be.
@@ -288,6 +219,10 @@ var (
 func (d *decoder) classify() {
 	r := &d.record
 	r.kind = kindOf(r.name)
+	if len(r.cwd) == 0 {
+		r.cwd = r.project
+	}
+	d.message.HasUsage = d.message.Usage.Context() > 0 // what the runtime says itself counts nothing
 	switch {
 	case r.isPrompt():
 		r.kind = prompt
@@ -321,7 +256,7 @@ func (r *record) ours() bool {
 	case r.kind == unknown:
 		return len(r.id) > 0 && len(r.session) > 0 && len(r.name) > 0
 	}
-	return len(r.session) > 0 || r.leaf
+	return len(r.session) > 0 || r.leaf != nil
 }
 
 // counts reports whether the record is of the runtime's message types.
@@ -359,7 +294,7 @@ func (d *decoder) fromQueue() {
 	d.queue.Reset(r.prompt)
 	d.content(&d.queue)
 	d.message.Role = session.RoleUser
-	if isTask(r.mode) || isTask(r.origin) {
+	if isTask(r.mode) || isTask(r.origin) || isTask(r.sender) {
 		d.inject(customTask)
 		return
 	}
@@ -451,8 +386,8 @@ func (d *decoder) echo(part int, text []byte) {
 
 func (d *decoder) shellOutput(text []byte) {
 	d.message.Parts = d.message.Parts[:0]
-	d.addText(between(text, "bash-stdout"))
-	d.addText(between(text, "bash-stderr"))
+	d.message.AddText(between(text, "bash-stdout"))
+	d.message.AddText(between(text, "bash-stderr"))
 }
 
 // between returns what stands between <tag> and </tag>, without white space at
@@ -489,107 +424,42 @@ type source struct {
 func (d *decoder) content(c *jsonl.Cursor) {
 	m := &d.message
 	m.Parts, m.Role, m.CallID, m.IsError, m.HasExit = m.Parts[:0], 0, nil, false, false
-	if c.Kind() != jsonl.Array {
-		d.oneBlock(c)
-		return
-	}
-	c.EnterArray()
-	for c.NextElement() {
-		d.oneBlock(c)
-	}
+	fields.Content(c, d.message.AddText, d.oneBlock)
 }
 
 func (d *decoder) oneBlock(c *jsonl.Cursor) {
-	if d.plainText(c) || !c.EnterObject() {
-		return
-	}
-	b := &d.block
-	*b = block{}
-	for c.NextKey() {
-		if string(c.Key()) == "content" {
-			d.message.Parts = d.message.Parts[:len(d.message.Parts)-b.inside] // of one before it
-			b.inside = d.inside(c)
-			continue
-		}
-		b.member(c, d.thinking)
-	}
-	d.addBlock(b)
+	d.block = block{}
+	d.blocks.Take(c)
+	d.addBlock(&d.block)
 }
 
-func (d *decoder) plainText(c *jsonl.Cursor) bool {
-	if c.Kind() != jsonl.String {
-		return false
-	}
-	text, _ := c.Bytes()
-	d.addText(text)
-	return true
+// replaceInside reads the content of a block. What one before it made goes.
+func (d *decoder) replaceInside(c *jsonl.Cursor) {
+	parts := &d.message.Parts
+	*parts = (*parts)[:len(*parts)-d.block.inside]
+	before := len(*parts)
+	d.inside(c)
+	d.block.inside = len(*parts) - before
 }
 
-// inside reads what is in a tool's result, a string or blocks, and returns how
-// many parts it made. What a block is may stand behind its content.
-func (d *decoder) inside(c *jsonl.Cursor) (parts int) {
-	before := len(d.message.Parts)
-	if d.plainText(c) {
-		return len(d.message.Parts) - before
+// inside reads what is in a tool's result, a string or blocks. What a block is may
+// stand behind its content.
+func (d *decoder) inside(c *jsonl.Cursor) {
+	if c.Kind() != jsonl.Object {
+		fields.Content(c, d.message.AddText, d.insideBlock)
 	}
-	for ok := c.EnterArray(); ok && c.NextElement(); {
-		d.insideBlock(c)
-	}
-	return len(d.message.Parts) - before
 }
 
 func (d *decoder) insideBlock(c *jsonl.Cursor) {
-	if d.plainText(c) || !c.EnterObject() {
-		return
-	}
 	b := &d.inner
 	*b = block{}
-	for c.NextKey() {
-		b.member(c, false)
-	}
+	d.inners.Take(c)
 	switch string(b.kind) {
 	case "image", "document":
 		d.data(b.source)
 	case "text":
-		d.addText(b.text)
+		d.message.AddText(b.text)
 	}
-}
-
-func (b *block) member(c *jsonl.Cursor, thinking bool) {
-	switch string(c.Key()) {
-	case "type":
-		b.kind, _ = c.Bytes()
-	case "text":
-		b.text, _ = c.Bytes()
-	case "thinking":
-		if thinking {
-			b.thinking, _ = c.Bytes()
-		}
-	case "name":
-		b.name, _ = c.Bytes()
-	case "id":
-		b.id, _ = c.Bytes()
-	case "input":
-		b.input = c.Raw()
-	case "tool_use_id":
-		b.call, _ = c.Bytes()
-	case "is_error":
-		b.failed, _ = c.Bool()
-	case "source":
-		b.source = readSource(c)
-	}
-}
-
-func readSource(c *jsonl.Cursor) (s source) {
-	for ok := c.EnterObject(); ok && c.NextKey(); {
-		switch string(c.Key()) {
-		case "type":
-			s.kind, _ = c.Bytes()
-		case "data":
-			s.data = c.Raw()
-		}
-	}
-	return s
 }
 
 // addBlock adds the part that the block is. A block of an unknown type that
@@ -606,9 +476,6 @@ func (d *decoder) addBlock(b *block) {
 	m.Parts = m.Parts[:len(m.Parts)-b.inside]
 	switch string(b.kind) {
 	case "tool_use", "server_tool_use", "mcp_tool_use":
-		if string(b.input) == "null" {
-			b.input = nil
-		}
 		m.Parts = append(m.Parts, session.Part{Kind: session.PartToolCall, Name: b.name, CallID: b.id, Text: b.input})
 	case "image", "document":
 		d.data(b.source)
@@ -618,10 +485,10 @@ func (d *decoder) addBlock(b *block) {
 		}
 	case "redacted_thinking", "fallback", "tool_reference":
 	case "text", "":
-		d.addText(b.text)
+		d.message.AddText(b.text)
 	default:
 		d.record.oddBlock = b.kind
-		d.addText(b.text)
+		d.message.AddText(b.text)
 	}
 }
 
@@ -644,7 +511,7 @@ func (d *decoder) data(s source) {
 		var c jsonl.Cursor
 		c.Reset(s.data)
 		text, _ := c.Bytes()
-		d.addText(bytes.Clone(text))
+		d.message.AddText(bytes.Clone(text))
 		return
 	}
 	d.message.Parts = append(d.message.Parts, session.Part{Kind: session.PartImage, Size: int64(max(len(s.data)-2, 0))})
@@ -663,12 +530,6 @@ func (d *decoder) exitCode(text []byte) {
 	}
 	if digits > 0 {
 		d.message.ExitCode, d.message.HasExit = code, true
-	}
-}
-
-func (d *decoder) addText(text []byte) {
-	if len(text) > 0 {
-		d.message.Parts = append(d.message.Parts, session.Part{Kind: session.PartText, Text: text})
 	}
 }
 

@@ -329,7 +329,7 @@ func (t *turn) add(r *record, m *session.Message) {
 	switch {
 	case t.decided:
 	case r.kind == boundary:
-		t.decided, t.answered = true, !r.auto
+		t.decided, t.answered = true, string(r.trigger) != "auto"
 	case !r.kind.says(), m.Compaction:
 	case r.kind == assistant:
 		t.decided, t.answered = true, complete(m)

@@ -5,13 +5,18 @@ import (
 
 	"github.com/sessctl/sessctl/pkg/jsonl"
 	"github.com/sessctl/sessctl/pkg/session"
+	"github.com/sessctl/sessctl/pkg/session/fields"
 )
 
 // decoder reads messages and keeps its memory from one to the next.
 type decoder struct {
-	cursor, content jsonl.Cursor
+	records *fields.Table
+	blocks  *fields.Table // into block
+	block   block
+	content jsonl.Cursor
 
 	role, id, when, model []byte
+	kind, sort            []byte // of the record, and of its metadata
 	body                  []byte // raw JSON of the content
 	usage                 session.Usage
 	summary               bool // it is the summary of a compaction
@@ -25,75 +30,44 @@ type decoder struct {
 	plain  bool             // it is a record of the task's history that says nothing
 }
 
+// table is what is read of an element of the array of messages (docs/formats.md, "cline").
+func (d *decoder) table() *fields.Table {
+	u := &d.usage
+	return fields.New(
+		fields.Text("id", &d.id),
+		fields.Text("role", &d.role),
+		fields.Raw("ts", &d.when),
+		fields.Raw("content", &d.body),
+		fields.Text("modelInfo.id", &d.model),
+		fields.Int("metrics.inputTokens", &u.Input), // with what came from the cache
+		fields.Int("metrics.outputTokens", &u.Output),
+		fields.Int("metrics.cacheReadTokens", &u.CacheRead),
+		fields.Int("metrics.cacheWriteTokens", &u.CacheWrite),
+		fields.Text("metadata.kind", &d.sort),
+		fields.Flag("metadata.displayOnly", &d.shown),
+		fields.Flag("isSummary", &d.summary),
+		fields.Text("type", &d.kind),
+	)
+}
+
 // decode reads one element of the array of messages and makes its messages: the
 // results of tools, and what is said beside them. It returns an error that wraps
 // [jsonl.ErrSyntax] if raw is not one JSON object.
 func (d *decoder) decode(raw []byte) error {
-	d.role, d.id, d.when, d.model, d.body, d.odd = nil, nil, nil, nil, nil, nil
+	if d.records == nil {
+		d.records, d.blocks = d.table(), d.block.table()
+	}
+	d.role, d.id, d.when, d.model, d.body, d.odd, d.kind, d.sort = nil, nil, nil, nil, nil, nil, nil, nil
 	d.usage, d.summary, d.shown, d.messages = session.Usage{}, false, false, d.messages[:0]
-	d.around, d.answer, d.plain = nil, nil, false
-	if err := d.cursor.Object(raw, d.member); err != nil {
+	d.around, d.answer = nil, nil
+	if err := d.records.Read(raw); err != nil {
 		return err
 	}
+	d.usage.Total = d.usage.Input + d.usage.Output
+	d.plain = d.task && string(d.kind) == "reasoning"
+	d.summary = d.summary || string(d.sort) == "compaction_summary"
 	d.build()
 	return nil
-}
-
-func (d *decoder) member(c *jsonl.Cursor) {
-	switch string(c.Key()) {
-	case "id":
-		d.id, _ = c.Bytes()
-	case "role":
-		d.role, _ = c.Bytes()
-	case "ts":
-		d.when = c.Raw()
-	case "content":
-		d.body = c.Raw()
-	case "modelInfo":
-		for ok := c.EnterObject(); ok && c.NextKey(); {
-			if string(c.Key()) == "id" {
-				d.model, _ = c.Bytes()
-			}
-		}
-	case "metrics":
-		d.metrics(c)
-	case "metadata":
-		for ok := c.EnterObject(); ok && c.NextKey(); {
-			switch string(c.Key()) {
-			case "kind":
-				kind, _ := c.Bytes()
-				d.summary = string(kind) == "compaction_summary"
-			case "displayOnly":
-				d.shown, _ = c.Bool()
-			}
-		}
-	case "isSummary":
-		d.summary, _ = c.Bool()
-	case "type":
-		kind, _ := c.Bytes()
-		d.plain = d.task && string(kind) == "reasoning"
-	default:
-		c.Skip()
-	}
-}
-
-// metrics reads what a model call counted. The input is with what came from the
-// cache.
-func (d *decoder) metrics(c *jsonl.Cursor) {
-	u := &d.usage
-	for ok := c.EnterObject(); ok && c.NextKey(); {
-		switch string(c.Key()) {
-		case "inputTokens":
-			u.Input, _ = c.Int64()
-		case "outputTokens":
-			u.Output, _ = c.Int64()
-		case "cacheReadTokens":
-			u.CacheRead, _ = c.Int64()
-		case "cacheWriteTokens":
-			u.CacheWrite, _ = c.Int64()
-		}
-	}
-	u.Total = u.Input + u.Output
 }
 
 // known reports whether what was decoded is a message.
@@ -118,7 +92,7 @@ func (d *decoder) build() {
 	if d.summary {
 		m.Role, m.Compaction = session.RoleSummary, true
 	}
-	d.blocks(&m)
+	d.addContent(&m)
 	d.closeAnswer()
 	if len(m.Parts) > 0 || len(d.messages) == 0 && len(d.around) == 0 {
 		d.messages = append(d.messages, m)
@@ -128,18 +102,14 @@ func (d *decoder) build() {
 	}
 }
 
-// blocks reads content in its shapes: a string, blocks and strings, or one block.
-func (d *decoder) blocks(m *session.Message) {
-	c := &d.content
-	c.Reset(d.body)
-	if c.Kind() != jsonl.Array {
-		d.oneBlock(c, m)
-		return
-	}
-	c.EnterArray()
-	for c.NextElement() {
-		d.oneBlock(c, m)
-	}
+// addContent reads content in its shapes: a string, blocks and strings, or one block.
+func (d *decoder) addContent(m *session.Message) {
+	d.content.Reset(d.body)
+	fields.Content(&d.content, func(text []byte) { d.text(m, text) }, func(c *jsonl.Cursor) {
+		d.block = block{}
+		d.blocks.Take(c)
+		d.add(&d.block, m)
+	})
 }
 
 // block is one block of content while it is read.
@@ -147,47 +117,23 @@ type block struct {
 	kind, text, thinking, name, id, input []byte
 	call, result                          []byte // of a tool's result; result is raw JSON
 	failed                                bool
-	size                                  int64 // of data in base64
+	data                                  []byte // of an image: where it is, raw JSON
 }
 
-func (d *decoder) oneBlock(c *jsonl.Cursor, m *session.Message) {
-	if c.Kind() == jsonl.String {
-		text, _ := c.Bytes()
-		d.text(m, text)
-		return
-	}
-	var b block
-	for ok := c.EnterObject(); ok && c.NextKey(); {
-		b.member(c)
-	}
-	d.add(&b, m)
-}
-
-func (b *block) member(c *jsonl.Cursor) {
-	switch string(c.Key()) {
-	case "type":
-		b.kind, _ = c.Bytes()
-	case "text":
-		b.text, _ = c.Bytes()
-	case "thinking":
-		b.thinking, _ = c.Bytes()
-	case "name":
-		b.name, _ = c.Bytes()
-	case "id":
-		b.id, _ = c.Bytes()
-	case "input":
-		b.input = c.Raw()
-	case "tool_use_id":
-		b.call, _ = c.Bytes()
-	case "content":
-		b.result = c.Raw()
-	case "is_error":
-		b.failed, _ = c.Bool()
-	case "data":
-		b.size = int64(len(c.Raw()))
-	case "source":
-		b.size = int64(len(c.Raw()))
-	}
+func (b *block) table() *fields.Table {
+	return fields.New(
+		fields.Text("type", &b.kind),
+		fields.Text("text", &b.text),
+		fields.Text("thinking", &b.thinking),
+		fields.Text("name", &b.name),
+		fields.Text("id", &b.id),
+		fields.Raw("input", &b.input),
+		fields.Text("tool_use_id", &b.call),
+		fields.Raw("content", &b.result),
+		fields.Flag("is_error", &b.failed),
+		fields.Raw("data", &b.data),
+		fields.Raw("source", &b.data),
+	)
 }
 
 // add adds what a block says. A block of a type that is not known is what text it
@@ -207,10 +153,10 @@ func (d *decoder) add(b *block, m *session.Message) {
 		d.closeAnswer()
 		d.toolResult(b)
 	case "image", "document":
-		m.Parts = append(m.Parts, session.Part{Kind: session.PartImage, Size: b.size})
+		m.Parts = append(m.Parts, session.Part{Kind: session.PartImage, Size: int64(len(b.data))})
 	default:
 		d.odd = b.kind
-		addText(m, b.text)
+		m.AddText(b.text)
 	}
 }
 
@@ -240,7 +186,7 @@ func (d *decoder) toolResult(b *block) {
 // text or an image. Of any other shape the JSON is what it says.
 func given(c *jsonl.Cursor, r *session.Message) {
 	if c.Kind() != jsonl.Object {
-		addText(r, textOf(c))
+		r.AddText(textOf(c))
 		return
 	}
 	var q query
@@ -255,11 +201,11 @@ func given(c *jsonl.Cursor, r *session.Message) {
 		return
 	}
 	r.IsError = r.IsError || q.failed || len(q.trouble) > 0
-	if addText(r, q.text); !q.read {
-		addText(r, raw)
+	if r.AddText(q.text); !q.read {
+		r.AddText(raw)
 		return
 	}
-	addText(r, q.trouble)
+	r.AddText(q.trouble)
 }
 
 // query is one element of a tool's result while it is read.
@@ -295,19 +241,13 @@ func textOf(c *jsonl.Cursor) []byte {
 	return c.Raw()
 }
 
-func addText(m *session.Message, text []byte) {
-	if len(text) > 0 {
-		m.Parts = append(m.Parts, session.Part{Kind: session.PartText, Text: text})
-	}
-}
-
 // text adds a block of text.
 func (d *decoder) text(m *session.Message, text []byte) {
 	if d.task && m.Role == session.RoleUser {
 		d.taskText(m, text)
 		return
 	}
-	addText(m, typed(m, text))
+	m.AddText(typed(m, text))
 }
 
 // typed is what a person typed, without the tag that Cline puts around it.

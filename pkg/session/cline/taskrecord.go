@@ -31,21 +31,21 @@ func (d *decoder) taskText(m *session.Message, text []byte) {
 	if at := answerStart().FindSubmatchIndex(trimmed); at != nil {
 		d.closeAnswer()
 		d.answer = &session.Message{ID: d.id, Role: session.RoleInjected, CustomType: append([]byte("tool "), trimmed[at[2]:at[3]]...)}
-		addText(d.answer, trimmed[at[1]:])
+		d.answer.AddText(trimmed[at[1]:])
 		return
 	}
 	for _, tag := range []string{"task", "feedback", "user_message", "answer", "user_feedback"} {
 		if inside, ok := within(trimmed, tag); ok {
 			d.closeAnswer()
-			addText(m, inside)
+			m.AddText(inside)
 			return
 		}
 	}
 	if d.answer != nil {
-		addText(d.answer, text)
+		d.answer.AddText(text)
 		return
 	}
-	addText(m, text)
+	m.AddText(text)
 }
 
 // within is what stands in one element of that name, if that is all of a text.

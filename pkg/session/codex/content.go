@@ -5,34 +5,20 @@ import (
 
 	"github.com/sessctl/sessctl/pkg/jsonl"
 	"github.com/sessctl/sessctl/pkg/session"
+	"github.com/sessctl/sessctl/pkg/session/fields"
 )
 
 // content reads content in all its shapes: a string, a block, or a list of
 // both. Anything else says nothing.
 func (d *decoder) content(raw []byte) {
-	c := &d.inner
-	c.Reset(raw)
-	if c.Kind() != jsonl.Array {
-		d.block(c)
-		return
-	}
-	c.EnterArray()
-	for c.NextElement() {
-		d.block(c)
-	}
+	d.inner.Reset(raw)
+	fields.Content(&d.inner, d.message.AddText, d.block)
 }
 
 // block reads one part of content. A block of an unknown type that has text is
 // text.
 func (d *decoder) block(c *jsonl.Cursor) {
-	if c.Kind() == jsonl.String {
-		text, _ := c.Bytes()
-		d.addText(text)
-		return
-	}
-	if !c.EnterObject() {
-		return
-	}
+	c.EnterObject()
 	var kind, text []byte
 	var image int
 	for c.NextKey() {
@@ -57,13 +43,7 @@ func (d *decoder) block(c *jsonl.Cursor) {
 	default:
 		d.record.unknown, d.record.unknownName = "block ", kind
 	}
-	d.addText(text)
-}
-
-func (d *decoder) addText(text []byte) {
-	if len(text) > 0 {
-		d.message.Parts = append(d.message.Parts, session.Part{Kind: session.PartText, Text: text})
-	}
+	d.message.AddText(text)
 }
 
 // thinking reads the texts of one list of a reasoning item.
@@ -98,7 +78,7 @@ func (d *decoder) output(raw []byte) {
 		return
 	}
 	d.message.ExitCode, d.message.HasExit = exitOf(text)
-	d.addText(text)
+	d.message.AddText(text)
 }
 
 // structured reads an output that is not text: blocks, or an object with
@@ -122,7 +102,7 @@ func (d *decoder) structured(raw []byte) {
 	case content != nil:
 		d.content(content)
 	default:
-		d.addText(raw)
+		d.message.AddText(raw)
 	}
 }
 
@@ -156,7 +136,7 @@ func (d *decoder) wrappedOutput(text []byte) bool {
 		d.message.HasExit, d.message.ExitCode = false, 0
 		return false
 	}
-	d.addText(output)
+	d.message.AddText(output)
 	return true
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"github.com/sessctl/sessctl/pkg/jsonl"
 	"github.com/sessctl/sessctl/pkg/session"
+	"github.com/sessctl/sessctl/pkg/session/fields"
 )
 
 // kind is what a record is for the reader.
@@ -34,14 +35,16 @@ const (
 // is not a name is kept as raw JSON until it is known what it means.
 type item struct {
 	kind, role, name, id, callID, phase []byte
+	function                            []byte // the name of one
+	session                             []byte // the id of a thread, in newer headers
 
-	content, arguments, output, summary, action, function []byte
-	message, inner, history, info, origin                 []byte
-	printed                                               []byte // all that a command printed
-	failure                                               []byte // why a turn failed
-	changes                                               []byte // of a patch: the files with their diffs
-	turns                                                 int64  // num_turns of a rollback
-	cwd, fork                                             []byte
+	content, arguments, output, summary, action []byte
+	message, inner, history, info, origin       []byte
+	printed                                     []byte // all that a command printed
+	failure                                     []byte // why a turn failed
+	changes                                     []byte // of a patch: the files with their diffs
+	turns                                       int64  // num_turns of a rollback
+	cwd, fork                                   []byte
 }
 
 // record is one decoded line. Its slices are valid until the next decode.
@@ -61,142 +64,100 @@ type record struct {
 // decoder turns the text of a line into a record and a message. It keeps its
 // memory from line to line.
 type decoder struct {
-	cursor  jsonl.Cursor // of the line
-	payload jsonl.Cursor
-	inner   jsonl.Cursor // of what the payload keeps raw
-	deep    jsonl.Cursor // of JSON inside a string
-	record  record
-	message session.Message
-	wrapped []byte // arguments made an object
-	details bool   // whether what stands beside a tool's output is wanted
+	lines *fields.Table
+	items *fields.Table // of payloads
+
+	past *decoder // of a history that took the place of all before it
+
+	completed      item // what an item_completed event is of
+	completedItems *fields.Table
+	inner          jsonl.Cursor // of what the payload keeps raw
+	deep           jsonl.Cursor // of JSON inside a string
+	record         record
+	message        session.Message
+	wrapped        []byte // arguments made an object
+	details        bool   // whether what stands beside a tool's output is wanted
+}
+
+// table is what is read of a line (docs/formats.md, "codex"). What an envelope does not
+// have may be a member of a bare item.
+func (d *decoder) table() *fields.Table {
+	r := &d.record
+	return fields.New(append(r.item.fields(),
+		fields.Text("type", &r.name),
+		fields.Raw("timestamp", &r.time),
+		fields.Raw("created_at", &r.time),
+		fields.Func("payload", func(c *jsonl.Cursor) {
+			if c.Kind() == jsonl.Object {
+				r.payload = c.Raw()
+			}
+		}),
+		fields.Flag("metadata.compaction_output", &r.summed),
+		fields.Begin("record_type", func(bool) { r.bareState = true }),
+		fields.Begin("instructions", func(bool) { r.bareHeader = true }),
+	)...)
+}
+
+// table is what is read of an item with an envelope.
+func (i *item) table() *fields.Table {
+	return fields.New(append(i.fields(), fields.Text("type", &i.kind))...)
+}
+
+func (i *item) fields() []fields.Field {
+	return []fields.Field{
+		fields.Text("role", &i.role),
+		fields.Text("name", &i.name),
+		fields.Text("phase", &i.phase),
+		fields.ID("id", &i.id),
+		fields.ID("session_id", &i.session),
+		fields.ID("call_id", &i.callID),
+		fields.Text("cwd", &i.cwd),
+		fields.ID("forked_from_id", &i.fork),
+		fields.Int("num_turns", &i.turns),
+		fields.Raw("content", &i.content),
+		fields.Raw("arguments", &i.arguments),
+		fields.Raw("input", &i.arguments),
+		fields.Raw("output", &i.output),
+		fields.Raw("result", &i.output),
+		fields.Raw("results", &i.output),
+		fields.Raw("content_items", &i.output),
+		fields.Raw("tools", &i.output),
+		fields.Raw("aggregated_output", &i.printed),
+		fields.Raw("error", &i.failure),
+		fields.Raw("changes", &i.changes),
+		fields.Raw("summary", &i.summary),
+		fields.Raw("action", &i.action),
+		fields.Text("function.name", &i.function), // the oldest form of calls
+		fields.Raw("message", &i.message),
+		fields.Raw("item", &i.inner),
+		fields.Raw("replacement_history", &i.history),
+		fields.Raw("info", &i.info),
+		fields.Raw("usage", &i.info),
+		fields.Raw("internal_chat_message_metadata_passthrough", &i.origin),
+	}
+}
+
+// settle gives an item that has no id that of its session.
+func (i *item) settle() {
+	if len(i.id) == 0 {
+		i.id = i.session
+	}
 }
 
 // decode reads one line. It returns an error that wraps [jsonl.ErrSyntax] if
 // raw is not one JSON object.
 func (d *decoder) decode(raw []byte) error {
+	if d.lines == nil {
+		d.lines, d.completedItems = d.table(), d.completed.table()
+		d.items = d.record.item.table()
+	}
 	d.record = record{}
 	d.message = session.Message{Parts: d.message.Parts[:0]}
-	if err := d.cursor.Object(raw, d.member); err != nil {
+	if err := d.lines.Read(raw); err != nil {
 		return err
 	}
+	d.record.item.settle()
 	d.classify()
-	return nil
-}
-
-// member reads a member of the line. What an envelope does not have may be a
-// member of a bare item.
-func (d *decoder) member(c *jsonl.Cursor) {
-	r := &d.record
-	switch string(c.Key()) {
-	case "type":
-		r.name, _ = c.Bytes()
-	case "timestamp", "created_at":
-		r.time = c.Raw()
-	case "payload":
-		if c.Kind() == jsonl.Object {
-			r.payload = c.Raw()
-		}
-	case "metadata":
-		r.summed = d.compactionOutput(c)
-	case "record_type":
-		r.bareState = true
-	case "instructions":
-		r.bareHeader = true
-	default:
-		r.item.member(c)
-	}
-}
-
-func (d *decoder) compactionOutput(c *jsonl.Cursor) (is bool) {
-	if !c.EnterObject() {
-		return false
-	}
-	for c.NextKey() {
-		if string(c.Key()) == "compaction_output" {
-			is, _ = c.Bool()
-		}
-	}
-	return is
-}
-
-// member reads a member of an item.
-func (i *item) member(c *jsonl.Cursor) {
-	switch string(c.Key()) {
-	case "type":
-		i.kind, _ = c.Bytes()
-	case "role":
-		i.role, _ = c.Bytes()
-	case "name":
-		i.name, _ = c.Bytes()
-	case "phase":
-		i.phase, _ = c.Bytes()
-	case "id":
-		i.id = name(c)
-	case "session_id":
-		if id := name(c); len(i.id) == 0 {
-			i.id = id
-		}
-	case "call_id":
-		i.callID = name(c)
-	case "cwd":
-		i.cwd, _ = c.Bytes()
-	case "forked_from_id":
-		i.fork = name(c)
-	case "num_turns":
-		i.turns, _ = c.Int64()
-	default:
-		if raw := i.raw(c.Key()); raw != nil {
-			*raw = c.Raw()
-		}
-	}
-}
-
-// raw returns where the raw value of a member goes, nil for one that does not
-// matter.
-func (i *item) raw(key []byte) *[]byte {
-	switch string(key) {
-	case "content":
-		return &i.content
-	case "arguments", "input":
-		return &i.arguments
-	case "output", "result", "results", "content_items", "tools":
-		return &i.output
-	case "aggregated_output":
-		return &i.printed
-	case "error":
-		return &i.failure
-	case "changes":
-		return &i.changes
-	case "summary":
-		return &i.summary
-	case "action":
-		return &i.action
-	case "function":
-		return &i.function
-	case "message":
-		return &i.message
-	case "item":
-		return &i.inner
-	case "replacement_history":
-		return &i.history
-	case "info", "usage":
-		return &i.info
-	case "internal_chat_message_metadata_passthrough":
-		return &i.origin
-	}
-	return nil
-}
-
-// name reads an id: a string, or the digits of a number.
-func name(c *jsonl.Cursor) []byte {
-	switch c.Kind() {
-	case jsonl.String:
-		id, _ := c.Bytes()
-		return id
-	case jsonl.Number:
-		return c.Raw()
-	}
-	c.Skip()
 	return nil
 }
 
@@ -208,11 +169,8 @@ func (d *decoder) classify() {
 		return
 	}
 	r.item = item{}
-	d.payload.Reset(r.payload)
-	d.payload.EnterObject()
-	for d.payload.NextKey() {
-		r.item.member(&d.payload)
-	}
+	d.items.Peek(r.payload)
+	r.item.settle()
 	switch string(r.name) {
 	case "session_meta":
 		r.kind = meta
@@ -302,15 +260,12 @@ func (d *decoder) event() kind {
 // completedItem makes the message of an item_completed event. Only what is
 // said is taken: calls and results are items of the context as well.
 func (d *decoder) completedItem() kind {
-	raw := d.record.item.inner
-	var inner item
-	d.payload.Reset(raw)
-	if !d.payload.EnterObject() {
+	raw, inner := d.record.item.inner, &d.completed
+	*inner = item{}
+	if !d.completedItems.Peek(raw) {
 		return bookkeeping
 	}
-	for d.payload.NextKey() {
-		inner.member(&d.payload)
-	}
+	inner.settle()
 	m := &d.message
 	switch string(inner.kind) {
 	case "UserMessage":
@@ -342,7 +297,7 @@ func (d *decoder) typed() {
 	m.Role = session.RoleUser
 	origin, known := d.origin()
 	if origin == nil && !known {
-		origin = contextOf(firstText(m))
+		origin = contextOf(m.FirstText())
 	}
 	switch {
 	case origin == nil:
@@ -386,15 +341,6 @@ func (d *decoder) strings(object []byte, key string, yield func([]byte)) {
 	}
 }
 
-func firstText(m *session.Message) []byte {
-	for i := range m.Parts {
-		if m.Parts[i].Kind == session.PartText {
-			return m.Parts[i].Text
-		}
-	}
-	return nil
-}
-
 // shellTag marks a command that the person ran by hand.
 const shellTag = "user_shell_command"
 
@@ -426,7 +372,7 @@ func contextOf(text []byte) []byte {
 // shell takes a command and its output out of their tags.
 func (d *decoder) shell() {
 	m := &d.message
-	text := firstText(m)
+	text := m.FirstText()
 	m.Role = session.RoleShell
 	command, rest, ok := between(text, "<command>", "</command>")
 	if !ok {
@@ -439,7 +385,7 @@ func (d *decoder) shell() {
 	}
 	m.ExitCode, m.HasExit = exitOf(result)
 	m.IsError = m.HasExit && m.ExitCode != 0
-	d.addText(result)
+	d.message.AddText(result)
 }
 
 func between(text []byte, open, end string) (inside, rest []byte, ok bool) {
@@ -512,7 +458,7 @@ func (d *decoder) call() kind {
 	m.Role = session.RoleAssistant
 	part := session.Part{Kind: session.PartToolCall, Name: i.name, CallID: i.callID}
 	if len(part.Name) == 0 {
-		part.Name = d.functionName(i.function)
+		part.Name = i.function
 	}
 	if len(part.Name) == 0 {
 		part.Name = bytes.TrimSuffix(i.kind, []byte("_call"))
@@ -526,20 +472,6 @@ func (d *decoder) call() kind {
 		m.Parts = append(m.Parts, session.Part{Kind: session.PartImage, Size: int64(len(i.output) - 2)})
 	}
 	return said
-}
-
-// functionName reads the name of the oldest form of calls, {"function":{"name"}}.
-func (d *decoder) functionName(raw []byte) (name []byte) {
-	d.inner.Reset(raw)
-	if !d.inner.EnterObject() {
-		return nil
-	}
-	for d.inner.NextKey() {
-		if string(d.inner.Key()) == "name" {
-			name, _ = d.inner.Bytes()
-		}
-	}
-	return bytes.Clone(name) // the cursor is used again for the arguments
 }
 
 // arguments returns arguments as an object: a string that holds one is
@@ -591,21 +523,24 @@ const summaryOrigin = ownPrefix + "compaction.summary"
 // replacement reads the history that a compaction has put in the place of all
 // before it, without its summary. What only the runtime's model can read says
 // nothing.
-func replacement(history []byte, summary *session.Message) (kept []session.Message) {
+func (d *decoder) replacement(history []byte, summary *session.Message) (kept []session.Message) {
+	if d.past == nil {
+		d.past = &decoder{}
+		d.past.items = d.past.record.item.table()
+	}
+	past := d.past
 	var c jsonl.Cursor
 	c.Reset(history)
 	for ok := c.EnterArray(); ok && c.NextElement(); {
-		var d decoder
-		d.record.payload = history // an item of a known place
-		for in := c.EnterObject(); in && c.NextKey(); {
-			d.record.item.member(&c)
-		}
-		if d.contextItem() != said {
+		past.record, past.message = record{payload: history}, session.Message{Parts: past.message.Parts[:0]} // an item of a known place
+		past.items.Take(&c)
+		past.record.item.settle()
+		if past.contextItem() != said {
 			continue
 		}
-		m := &d.message
-		text := firstText(m)
-		if string(m.CustomType) == summaryOrigin || text != nil && len(m.Parts) == 1 && bytes.Equal(withoutPreamble(text), firstText(summary)) {
+		m := &past.message
+		text := m.FirstText()
+		if string(m.CustomType) == summaryOrigin || text != nil && len(m.Parts) == 1 && bytes.Equal(withoutPreamble(text), summary.FirstText()) {
 			continue
 		}
 		m.Line, m.Offset, m.Length, m.Time, m.TimeInferred = summary.Line, summary.Offset, summary.Length, summary.Time, summary.TimeInferred

@@ -111,7 +111,7 @@ func (s *scanner) read(r *jsonl.Record) (known bool, err error) {
 		s.directory()
 	case said, reasoning, shown, completed, compaction, bareCompaction:
 		if s.record.kind == compaction {
-			m.Kept = replacement(s.record.item.history, m)
+			m.Kept = s.replacement(s.record.item.history, m)
 		}
 		s.answer()
 		err = s.offer(s.record.kind)
@@ -283,7 +283,7 @@ func decisive(m *session.Message) bool {
 	if m.Role != session.RoleUser && m.Role != session.RoleAssistant {
 		return false
 	}
-	return firstText(m) != nil
+	return m.FirstText() != nil
 }
 
 // offer takes what a record says, if it is of the text that the rollout is

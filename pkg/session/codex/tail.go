@@ -8,6 +8,7 @@ import (
 
 	"github.com/sessctl/sessctl/pkg/jsonl"
 	"github.com/sessctl/sessctl/pkg/session"
+	"github.com/sessctl/sessctl/pkg/session/fields"
 )
 
 // Tail reads the end of a rollout; base is how many bytes of it stand before r,
@@ -155,7 +156,7 @@ func (t *tailReader) answers(m *session.Message) bool {
 	if m.Role == session.RoleShell {
 		return true
 	}
-	return m.Role == session.RoleAssistant && firstText(m) != nil && !bytes.Equal(t.record.item.phase, []byte("commentary"))
+	return m.Role == session.RoleAssistant && m.FirstText() != nil && !bytes.Equal(t.record.item.phase, []byte("commentary"))
 }
 
 // measure adds a record to the context, from its end. What a model call
@@ -210,19 +211,15 @@ func (t *tailReader) counted() int64 {
 func (t *tailReader) kept() int64 {
 	alone := t.message.EstimateTokens()
 	var sum int64
-	c := &t.payload
+	var c jsonl.Cursor
 	c.Reset(t.record.item.history)
+	var content []byte
+	items := fields.New(fields.Raw("content", &content))
 	for ok := c.EnterArray(); ok && c.NextElement(); {
-		var i item
-		if !c.EnterObject() {
-			continue
-		}
-		for c.NextKey() {
-			i.member(c)
-		}
-		if i.content != nil {
+		content = nil
+		if items.Take(&c); content != nil {
 			t.message = session.Message{Parts: t.message.Parts[:0]}
-			t.content(i.content)
+			t.content(content)
 			sum += t.message.EstimateTokens()
 		}
 	}

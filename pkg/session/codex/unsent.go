@@ -7,6 +7,7 @@ import (
 
 	"github.com/sessctl/sessctl/pkg/jsonl"
 	"github.com/sessctl/sessctl/pkg/session"
+	"github.com/sessctl/sessctl/pkg/session/fields"
 )
 
 // failedTurn makes the message of a turn that failed: a text, or an object with
@@ -14,15 +15,8 @@ import (
 func (d *decoder) failedTurn(raw []byte) {
 	c := &d.inner
 	c.Reset(raw)
-	var text []byte
-	if c.Kind() == jsonl.String {
-		text, _ = c.Bytes()
-	}
-	for ok := c.EnterObject(); ok && c.NextKey(); {
-		if string(c.Key()) == "message" {
-			text, _ = c.Bytes()
-		}
-	}
+	text, _ := c.Bytes()
+	fields.New(fields.Text("message", &text)).Peek(raw)
 	if len(bytes.TrimSpace(text)) == 0 {
 		return
 	}

@@ -7,32 +7,43 @@ import (
 
 	"github.com/sessctl/sessctl/pkg/jsonl"
 	"github.com/sessctl/sessctl/pkg/session"
+	"github.com/sessctl/sessctl/pkg/session/fields"
 )
 
 // Scan implements [session.Store]: the messages of a transcript in file order. What
 // stands around what a person typed is a message of its own, and so is the error or
 // the abort that has ended a turn.
 func (s *Store) Scan(ctx context.Context, r io.Reader, o session.ScanOptions, emit func(*session.Message) error) (session.Scan, error) {
-	scan := &scanner{thinking: o.Thinking}
+	scan := newScanner(o)
 	return scan.lines.Run(ctx, r, emit, scan.read)
 }
 
 // scanner is the state of one scan.
 type scanner struct {
 	lines    session.LineScan
-	cursor   jsonl.Cursor
+	records  *fields.Table
+	record   record
+	blocks   *fields.Table // into block
+	block    block
 	thinking bool
 	previous int64 // time of the question before
 	ended    bool  // the record before says that the turn has ended
 	messages []session.Message
 }
 
+func newScanner(o session.ScanOptions) *scanner {
+	s := &scanner{thinking: o.Thinking}
+	s.records, s.blocks = s.record.table(), s.block.table()
+	return s
+}
+
 // record is one line of a transcript.
 type record struct{ kind, role, content, status, failure []byte }
 
 func (s *scanner) read(r *jsonl.Record) (known bool, err error) {
-	var x record
-	if err := s.cursor.Object(r.Raw, x.member); err != nil {
+	x := &s.record
+	*x = record{}
+	if err := s.records.Read(r.Raw); err != nil {
 		return false, err
 	}
 	s.messages = s.messages[:0]
@@ -40,9 +51,9 @@ func (s *scanner) read(r *jsonl.Record) (known bool, err error) {
 	result := &s.lines.Result
 	switch {
 	case len(x.role) > 0:
-		s.said(&x)
+		s.said(x)
 	case s.ended:
-		s.turnEnded(&x)
+		s.turnEnded(x)
 	case string(x.kind) == "metadata": // a summary of the transcript, for lists
 	default:
 		result.CountUnknown("", x.kind)
@@ -64,25 +75,16 @@ func (s *scanner) read(r *jsonl.Record) (known bool, err error) {
 	return true, nil
 }
 
-func (x *record) member(c *jsonl.Cursor) {
-	switch string(c.Key()) {
-	case "type":
-		x.kind, _ = c.Bytes()
-	case "role":
-		x.role, _ = c.Bytes()
-	case "content":
-		x.content = c.Raw()
-	case "status":
-		x.status, _ = c.Bytes()
-	case "error":
-		x.failure, _ = c.Bytes()
-	case "message":
-		for ok := c.EnterObject(); ok && c.NextKey(); {
-			if string(c.Key()) == "content" {
-				x.content = c.Raw()
-			}
-		}
-	}
+// table is what is read of a record (docs/formats.md, "cursor").
+func (x *record) table() *fields.Table {
+	return fields.New(
+		fields.Text("type", &x.kind),
+		fields.Text("role", &x.role),
+		fields.Raw("content", &x.content),
+		fields.Raw("message.content", &x.content),
+		fields.Text("status", &x.status),
+		fields.Text("error", &x.failure),
+	)
 }
 
 // turnEnded makes a message of how a turn has ended, if not well.
@@ -108,15 +110,7 @@ func (s *scanner) said(x *record) {
 	}
 	c := new(jsonl.Cursor) // what it decodes must stay until the message is said
 	c.Reset(x.content)
-	switch {
-	case len(x.content) == 0:
-	case c.Kind() == jsonl.Array:
-		for ok := c.EnterArray(); ok && c.NextElement(); {
-			s.block(c.Raw(), &m)
-		}
-	default:
-		s.block(x.content, &m)
-	}
+	fields.Content(c, func(text []byte) { s.text(&m, text) }, func(c *jsonl.Cursor) { s.addBlock(c, &m) })
 	if len(m.Parts) > 0 || len(s.messages) == 0 {
 		s.messages = append(s.messages, m)
 	}
@@ -125,19 +119,34 @@ func (s *scanner) said(x *record) {
 // block is one block of content while it is read.
 type block struct {
 	kind, text, name, id, call, input, content []byte
-	size                                       int64
+	source                                     []byte // of an image, raw JSON
 }
 
-func (s *scanner) block(raw []byte, m *session.Message) {
-	var b block
-	c := new(jsonl.Cursor)
-	c.Reset(raw)
-	if c.Kind() == jsonl.String {
-		b.text, _ = c.Bytes()
-	}
-	for ok := c.Kind() == jsonl.Object && c.EnterObject(); ok && c.NextKey(); {
-		b.member(c)
-	}
+func (b *block) table() *fields.Table {
+	return fields.New(
+		fields.Text("type", &b.kind),
+		fields.Text("text", &b.text),
+		fields.Text("thinking", &b.text),
+		fields.Text("name", &b.name),
+		fields.Text("id", &b.id),
+		fields.Text("tool_use_id", &b.call),
+		fields.Raw("input", &b.input),
+		fields.Raw("args", &b.input),
+		fields.Raw("content", &b.content),
+		fields.Raw("source", &b.source),
+		fields.Raw("data", &b.source),
+	)
+}
+
+// blockOf reads a block.
+func (s *scanner) blockOf(c *jsonl.Cursor) block {
+	s.block = block{}
+	s.blocks.Take(c)
+	return s.block
+}
+
+func (s *scanner) addBlock(c *jsonl.Cursor, m *session.Message) {
+	b := s.blockOf(c)
 	switch string(b.kind) {
 	case "text", "":
 		s.text(m, b.text)
@@ -151,31 +160,10 @@ func (s *scanner) block(raw []byte, m *session.Message) {
 	case "tool_result":
 		s.result(&b)
 	case "image":
-		m.Parts = append(m.Parts, session.Part{Kind: session.PartImage, Size: b.size})
+		m.Parts = append(m.Parts, session.Part{Kind: session.PartImage, Size: int64(len(b.source))})
 	default:
 		s.lines.Result.CountUnknown("block ", b.kind)
 		s.text(m, b.text)
-	}
-}
-
-func (b *block) member(c *jsonl.Cursor) {
-	switch string(c.Key()) {
-	case "type":
-		b.kind, _ = c.Bytes()
-	case "text", "thinking":
-		b.text, _ = c.Bytes()
-	case "name":
-		b.name, _ = c.Bytes()
-	case "id":
-		b.id, _ = c.Bytes()
-	case "tool_use_id":
-		b.call, _ = c.Bytes()
-	case "input", "args":
-		b.input = c.Raw()
-	case "content":
-		b.content = c.Raw()
-	case "source", "data":
-		b.size = int64(len(c.Raw()))
 	}
 }
 
@@ -189,22 +177,18 @@ func (s *scanner) result(b *block) {
 	case len(b.content) == 0:
 	case c.Kind() == jsonl.Array:
 		for ok := c.EnterArray(); ok && c.NextElement(); {
-			var inner block
 			raw, inside := c.Raw(), new(jsonl.Cursor)
 			inside.Reset(raw)
-			for ok := inside.EnterObject(); ok && inside.NextKey(); {
-				inner.member(inside)
-			}
-			if len(inner.text) > 0 {
+			if inner := s.blockOf(inside); len(inner.text) > 0 {
 				raw = inner.text
 			}
-			addText(&r, raw)
+			r.AddText(raw)
 		}
 	case c.Kind() == jsonl.String:
 		text, _ := c.Bytes()
-		addText(&r, text)
+		r.AddText(text)
 	default:
-		addText(&r, b.content)
+		r.AddText(b.content)
 	}
 	s.messages = append(s.messages, r)
 }
@@ -220,7 +204,7 @@ func (s *scanner) text(m *session.Message, text []byte) {
 		}
 		if len(f.around) > 0 {
 			around := session.Message{Role: session.RoleInjected, CustomType: []byte("cursor.context"), Time: f.at}
-			addText(&around, f.around)
+			around.AddText(f.around)
 			s.messages = append(s.messages, around)
 		}
 		text = f.typed
@@ -229,14 +213,8 @@ func (s *scanner) text(m *session.Message, text []byte) {
 			text = bytes.TrimRight(said, "\n")
 		}
 	}
-	addText(m, text)
+	m.AddText(text)
 }
 
 // redacted stands at the end of an answer in the place of thoughts.
 const redacted = "[REDACTED]"
-
-func addText(m *session.Message, text []byte) {
-	if len(text) > 0 {
-		m.Parts = append(m.Parts, session.Part{Kind: session.PartText, Text: text})
-	}
-}

@@ -95,7 +95,7 @@ func (s *Store) CountMessages(ctx context.Context, ref session.Ref) (int, error)
 // readTail reads a transcript for what its end tells. Calls have no results there:
 // that the turn has ended says the record of it.
 func readTail(ctx context.Context, log *os.File, info os.FileInfo, _ session.Ref) (session.Tail, error) {
-	scan := &scanner{}
+	scan := newScanner(session.ScanOptions{})
 	tail, err := session.TailScan(ctx, log, info.ModTime(), func(ctx context.Context, r io.Reader, o session.ScanOptions, emit func(*session.Message) error) (session.Scan, error) {
 		scan.thinking = o.Thinking
 		return scan.lines.Run(ctx, r, emit, scan.read)

@@ -140,7 +140,7 @@ func readHeader(log io.Reader) (h header, err error) {
 	line, _, whole := bytes.Cut(bytes.TrimPrefix(head, []byte("\xEF\xBB\xBF")), []byte("\n"))
 	var d decoder
 	if (whole || len(head) < usual) && d.decode(bytes.Trim(line, "\x00\r ")) == nil && len(d.record.sessionID) > 0 {
-		return header{string(d.record.sessionID), d.record.sub}, nil
+		return header{string(d.record.sessionID), string(d.record.sort) == "subagent"}, nil
 	}
 	if head, err = r.Peek(documentHead); err != nil && !errors.Is(err, io.EOF) {
 		return h, err

@@ -5,6 +5,7 @@ import (
 
 	"github.com/sessctl/sessctl/pkg/jsonl"
 	"github.com/sessctl/sessctl/pkg/session"
+	"github.com/sessctl/sessctl/pkg/session/fields"
 	"github.com/sessctl/sessctl/pkg/session/partsformat"
 )
 
@@ -32,102 +33,115 @@ type record struct {
 
 	time, content, calls, thoughts, tokens, messages []byte
 	model                                            []byte
-	marks                                            int // members that only metadata has
-	sub                                              bool
+	marks                                            int    // members that only metadata has
+	sort                                             []byte // of a chat: "subagent", say
 }
 
 // decoder turns the text of a record into messages. It keeps its memory from
 // record to record.
 type decoder struct {
-	cursor   jsonl.Cursor // of the record
+	records  *fields.Table
 	content  jsonl.Cursor
 	calls    jsonl.Cursor
 	thoughts jsonl.Cursor
-	tokens   jsonl.Cursor
 	reader   partsformat.Reader
+
+	toolCallTable *fields.Table // into call
+	call          call
+	usageTable    *fields.Table // into counted
+	counted       counts
 
 	record  record
 	group   group
 	details bool // whether what stands beside a tool's output is wanted
 }
 
+// table is what is read of a record (docs/formats.md, "gemini").
+func (d *decoder) table() *fields.Table {
+	r := &d.record
+	mark := func(bool) { r.marks++ }
+	return fields.New(
+		fields.Text("id", &r.id),
+		fields.Text("type", &r.name),
+		fields.Raw("timestamp", &r.time),
+		fields.Raw("content", &r.content),
+		fields.Raw("parts", &r.content),
+		fields.Raw("toolCalls", &r.calls),
+		fields.Raw("thoughts", &r.thoughts),
+		fields.Raw("tokens", &r.tokens),
+		fields.Text("model", &r.model),
+		fields.Text("sessionId", &r.sessionID),
+		fields.Begin("projectHash", mark),
+		fields.Begin("startTime", mark),
+		fields.Begin("lastUpdated", mark),
+		fields.Text("kind", &r.sort),
+		fields.Func("messages", d.messages),
+		fields.Begin("$rewindTo", func(bool) { r.kind = rewind }),
+		fields.Text("$rewindTo", &r.target),
+		fields.Begin("$set", func(bool) { r.kind = set }),
+		fields.Func("$set.messages", d.messages),
+		fields.Raw("$set.lastUpdated", &r.time),
+	)
+}
+
+// callTable is what is read of a call of a tool.
+func (d *decoder) callTable() *fields.Table {
+	t := &d.call
+	return fields.New(
+		fields.Text("id", &t.CallID),
+		fields.Text("name", &t.Name),
+		fields.Value("args", &t.Text),
+		fields.Text("status", &t.status),
+		fields.Value("result", &t.result),
+		fields.Func("resultDisplay", func(c *jsonl.Cursor) {
+			if d.details && c.Kind() == jsonl.Object {
+				t.details = c.Raw()
+				return
+			}
+			t.display, t.shown = c.Bytes()
+		}),
+	)
+}
+
+// tokenTable is what is read of what a model call counted.
+func (d *decoder) tokenTable() *fields.Table {
+	t := &d.counted
+	return fields.New(
+		fields.Count("input", &t.input),
+		fields.Count("output", &t.output),
+		fields.Count("thoughts", &t.thoughts),
+		fields.Count("cached", &t.cached),
+		fields.Count("total", &t.total),
+	)
+}
+
 // decode reads one record and makes its messages. It returns an error that
 // wraps [jsonl.ErrSyntax] if raw is not one JSON object.
 func (d *decoder) decode(raw []byte) error {
+	if d.records == nil {
+		d.records, d.toolCallTable, d.usageTable = d.table(), d.callTable(), d.tokenTable()
+	}
 	d.record, d.group = record{}, group{messages: d.group.messages[:0]}
-	if err := d.cursor.Object(raw, d.member); err != nil {
+	if err := d.records.Read(raw); err != nil {
 		return err
 	}
 	d.classify()
 	return nil
 }
 
-func (d *decoder) member(c *jsonl.Cursor) {
-	r := &d.record
-	switch string(c.Key()) {
-	case "id":
-		r.id, _ = c.Bytes()
-	case "type":
-		r.name, _ = c.Bytes()
-	case "timestamp":
-		r.time = c.Raw()
-	case "content", "parts":
-		r.content = c.Raw()
-	case "toolCalls":
-		r.calls = c.Raw()
-	case "thoughts":
-		r.thoughts = c.Raw()
-	case "tokens":
-		r.tokens = c.Raw()
-	case "model":
-		r.model, _ = c.Bytes()
-	case "sessionId":
-		r.sessionID, _ = c.Bytes()
-	case "projectHash", "startTime", "lastUpdated":
-		r.marks++
-	case "kind":
-		kind, _ := c.Bytes()
-		r.sub = string(kind) == "subagent"
-	case "messages":
-		r.messages = array(c)
-	case "$rewindTo":
-		r.kind = rewind
-		r.target, _ = c.Bytes()
-	case "$set":
-		d.set(c)
+// messages keeps a list of messages; anything else is none.
+func (d *decoder) messages(c *jsonl.Cursor) {
+	if d.record.messages = nil; c.Kind() == jsonl.Array {
+		d.record.messages = c.Raw()
 	}
-}
-
-// set reads what is set anew.
-func (d *decoder) set(c *jsonl.Cursor) {
-	r := &d.record
-	r.kind = set
-	for ok := c.EnterObject(); ok && c.NextKey(); {
-		switch string(c.Key()) {
-		case "messages":
-			r.messages = array(c)
-		case "lastUpdated":
-			r.time = c.Raw()
-		}
-	}
-	if r.messages != nil {
-		r.kind = history
-	}
-}
-
-// array returns the raw text of an array, nil for anything else.
-func array(c *jsonl.Cursor) []byte {
-	if c.Kind() != jsonl.Array {
-		c.Skip()
-		return nil
-	}
-	return c.Raw()
 }
 
 // classify settles what the record is.
 func (d *decoder) classify() {
 	r := &d.record
 	switch {
+	case r.kind == set && r.messages != nil:
+		r.kind = history
 	case r.kind != foreign:
 	case len(r.sessionID) > 0 && r.marks > 0 && len(r.name) == 0:
 		r.kind = metadata
@@ -224,7 +238,7 @@ func (d *decoder) build() {
 		d.typed(&m)
 	}
 	if m.IsError {
-		m.ErrorText = partsformat.FirstText(&m)
+		m.ErrorText = m.FirstText()
 	}
 	if len(m.Parts) > 0 || len(results) == 0 {
 		d.group.messages = append(d.group.messages, m)
@@ -236,7 +250,7 @@ func (d *decoder) build() {
 // the summary of a compression, and the description of the workspace that opens
 // a chat, which has a hash for an id.
 func (d *decoder) typed(m *session.Message) {
-	text := bytes.TrimSpace(partsformat.FirstText(m))
+	text := bytes.TrimSpace(m.FirstText())
 	switch {
 	case bytes.HasPrefix(text, []byte("<state_snapshot>")):
 		m.Role, m.Compaction = session.RoleSummary, true
@@ -274,33 +288,13 @@ type call struct {
 }
 
 func (d *decoder) toolCall(c *jsonl.Cursor, m *session.Message) ([]session.Message, bool) {
-	var t call
-	t.Kind = session.PartToolCall
-	if !c.EnterObject() {
+	t := &d.call
+	*t = call{Part: session.Part{Kind: session.PartToolCall}}
+	if !d.toolCallTable.Take(c) {
 		return nil, false
 	}
-	for c.NextKey() {
-		switch string(c.Key()) {
-		case "id":
-			t.CallID, _ = c.Bytes()
-		case "name":
-			t.Name, _ = c.Bytes()
-		case "args":
-			t.Text = partsformat.Arguments(c)
-		case "status":
-			t.status, _ = c.Bytes()
-		case "result":
-			t.result = partsformat.Arguments(c)
-		case "resultDisplay":
-			if d.details && c.Kind() == jsonl.Object {
-				t.details = c.Raw()
-				continue
-			}
-			t.display, t.shown = c.Bytes()
-		}
-	}
 	m.Parts = append(m.Parts, t.Part)
-	return d.resultOf(&t)
+	return d.resultOf(t)
 }
 
 // resultOf makes the messages of a call's result: usually one. A call that is
@@ -313,7 +307,7 @@ func (d *decoder) resultOf(t *call) ([]session.Message, bool) {
 		var c jsonl.Cursor // a message may hold many results, and all must stay
 		results = d.reader.Parts(&c, t.result, &whole)
 	case t.shown && finished(t.status):
-		partsformat.AddText(&whole, t.display)
+		whole.AddText(t.display)
 	}
 	if len(whole.Parts) > 0 && len(results) > 0 {
 		results[0].Parts = append(results[0].Parts, whole.Parts...)
@@ -324,7 +318,7 @@ func (d *decoder) resultOf(t *call) ([]session.Message, bool) {
 		r := &results[i]
 		r.CallID, r.ToolName, r.Details = t.CallID, t.Name, t.details
 		r.IsError = r.IsError || string(t.status) == "error" || string(t.status) == "cancelled"
-		if code, ok := partsformat.ExitOf(partsformat.FirstText(r)); ok {
+		if code, ok := partsformat.ExitOf(r.FirstText()); ok {
 			r.ExitCode, r.HasExit = code, true
 			r.IsError = r.IsError || code != 0
 		}
@@ -362,27 +356,14 @@ func (d *decoder) thinking(m *session.Message) {
 // usage reads what the model call behind a message counted. Cached tokens are
 // part of Gemini's input.
 func (d *decoder) usage(m *session.Message) {
-	c := &d.tokens
-	c.Reset(d.record.tokens)
-	if m.HasUsage = c.EnterObject(); !m.HasUsage {
-		return
-	}
-	u := &m.Usage
-	for c.NextKey() {
-		key := string(c.Key())
-		n, _ := c.Int64()
-		n = max(n, 0)
-		switch key {
-		case "input":
-			u.Input += n
-		case "output", "thoughts":
-			u.Output += n
-		case "cached":
-			u.CacheRead = n
-			u.Input -= n
-		case "total":
-			u.Total = n
+	d.counted = counts{}
+	if m.HasUsage = d.usageTable.Peek(d.record.tokens); m.HasUsage {
+		t := &d.counted
+		m.Usage = session.Usage{
+			Input: max(t.input-t.cached, 0), Output: t.output + t.thoughts, CacheRead: t.cached, Total: t.total,
 		}
 	}
-	u.Input = max(u.Input, 0)
 }
+
+// counts are tokens of a model call.
+type counts struct{ input, output, thoughts, cached, total int64 }

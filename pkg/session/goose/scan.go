@@ -183,7 +183,7 @@ func (s *scanner) block(raw []byte, m *session.Message) {
 	}
 	switch string(b.kind) {
 	case "text":
-		addText(m, b.text)
+		m.AddText(b.text)
 	case "thinking":
 		if s.thinking && len(b.thinking) > 0 {
 			m.Parts = append(m.Parts, session.Part{Kind: session.PartThinking, Text: b.thinking})
@@ -197,7 +197,7 @@ func (s *scanner) block(raw []byte, m *session.Message) {
 	case "redactedThinking", "toolConfirmationRequest", "actionRequired", "systemNotification", "contextLengthExceeded", "summarizationRequested", "conversationCompacted":
 	default:
 		s.lines.Result.CountUnknown("block ", b.kind)
-		addText(m, b.text)
+		m.AddText(b.text)
 	}
 }
 
@@ -274,7 +274,7 @@ func (s *scanner) response(b *block, m *session.Message) {
 	}
 	if len(trouble) > 0 {
 		r.IsError = true
-		addText(&r, trouble)
+		r.AddText(trouble)
 	}
 	if len(r.Parts) == 0 {
 		r.Parts = append(r.Parts, session.Part{Kind: session.PartText})
@@ -302,7 +302,7 @@ func given(c *jsonl.Cursor, r *session.Message) {
 		}
 	case jsonl.String:
 		text, _ := c.Bytes()
-		addText(r, text)
+		r.AddText(text)
 	}
 }
 
@@ -316,16 +316,10 @@ func givenBlock(c *jsonl.Cursor, r *session.Message) {
 	}
 	switch string(b.kind) {
 	case "text":
-		addText(r, b.text)
+		r.AddText(b.text)
 	case "image", "audio":
 		r.Parts = append(r.Parts, session.Part{Kind: session.PartImage, Size: b.size})
 	default:
-		addText(r, raw)
-	}
-}
-
-func addText(m *session.Message, text []byte) {
-	if len(text) > 0 {
-		m.Parts = append(m.Parts, session.Part{Kind: session.PartText, Text: text})
+		r.AddText(raw)
 	}
 }

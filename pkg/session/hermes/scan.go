@@ -154,7 +154,7 @@ func (s *scanner) content(m *session.Message, text []byte) {
 	list, structured := bytes.CutPrefix(text, []byte(structuredMark))
 	s.inner.Reset(list)
 	if !structured || s.inner.Kind() != jsonl.Array || !whole(list) {
-		addText(m, text)
+		m.AddText(text)
 		return
 	}
 	s.inner.EnterArray()
@@ -171,17 +171,11 @@ func whole(text []byte) bool {
 	return c.End() == nil
 }
 
-func addText(m *session.Message, text []byte) {
-	if len(text) > 0 {
-		m.Parts = append(m.Parts, session.Part{Kind: session.PartText, Text: text})
-	}
-}
-
 // part reads one part of a list.
 func (s *scanner) part(m *session.Message) {
 	c := &s.inner
 	if c.Kind() == jsonl.String {
-		addText(m, clone(c))
+		m.AddText(clone(c))
 		return
 	}
 	if !c.EnterObject() {
@@ -204,11 +198,11 @@ func (s *scanner) part(m *session.Message) {
 	}
 	switch kind {
 	case "text", "input_text", "output_text", "":
-		addText(m, text)
+		m.AddText(text)
 	case "image_url", "input_image", "image", "input_audio", "file":
 		m.Parts = append(m.Parts, session.Part{Kind: session.PartImage, Size: int64(size)})
 	default:
-		addText(m, text)
+		m.AddText(text)
 		s.lines.Result.CountUnknown("part ", []byte(kind))
 	}
 }

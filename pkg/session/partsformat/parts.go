@@ -13,23 +13,6 @@ type Reader struct {
 	deep jsonl.Cursor
 }
 
-// FirstText is the first text of a message, nil if it has none.
-func FirstText(m *session.Message) []byte {
-	for i := range m.Parts {
-		if m.Parts[i].Kind == session.PartText {
-			return m.Parts[i].Text
-		}
-	}
-	return nil
-}
-
-// AddText adds a text to a message, if it is not empty.
-func AddText(m *session.Message, text []byte) {
-	if len(text) > 0 {
-		m.Parts = append(m.Parts, session.Part{Kind: session.PartText, Text: text})
-	}
-}
-
 // Parts reads content, raw JSON by c: a string, a part, or a list of both. The results of
 // tools among them are messages of their own.
 func (d *Reader) Parts(c *jsonl.Cursor, raw []byte, m *session.Message) (results []session.Message) {
@@ -47,7 +30,7 @@ func (d *Reader) Parts(c *jsonl.Cursor, raw []byte, m *session.Message) (results
 func (d *Reader) part(c *jsonl.Cursor, m *session.Message, results []session.Message) []session.Message {
 	if c.Kind() == jsonl.String {
 		text, _ := c.Bytes()
-		AddText(m, text)
+		m.AddText(text)
 		return results
 	}
 	thought := false
@@ -69,7 +52,7 @@ func (d *Reader) part(c *jsonl.Cursor, m *session.Message, results []session.Mes
 	if thought && len(text) > 0 {
 		m.Parts = append(m.Parts, session.Part{Kind: session.PartThinking, Text: text})
 	} else {
-		AddText(m, text)
+		m.AddText(text)
 	}
 	return results
 }
@@ -132,7 +115,7 @@ func (d *Reader) response(m *session.Message, raw []byte) {
 	c.Reset(raw)
 	if c.Kind() == jsonl.String {
 		text, _ := c.Bytes()
-		AddText(m, bytes.Clone(text)) // the cursor is used again for the next result
+		m.AddText(bytes.Clone(text)) // the cursor is used again for the next result
 		return
 	}
 	found := false
@@ -143,12 +126,12 @@ func (d *Reader) response(m *session.Message, raw []byte) {
 		}
 		if text, ok := c.Bytes(); ok {
 			found = true
-			AddText(m, bytes.Clone(text))
+			m.AddText(bytes.Clone(text))
 			m.IsError = m.IsError || key == "error"
 		}
 	}
 	if !found && len(raw) > 0 && string(raw) != "null" {
-		AddText(m, raw)
+		m.AddText(raw)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/sessctl/sessctl/pkg/jsonl"
 	"github.com/sessctl/sessctl/pkg/session"
+	"github.com/sessctl/sessctl/pkg/session/fields"
 )
 
 // kind is what a record is.
@@ -81,6 +82,7 @@ type entry struct {
 	oddBlock []byte // the type of a block that is not known
 
 	hasMessage bool
+	customType []byte
 	summary    []byte
 	content    []byte // raw JSON of a custom_message
 	details    []byte // raw JSON, of a compaction: its lists of files
@@ -93,76 +95,94 @@ type decoder struct {
 	thinking bool // whether thinking parts are wanted
 	unsent   bool // whether output is wanted that the model was not sent
 	details  bool // whether what stands beside a tool's output is wanted
-	cursor   jsonl.Cursor
-	inner    jsonl.Cursor // of content that is read after the type is known
+	records  *fields.Table
+	blocks   *fields.Table // into block
+	outcomes *fields.Table // of details
+	inner    jsonl.Cursor  // of content that is read after the type is known
 	entry    entry
 	message  session.Message
 
 	messageTime []byte // raw JSON
 	aggregated  []byte // all that a command printed, raw JSON
 	role        []byte
+	shell       shellFields
 	block       block
+}
+
+// table is what is read of a record (docs/formats.md, "pi" and "openclaw").
+func (d *decoder) table() *fields.Table {
+	e, m := &d.entry, &d.message
+	return fields.New(
+		fields.Text("type", &e.name),
+		fields.ID("id", &e.id),
+		fields.ID("parentId", &e.parent),
+		fields.Null("parentId", &e.root),
+		fields.Raw("timestamp", &e.time),
+		fields.Text("customType", &e.customType),
+		fields.Raw("content", &e.content),
+		fields.Text("summary", &e.summary),
+		fields.Raw("details", &e.details),
+		fields.Flag("fromHook", &e.fromHook),
+		fields.ID("firstKeptEntryId", &e.firstKept),
+		fields.Func("firstKeptEntryIndex", func(c *jsonl.Cursor) { e.keptIndex, e.hasKept = c.Int64() }),
+		fields.Int("version", &e.version),
+		fields.Text("cwd", &e.cwd),
+		fields.Text("parentSession", &e.parentFile),
+
+		fields.Begin("message", d.begin),
+		fields.Text("message.role", &d.role),
+		fields.Func("message.content", d.replaceContent),
+		fields.Raw("message.timestamp", &d.messageTime),
+		fields.ID("message.toolCallId", &m.CallID),
+		fields.Text("message.toolName", &m.ToolName),
+		fields.Flag("message.isError", &m.IsError),
+		fields.Func("message.details", d.readDetails),
+		fields.Begin("message.usage", func(object bool) { m.Usage, m.HasUsage = session.Usage{}, object }),
+		fields.Count("message.usage.input", &m.Usage.Input),
+		fields.Count("message.usage.output", &m.Usage.Output),
+		fields.Count("message.usage.cacheRead", &m.Usage.CacheRead),
+		fields.Count("message.usage.cacheWrite", &m.Usage.CacheWrite),
+		fields.Count("message.usage.totalTokens", &m.Usage.Total),
+		fields.Text("message.stopReason", &m.StopReason),
+		fields.Text("message.errorMessage", &m.ErrorText),
+		fields.Text("message.provider", &m.Provider),
+		fields.Text("message.model", &m.Model),
+		fields.Text("message.customType", &m.CustomType),
+		fields.Text("message.command", &d.shell.command),
+		fields.Text("message.output", &d.shell.output),
+		fields.Text("message.summary", &d.shell.summary),
+		fields.Func("message.exitCode", d.setExit),
+		fields.Flag("message.excludeFromContext", &m.OutOfContext),
+	)
+}
+
+// blockTable is what is read of a block of content.
+func (d *decoder) blockTable() *fields.Table {
+	b := &d.block
+	return fields.New(
+		fields.Text("type", &b.kind),
+		fields.Text("text", &b.text),
+		fields.Text("thinking", &b.thinking).When(&d.thinking),
+		fields.Text("name", &b.name),
+		fields.ID("id", &b.id),
+		fields.Value("arguments", &b.args),
+		fields.Raw("data", &b.data),
+	)
 }
 
 // decode reads one record. It returns an error that wraps [jsonl.ErrSyntax]
 // if raw is not one JSON object.
 func (d *decoder) decode(raw []byte) error {
+	if d.records == nil {
+		d.records, d.blocks = d.table(), d.blockTable()
+		d.outcomes = fields.New(fields.Func("exitCode", d.setExit), fields.Raw("aggregated", &d.aggregated))
+	}
 	d.entry = entry{}
 	d.clearMessage()
-	if err := d.cursor.Object(raw, d.member); err != nil {
+	if err := d.records.Read(raw); err != nil {
 		return err
 	}
 	d.classify()
-	return nil
-}
-
-func (d *decoder) member(c *jsonl.Cursor) {
-	e := &d.entry
-	switch string(c.Key()) {
-	case "type":
-		e.name, _ = c.Bytes()
-	case "id":
-		e.id = name(c)
-	case "parentId":
-		e.root = c.IsNull()
-		e.parent = name(c)
-	case "timestamp":
-		e.time = c.Raw()
-	case "message":
-		d.decodeMessage(c)
-	case "customType":
-		d.message.CustomType, _ = c.Bytes()
-	case "content":
-		e.content = c.Raw()
-	case "summary":
-		e.summary, _ = c.Bytes()
-	case "details":
-		e.details = c.Raw()
-	case "fromHook":
-		e.fromHook, _ = c.Bool()
-	case "firstKeptEntryId":
-		e.firstKept = name(c)
-	case "firstKeptEntryIndex":
-		e.keptIndex, e.hasKept = c.Int64()
-	case "version":
-		e.version, _ = c.Int64()
-	case "cwd":
-		e.cwd, _ = c.Bytes()
-	case "parentSession":
-		e.parentFile, _ = c.Bytes()
-	}
-}
-
-// name reads an id: a string, or the digits of a number.
-func name(c *jsonl.Cursor) []byte {
-	switch c.Kind() {
-	case jsonl.String:
-		id, _ := c.Bytes()
-		return id
-	case jsonl.Number:
-		return c.Raw()
-	}
-	c.Skip()
 	return nil
 }
 
@@ -170,6 +190,12 @@ func name(c *jsonl.Cursor) []byte {
 func (d *decoder) classify() {
 	e := &d.entry
 	e.kind = kindOf(e.name)
+	if len(d.message.CustomType) == 0 {
+		d.message.CustomType = e.customType
+	}
+	if e.hasMessage {
+		d.settleRole()
+	}
 	switch e.kind {
 	case header:
 		if len(e.id) == 0 {
@@ -183,7 +209,7 @@ func (d *decoder) classify() {
 		d.clearMessage()
 		d.message.Role = session.RoleSummary
 		d.message.Compaction, d.message.FirstKept = e.kind == compaction, e.firstKept
-		d.addText(e.summary)
+		d.message.AddText(e.summary)
 		d.fileLists()
 	case customMessage:
 		d.customMessage()
@@ -236,31 +262,20 @@ func (d *decoder) customMessage() {
 	d.message.Role = session.RoleInjected
 	d.message.CustomType = customType
 	d.inner.Reset(d.entry.content)
-	d.decodeContent(&d.inner)
+	d.content(&d.inner)
 }
 
 // clearMessage empties the message and keeps its memory.
 func (d *decoder) clearMessage() {
 	d.message = session.Message{Parts: d.message.Parts[:0]}
-	d.messageTime, d.role, d.aggregated = nil, nil, nil
+	d.messageTime, d.role, d.aggregated, d.shell = nil, nil, nil, shellFields{}
 }
 
-// decodeMessage reads the value of "message". A second one in the same record
-// replaces the first, as in JavaScript.
-func (d *decoder) decodeMessage(c *jsonl.Cursor) {
-	customType := d.message.CustomType
+// begin begins the value of "message". A second one in the same record replaces the
+// first, as in JavaScript.
+func (d *decoder) begin(object bool) {
 	d.clearMessage()
-	d.message.CustomType = customType
-	d.entry.hasMessage = c.Kind() == jsonl.Object
-	if !c.EnterObject() {
-		return
-	}
-	shell := shellFields{}
-	for c.NextKey() {
-		d.messageMember(c, &shell)
-	}
-	d.settleRole(shell)
-	d.message.AsAgent = d.message.Role == session.RoleInjected && string(d.message.Provider) == fromGateway
+	d.entry.hasMessage = object
 }
 
 // shellFields are the fields of a command that the user ran by hand, and the
@@ -275,57 +290,9 @@ func (d *decoder) aggregate() {
 	}
 }
 
-func (d *decoder) messageMember(c *jsonl.Cursor, shell *shellFields) {
-	m := &d.message
-	switch string(c.Key()) {
-	case "role":
-		d.role, _ = c.Bytes()
-	case "content":
-		m.Parts = m.Parts[:0]
-		d.decodeContent(c)
-	case "timestamp":
-		d.messageTime = c.Raw()
-	case "toolCallId":
-		m.CallID = name(c)
-	case "toolName":
-		m.ToolName, _ = c.Bytes()
-	case "isError":
-		m.IsError, _ = c.Bool()
-	case "details":
-		if d.details {
-			m.Details = c.Raw()
-			c = &d.inner
-			c.Reset(m.Details)
-		}
-		d.decodeDetails(c)
-	case "usage":
-		d.decodeUsage(c)
-	case "stopReason":
-		m.StopReason, _ = c.Bytes()
-	case "errorMessage":
-		m.ErrorText, _ = c.Bytes()
-	case "provider":
-		m.Provider, _ = c.Bytes()
-	case "model":
-		m.Model, _ = c.Bytes()
-	case "customType":
-		m.CustomType, _ = c.Bytes()
-	case "command":
-		shell.command, _ = c.Bytes()
-	case "output":
-		shell.output, _ = c.Bytes()
-	case "summary":
-		shell.summary, _ = c.Bytes()
-	case "exitCode":
-		d.setExit(c)
-	case "excludeFromContext":
-		m.OutOfContext, _ = c.Bool()
-	}
-}
-
 // settleRole gives the message its role and what only that role has.
-func (d *decoder) settleRole(shell shellFields) {
-	m := &d.message
+func (d *decoder) settleRole() {
+	m, shell := &d.message, &d.shell
 	switch string(d.role) {
 	case "user":
 		m.Role = session.RoleUser
@@ -343,17 +310,18 @@ func (d *decoder) settleRole(shell shellFields) {
 	case "bashExecution":
 		m.Role = session.RoleShell
 		m.Parts = append(m.Parts, session.Part{Kind: session.PartCommand, Text: shell.command})
-		d.addText(shell.output)
+		d.message.AddText(shell.output)
 	case "system":
 		m.Role = session.RoleSystem
 	case "branchSummary", "compactionSummary":
 		m.Role = session.RoleSummary
-		d.addText(shell.summary)
+		d.message.AddText(shell.summary)
 	case "custom", "hookMessage":
 		m.Role = session.RoleInjected
 	default:
 		d.unknownRole()
 	}
+	m.AsAgent = m.Role == session.RoleInjected && string(m.Provider) == fromGateway
 }
 
 // unknownRole keeps what is said under a role that is not known.
@@ -381,116 +349,35 @@ func (d *decoder) setExit(c *jsonl.Cursor) {
 	}
 }
 
-// decodeDetails takes the exit code out of a tool's details, and of a command
+// readDetails takes the exit code out of a tool's details, and of a command
 // all that it printed, which the result may have a part of.
-func (d *decoder) decodeDetails(c *jsonl.Cursor) {
-	if !c.EnterObject() {
-		return
+func (d *decoder) readDetails(c *jsonl.Cursor) {
+	if d.details {
+		d.message.Details = c.Raw()
+		d.inner.Reset(d.message.Details)
+		c = &d.inner
 	}
-	for c.NextKey() {
-		switch string(c.Key()) {
-		case "exitCode":
-			d.setExit(c)
-		case "aggregated":
-			d.aggregated = c.Raw()
-		}
-	}
-}
-
-func (d *decoder) decodeUsage(c *jsonl.Cursor) {
-	d.message.Usage = session.Usage{}
-	if d.message.HasUsage = c.EnterObject(); !d.message.HasUsage {
-		return
-	}
-	u := &d.message.Usage
-	for c.NextKey() {
-		switch string(c.Key()) {
-		case "input":
-			u.Input = count(c)
-		case "output":
-			u.Output = count(c)
-		case "cacheRead":
-			u.CacheRead = count(c)
-		case "cacheWrite":
-			u.CacheWrite = count(c)
-		case "totalTokens":
-			u.Total = count(c)
-		}
-	}
-}
-
-// count reads a number of tokens; what is none, or below zero, is 0.
-func count(c *jsonl.Cursor) int64 {
-	n, _ := c.Int64()
-	return max(n, 0)
+	d.outcomes.Take(c)
 }
 
 // block is one element of a message's content while it is read.
 type block struct {
-	kind     []byte
-	text     []byte
-	thinking []byte
-	name     []byte
-	id       []byte
-	args     []byte
-	data     int64 // bytes of an image's base64 text
+	kind, text, thinking, name, id []byte
+	args, data                     []byte // raw JSON; data is an image in base64
 }
 
-// decodeContent reads content in all its shapes: a string, an array of blocks
-// and strings, or one block. Anything else says nothing.
-func (d *decoder) decodeContent(c *jsonl.Cursor) {
-	if c.Kind() != jsonl.Array {
-		d.decodeBlock(c)
-		return
-	}
-	c.EnterArray()
-	for c.NextElement() {
-		d.decodeBlock(c)
-	}
+// replaceContent reads content in the place of what was read before.
+func (d *decoder) replaceContent(c *jsonl.Cursor) {
+	d.message.Parts = d.message.Parts[:0]
+	d.content(c)
 }
 
-func (d *decoder) decodeBlock(c *jsonl.Cursor) {
-	if text, ok := d.plainText(c); ok {
-		d.addText(text)
-		return
-	}
-	if !c.EnterObject() {
-		return
-	}
-	d.block = block{}
-	for c.NextKey() {
-		d.blockMember(c)
-	}
-	d.addBlock()
-}
-
-func (d *decoder) plainText(c *jsonl.Cursor) ([]byte, bool) {
-	if c.Kind() != jsonl.String {
-		return nil, false
-	}
-	return c.Bytes()
-}
-
-func (d *decoder) blockMember(c *jsonl.Cursor) {
-	b := &d.block
-	switch string(c.Key()) {
-	case "type":
-		b.kind, _ = c.Bytes()
-	case "text":
-		b.text, _ = c.Bytes()
-	case "thinking":
-		if d.thinking {
-			b.thinking, _ = c.Bytes()
-		}
-	case "name":
-		b.name, _ = c.Bytes()
-	case "id":
-		b.id = name(c)
-	case "arguments":
-		b.args = c.Raw()
-	case "data":
-		b.data = int64(max(len(c.Raw())-2, 0))
-	}
+func (d *decoder) content(c *jsonl.Cursor) {
+	fields.Content(c, d.message.AddText, func(c *jsonl.Cursor) {
+		d.block = block{}
+		d.blocks.Take(c)
+		d.addBlock()
+	})
 }
 
 // addBlock adds the part that the block is. A block of an unknown type that
@@ -499,13 +386,10 @@ func (d *decoder) addBlock() {
 	b, m := &d.block, &d.message
 	switch string(b.kind) {
 	case "toolCall":
-		if string(b.args) == "null" {
-			b.args = nil
-		}
 		m.Parts = append(m.Parts, session.Part{Kind: session.PartToolCall, Name: b.name, CallID: b.id, Text: b.args})
 		return
 	case "image":
-		m.Parts = append(m.Parts, session.Part{Kind: session.PartImage, Size: b.data})
+		m.Parts = append(m.Parts, session.Part{Kind: session.PartImage, Size: int64(max(len(b.data)-2, 0))})
 		return
 	case "thinking":
 		if len(b.thinking) > 0 {
@@ -516,13 +400,7 @@ func (d *decoder) addBlock() {
 	default:
 		d.entry.oddBlock = b.kind
 	}
-	d.addText(b.text)
-}
-
-func (d *decoder) addText(text []byte) {
-	if len(text) > 0 {
-		d.message.Parts = append(d.message.Parts, session.Part{Kind: session.PartText, Text: text})
-	}
+	d.message.AddText(b.text)
 }
 
 // Header is the record that starts a session.

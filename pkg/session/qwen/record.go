@@ -5,6 +5,7 @@ import (
 
 	"github.com/sessctl/sessctl/pkg/jsonl"
 	"github.com/sessctl/sessctl/pkg/session"
+	"github.com/sessctl/sessctl/pkg/session/fields"
 	"github.com/sessctl/sessctl/pkg/session/partsformat"
 )
 
@@ -42,13 +43,19 @@ type record struct {
 	cwd        []byte
 	provenance []byte
 
-	time, parts, usage, result, payload []byte // raw JSON
+	time, parts, result, payload []byte // raw JSON
+
+	counted bool // usage is there
+	usage   counts
 }
+
+// counts are tokens of a model call. Cached tokens are part of input.
+type counts struct{ input, output, thoughts, cached, total int64 }
 
 // decoder turns the text of a record into messages. It keeps its memory from
 // record to record.
 type decoder struct {
-	cursor  jsonl.Cursor // of the record
+	records *fields.Table
 	content jsonl.Cursor
 	inner   jsonl.Cursor
 	reader  partsformat.Reader
@@ -61,52 +68,44 @@ type decoder struct {
 	details  bool // whether what stands beside a tool's output is wanted
 }
 
+// table is what is read of a record (docs/formats.md, "qwen").
+func (d *decoder) table() *fields.Table {
+	r := &d.record
+	return fields.New(
+		fields.Text("type", &r.name),
+		fields.Text("subtype", &r.subtype),
+		fields.Text("uuid", &r.id),
+		fields.Text("parentUuid", &r.parent),
+		fields.Null("parentUuid", &r.root),
+		fields.Text("sessionId", &r.session),
+		fields.Text("cwd", &r.cwd),
+		fields.Text("provenance", &r.provenance),
+		fields.Text("model", &d.model),
+		fields.Raw("timestamp", &r.time),
+		fields.Raw("message.parts", &r.parts),
+		fields.Begin("usageMetadata", func(object bool) { r.counted = object }),
+		fields.Count("usageMetadata.promptTokenCount", &r.usage.input),
+		fields.Count("usageMetadata.candidatesTokenCount", &r.usage.output),
+		fields.Count("usageMetadata.thoughtsTokenCount", &r.usage.thoughts),
+		fields.Count("usageMetadata.cachedContentTokenCount", &r.usage.cached),
+		fields.Count("usageMetadata.totalTokenCount", &r.usage.total),
+		fields.Raw("toolCallResult", &r.result),
+		fields.Raw("systemPayload", &r.payload),
+	)
+}
+
 // decode reads one record and makes its messages. It returns an error that wraps
 // [jsonl.ErrSyntax] if raw is not one JSON object.
 func (d *decoder) decode(raw []byte) error {
+	if d.records == nil {
+		d.records = d.table()
+	}
 	d.record, d.messages, d.model = record{}, d.messages[:0], nil
-	if err := d.cursor.Object(raw, d.member); err != nil {
+	if err := d.records.Read(raw); err != nil {
 		return err
 	}
 	d.classify()
 	return nil
-}
-
-func (d *decoder) member(c *jsonl.Cursor) {
-	r := &d.record
-	switch string(c.Key()) {
-	case "type":
-		r.name, _ = c.Bytes()
-	case "subtype":
-		r.subtype, _ = c.Bytes()
-	case "uuid":
-		r.id, _ = c.Bytes()
-	case "parentUuid":
-		r.root = c.IsNull()
-		r.parent, _ = c.Bytes()
-	case "sessionId":
-		r.session, _ = c.Bytes()
-	case "cwd":
-		r.cwd, _ = c.Bytes()
-	case "provenance":
-		r.provenance, _ = c.Bytes()
-	case "model":
-		d.model, _ = c.Bytes()
-	case "timestamp":
-		r.time = c.Raw()
-	case "message":
-		for ok := c.EnterObject(); ok && c.NextKey(); {
-			if string(c.Key()) == "parts" {
-				r.parts = c.Raw()
-			}
-		}
-	case "usageMetadata":
-		r.usage = c.Raw()
-	case "toolCallResult":
-		r.result = c.Raw()
-	case "systemPayload":
-		r.payload = c.Raw()
-	}
 }
 
 // classify settles what the record is, and makes its messages.
@@ -146,7 +145,10 @@ func (d *decoder) said(role session.Role) {
 	}
 	switch {
 	case role == session.RoleAssistant:
-		d.usage(&m)
+		if u := r.usage; r.counted {
+			m.HasUsage = true
+			m.Usage = session.Usage{Input: max(u.input-u.cached, 0), Output: u.output + u.thoughts, CacheRead: u.cached, Total: u.total}
+		}
 	case role == session.RoleUser && len(r.provenance) > 0 && string(r.provenance) != "real_user":
 		m.Role, m.CustomType = session.RoleInjected, append([]byte(ownPrefix), r.provenance...)
 	}
@@ -173,34 +175,6 @@ func withoutThoughts(parts []session.Part) []session.Part {
 	return kept
 }
 
-// usage reads what the model call behind an answer counted. Cached tokens are
-// part of Qwen's input.
-func (d *decoder) usage(m *session.Message) {
-	c := &d.inner
-	c.Reset(d.record.usage)
-	if m.HasUsage = c.EnterObject(); !m.HasUsage {
-		return
-	}
-	u := &m.Usage
-	for c.NextKey() {
-		key := string(c.Key())
-		n, _ := c.Int64()
-		n = max(n, 0)
-		switch key {
-		case "promptTokenCount":
-			u.Input += n
-		case "candidatesTokenCount", "thoughtsTokenCount":
-			u.Output += n
-		case "cachedContentTokenCount":
-			u.CacheRead = n
-			u.Input -= n
-		case "totalTokenCount":
-			u.Total = n
-		}
-	}
-	u.Input = max(u.Input, 0)
-}
-
 // outcome takes from what is there for the screen how a call ended, and what of
 // its output the model was not sent.
 func (d *decoder) outcome(m *session.Message) {
@@ -219,7 +193,7 @@ func (d *decoder) outcome(m *session.Message) {
 			display = c.Raw()
 		}
 	}
-	if code, ok := partsformat.ExitOf(partsformat.FirstText(m)); ok {
+	if code, ok := partsformat.ExitOf(m.FirstText()); ok {
 		m.ExitCode, m.HasExit = code, true
 	}
 	c.Reset(display)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/sessctl/sessctl/pkg/jsonl"
 	"github.com/sessctl/sessctl/pkg/session"
+	"github.com/sessctl/sessctl/pkg/session/fields"
 )
 
 // Tail implements [session.Store].
@@ -23,11 +24,13 @@ func (s *Store) Tail(ctx context.Context, ref session.Ref) (session.Tail, error)
 // that YARNNN has added since are messages that were injected.
 func (s *Store) Scan(ctx context.Context, r io.Reader, _ session.ScanOptions, emit func(*session.Message) error) (session.Scan, error) {
 	scan := &scanner{}
+	scan.rows = scan.row.table()
 	return scan.lines.Run(ctx, r, emit, scan.read)
 }
 
 type scanner struct {
-	cursor   jsonl.Cursor
+	rows     *fields.Table
+	row      stored
 	lines    session.LineScan
 	message  session.Message
 	previous int64 // time of the record before
@@ -40,28 +43,9 @@ type stored struct {
 }
 
 func (s *scanner) read(r *jsonl.Record) (bool, error) {
-	c := &s.cursor
-	if err := c.BeginObject(r.Raw); err != nil {
-		return false, err
-	}
-	var x stored
-	for c.NextKey() {
-		switch string(c.Key()) {
-		case "id":
-			x.id, _ = c.Bytes()
-		case "role":
-			x.role, _ = c.Bytes()
-		case "content":
-			x.content, _ = c.Bytes()
-		case "created_at":
-			x.time = c.Raw()
-		case "session_type":
-			x.kind, _ = c.Bytes()
-		default:
-			c.Skip()
-		}
-	}
-	if err := c.End(); err != nil {
+	x := &s.row
+	*x = stored{}
+	if err := s.rows.Read(r.Raw); err != nil {
 		return false, err
 	}
 	switch {
@@ -74,14 +58,25 @@ func (s *scanner) read(r *jsonl.Record) (bool, error) {
 	return true, s.say(r, x)
 }
 
-func (s *scanner) header(x stored) {
+// table is what is read of a row (docs/formats.md, "yarnnn").
+func (x *stored) table() *fields.Table {
+	return fields.New(
+		fields.Text("id", &x.id),
+		fields.Text("role", &x.role),
+		fields.Text("content", &x.content),
+		fields.Raw("created_at", &x.time),
+		fields.Text("session_type", &x.kind),
+	)
+}
+
+func (s *scanner) header(x *stored) {
 	result := &s.lines.Result
 	if result.Headers++; result.Headers == 1 {
 		result.SessionID = string(x.id)
 	}
 }
 
-func (s *scanner) say(r *jsonl.Record, x stored) error {
+func (s *scanner) say(r *jsonl.Record, x *stored) error {
 	m := session.Message{Parts: s.message.Parts[:0], ID: x.id, CutBytes: r.CutBytes}
 	var ok bool
 	if m.Time, _, ok = session.ParseTime(x.time); !ok {
@@ -100,9 +95,7 @@ func (s *scanner) say(r *jsonl.Record, x stored) error {
 		m.CustomType = append([]byte("role "), x.role...)
 		s.lines.Result.CountUnknown("role ", x.role)
 	}
-	if len(x.content) > 0 {
-		m.Parts = append(m.Parts, session.Part{Kind: session.PartText, Text: x.content})
-	}
+	m.AddText(x.content)
 	s.lines.Result.Records++
 	s.message = m
 	return s.lines.Say(r, &s.message)

@@ -1,4 +1,4 @@
-package browse_test
+package smallpackages_test
 
 import (
 	"fmt"
@@ -13,12 +13,12 @@ import (
 	"github.com/sessctl/sessctl/pkg/printable"
 )
 
-var now = time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
+var browseNow = time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
 
 // home is two runtimes with three agents.
 func home() browse.Home {
-	at := func(days int) time.Time { return now.AddDate(0, 0, -days) }
-	return browse.Home{Now: now, Complete: true, Archives: 1 << 20, Sessions: []browse.Session{
+	at := func(days int) time.Time { return browseNow.AddDate(0, 0, -days) }
+	return browse.Home{Now: browseNow, Complete: true, Archives: 1 << 20, Sessions: []browse.Session{
 		{Runtime: "pi", Agent: "web", ID: "w1", Name: "w1", Path: "/w1", Bytes: 100, Tokens: 900, Measured: true, Used: at(1)},
 		{Runtime: "openclaw", Agent: "desk", ID: "d1", Name: "agent:desk:main", Path: "/d1", Bytes: 5000, Tokens: 10, Measured: true, Used: at(9), State: "idle"},
 		{Runtime: "openclaw", Agent: "desk", ID: "d2", Name: "d2", Path: "/d2", Bytes: 900, Tokens: 20, Measured: true, Used: at(2)},
@@ -72,7 +72,7 @@ func cursor(m *browse.Model) string {
 	return ""
 }
 
-func TestKeysOfTheTree(t *testing.T) {
+func TestBrowseKeysOfTheTree(t *testing.T) {
 	for _, c := range []struct {
 		keys   string
 		cursor string
@@ -120,7 +120,7 @@ func TestKeysOfTheTree(t *testing.T) {
 
 // The tree has the largest first in every order, and its sums are those of what
 // is below.
-func TestOrderOfTheTree(t *testing.T) {
+func TestBrowseOrderOfTheTree(t *testing.T) {
 	m := started(t, home())
 	for i, want := range [][]string{
 		{"openclaw", "desk", "agent:desk:main", "d2", "lib", "l1", "pi", "web", "w1"}, // bytes
@@ -146,7 +146,7 @@ func TestOrderOfTheTree(t *testing.T) {
 
 // A plan is carried out only with y, after all of it was on the screen, and as it
 // was shown.
-func TestAPlanIsShownAndAccepted(t *testing.T) {
+func TestBrowseAPlanIsShownAndAccepted(t *testing.T) {
 	long := "first\n" + strings.Repeat("line\n", 60) + "last"
 	for _, c := range []struct {
 		plan browse.Plan
@@ -191,7 +191,7 @@ func TestAPlanIsShownAndAccepted(t *testing.T) {
 
 // What a compaction has done can be undone from the screen that says so, as the
 // plan had promised.
-func TestUndoFromTheResult(t *testing.T) {
+func TestBrowseUndoFromTheResult(t *testing.T) {
 	for _, c := range []struct {
 		key  string
 		list bool
@@ -216,7 +216,7 @@ func TestUndoFromTheResult(t *testing.T) {
 
 // Whatever keys are pressed, and whatever is answered in whatever order, a plan is
 // carried out only by a y on the screen that asks for it, and the screen fits.
-func TestNothingChangesWithoutAPlan(t *testing.T) {
+func TestBrowseNothingChangesWithoutAPlan(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // the same run every time
 	keys := []string{"up", "down", "enter", "esc", "y", "Y", "n", "F", "a", "c", "u", "f", "p", "s", "/", "?", "q", "r", "G", "g", "space", "left", "right", "x", "backspace"}
 	for range 60 {
@@ -233,14 +233,14 @@ func TestNothingChangesWithoutAPlan(t *testing.T) {
 				asked = append(asked, r)
 			}
 			if len(asked) > 0 && random.IntN(2) == 0 {
-				answer(m, asked[random.IntN(len(asked))])
+				browseAnswer(m, asked[random.IntN(len(asked))])
 			}
 			fits(t, m, 1+random.IntN(130), 1+random.IntN(45))
 		}
 	}
 }
 
-func answer(m *browse.Model, r browse.Request) {
+func browseAnswer(m *browse.Model, r browse.Request) {
 	switch r.Do {
 	case browse.Load:
 		m.Loaded(r.Serial, home())
@@ -282,7 +282,7 @@ func fits(t *testing.T, m *browse.Model, width, height int) {
 }
 
 // Names, texts and notes that would do something to a terminal are shown instead.
-func TestHostileTexts(t *testing.T) {
+func TestBrowseHostileTexts(t *testing.T) {
 	bad := "\x1b[2J\x1b]0;owned\a\u202eevil\r\n\x00\x9b31m\tx" + strings.Repeat("字🦞é", 40)
 	h := home()
 	for i := range h.Sessions {
@@ -323,7 +323,7 @@ func TestHostileTexts(t *testing.T) {
 }
 
 // A session is read on where a page ends, and a hit is opened at its line.
-func TestReading(t *testing.T) {
+func TestBrowseReading(t *testing.T) {
 	m := started(t, home())
 	screen(m, 80, 24)
 	page := browse.Page{First: 100, Last: 200, Before: true, After: true}
@@ -361,7 +361,7 @@ func TestReading(t *testing.T) {
 
 // What is under way can be broken off; an answer that comes afterwards is not
 // taken, but for that of an action: it says how far that came.
-func TestBreakingOff(t *testing.T) {
+func TestBrowseBreakingOff(t *testing.T) {
 	m := started(t, home())
 	screen(m, 80, 24)
 	r := press(m, "/", "p", "enter")
@@ -392,8 +392,8 @@ func TestBreakingOff(t *testing.T) {
 }
 
 // A home without sessions says why, and answers to every key.
-func TestEmptyHome(t *testing.T) {
-	m := started(t, browse.Home{Now: now, Complete: true, Problem: "no session store found", Hint: "name one"})
+func TestBrowseEmptyHome(t *testing.T) {
+	m := started(t, browse.Home{Now: browseNow, Complete: true, Problem: "no session store found", Hint: "name one"})
 	if text := screen(m, 80, 24); !strings.Contains(text, "no session store found") || !strings.Contains(text, "name one") {
 		t.Error(text)
 	}

@@ -1,4 +1,4 @@
-package relocate_test
+package smallpackages_test
 
 import (
 	"os"
@@ -11,7 +11,7 @@ import (
 	"github.com/sessctl/sessctl/pkg/relocate"
 )
 
-func TestOf(t *testing.T) {
+func TestRelocateOf(t *testing.T) {
 	for name, test := range map[string]struct {
 		now     string
 		earlier []string
@@ -20,11 +20,11 @@ func TestOf(t *testing.T) {
 		"never moved":         {"/home/u/.local/share/sessctl", []string{"/home/u/.local/share/sessctl"}, nil},
 		"no earlier place":    {"/data", nil, nil},
 		"a relative path":     {"/data", []string{"data"}, nil},
-		"a home":              {"/new/.local/share/sessctl", []string{"/old/.local/share/sessctl"}, relocate.Moves{{"/old/.local/share/sessctl", "/new/.local/share/sessctl"}, {"/old", "/new"}}},
-		"the data alone":      {"/srv/memory", []string{"/home/u/.local/share/sessctl"}, relocate.Moves{{"/home/u/.local/share/sessctl", "/srv/memory"}}},
-		"the top stays":       {"/x/data", []string{"/data"}, relocate.Moves{{"/data", "/x/data"}}},
-		"twice":               {"/c/d/data", []string{"/a/d/data", "/b/d/data"}, relocate.Moves{{"/a/d/data", "/c/d/data"}, {"/b/d/data", "/c/d/data"}, {"/a", "/c"}, {"/b", "/c"}}},
-		"into a subdirectory": {"/a/b/sessctl", []string{"/a/sessctl"}, relocate.Moves{{"/a/sessctl", "/a/b/sessctl"}, {"/a", "/a/b"}}},
+		"a home":              {"/new/.local/share/sessctl", []string{"/old/.local/share/sessctl"}, relocate.Moves{{From: "/old/.local/share/sessctl", To: "/new/.local/share/sessctl"}, {From: "/old", To: "/new"}}},
+		"the data alone":      {"/srv/memory", []string{"/home/u/.local/share/sessctl"}, relocate.Moves{{From: "/home/u/.local/share/sessctl", To: "/srv/memory"}}},
+		"the top stays":       {"/x/data", []string{"/data"}, relocate.Moves{{From: "/data", To: "/x/data"}}},
+		"twice":               {"/c/d/data", []string{"/a/d/data", "/b/d/data"}, relocate.Moves{{From: "/a/d/data", To: "/c/d/data"}, {From: "/b/d/data", To: "/c/d/data"}, {From: "/a", To: "/c"}, {From: "/b", To: "/c"}}},
+		"into a subdirectory": {"/a/b/sessctl", []string{"/a/sessctl"}, relocate.Moves{{From: "/a/sessctl", To: "/a/b/sessctl"}, {From: "/a", To: "/a/b"}}},
 	} {
 		if diff := cmp.Diff(test.want, relocate.Of(test.now, test.earlier...)); diff != "" {
 			t.Errorf("%s: %s", name, diff)
@@ -33,7 +33,7 @@ func TestOf(t *testing.T) {
 }
 
 // The new place counts where it can be meant, the old one where nothing moved.
-func TestPath(t *testing.T) {
+func TestRelocatePath(t *testing.T) {
 	root := t.TempDir()
 	at := func(parts ...string) string { return filepath.Join(append([]string{root}, parts...)...) }
 	for _, file := range []string{"old/store/both", "new/store/both", "old/only/file", "new/data/x", "old/data/x"} {
@@ -66,7 +66,7 @@ func TestPath(t *testing.T) {
 }
 
 // Only strings that are paths change, and nothing else of the document does.
-func TestJSON(t *testing.T) {
+func TestRelocateJSON(t *testing.T) {
 	root := t.TempDir()
 	moves := relocate.Of(filepath.Join(root, "new", "data"), filepath.Join(root, "old", "data"))
 	from, to := filepath.Join(root, "old"), filepath.Join(root, "new")

@@ -1,4 +1,4 @@
-package retention_test
+package smallpackages_test
 
 import (
 	"bytes"
@@ -37,7 +37,7 @@ type offSiteHome struct {
 func newOffSiteHome(t *testing.T) *offSiteHome {
 	t.Helper()
 	dir := t.TempDir()
-	h := &offSiteHome{t: t, dir: dir, now: now, whole: map[string]bool{}, cached: map[string]bool{}, texts: map[string][]byte{}}
+	h := &offSiteHome{t: t, dir: dir, now: retentionNow, whole: map[string]bool{}, cached: map[string]bool{}, texts: map[string][]byte{}}
 	var err error
 	h.Store, err = archive.Open(filepath.Join(dir, "data", "archives"), archive.Options{
 		Dir: func(archive.Meta) string { return filepath.Join(dir, "data", "archive") },
@@ -143,7 +143,7 @@ func (h *offSiteHome) safe(id string) bool {
 
 // The file of an archive that is off-site goes, into the trash first; the archive
 // stays in the catalogue and is read from the storage; it can be brought back.
-func TestLocalKeep(t *testing.T) {
+func TestRetentionLocalKeep(t *testing.T) {
 	const day = 24 * time.Hour
 	h := newOffSiteHome(t)
 	old, young, unsent, lost := h.put("old", 5, 31*day), h.put("young", 5, 29*day), h.put("unsent", 5, 31*day), h.put("lost", 5, 31*day)
@@ -193,7 +193,7 @@ func TestLocalKeep(t *testing.T) {
 }
 
 // What has left the disk is removed from the trash only while its copy is whole.
-func TestLocalKeepPurge(t *testing.T) {
+func TestRetentionLocalKeepPurge(t *testing.T) {
 	const day = 24 * time.Hour
 	h := newOffSiteHome(t)
 	e := h.put("s", 5, 31*day)
@@ -215,7 +215,7 @@ func TestLocalKeepPurge(t *testing.T) {
 
 // A copy that was whole when the plan was made and is gone when it is executed keeps
 // the file in the trash.
-func TestLocalKeepPurgeLooksAgain(t *testing.T) {
+func TestRetentionLocalKeepPurgeLooksAgain(t *testing.T) {
 	const day = 24 * time.Hour
 	h := newOffSiteHome(t)
 	e := h.put("s", 5, 31*day)
@@ -238,7 +238,7 @@ func TestLocalKeepPurgeLooksAgain(t *testing.T) {
 
 // The file in the trash is not removed because of a copy of it that was fetched and
 // is kept, or because of a log, which its runtime removes when it likes.
-func TestLocalKeepPurgeLeansOnTheStorage(t *testing.T) {
+func TestRetentionLocalKeepPurgeLeansOnTheStorage(t *testing.T) {
 	const day = 24 * time.Hour
 	for name, c := range map[string]struct {
 		change func(h *offSiteHome, e archive.Entry, p *retention.Prune)
@@ -268,7 +268,7 @@ func TestLocalKeepPurgeLeansOnTheStorage(t *testing.T) {
 
 // An archive in the trash whose bytes a longer one has, which is only off-site, is
 // removed for good only if that one is seen to be whole there.
-func TestPurgeLooksAtTheCopy(t *testing.T) {
+func TestRetentionPurgeLooksAtTheCopy(t *testing.T) {
 	const day = 24 * time.Hour
 	for name, c := range map[string]struct {
 		change func(h *offSiteHome, longer archive.Entry, p *retention.Prune)
@@ -299,7 +299,7 @@ func TestPurgeLooksAtTheCopy(t *testing.T) {
 }
 
 // By age, too, a copy that is off-site is another copy; without one the last stays.
-func TestPruneCountsOffSite(t *testing.T) {
+func TestRetentionPruneCountsOffSite(t *testing.T) {
 	const day = 24 * time.Hour
 	h := newOffSiteHome(t)
 	sent, unsent := h.put("sent", 5, 100*day), h.put("unsent", 5, 100*day)
@@ -319,7 +319,7 @@ func TestPruneCountsOffSite(t *testing.T) {
 // Whatever there is, and whatever the storage has or says: nothing that had a
 // verified copy is without one, however often archives are pruned, and whatever
 // grace there is.
-func TestNeverTheLastVerifiedCopy(t *testing.T) {
+func TestRetentionNeverTheLastVerifiedCopy(t *testing.T) {
 	const day = 24 * time.Hour
 	rounds := 25
 	if tier.Long() {

@@ -1,8 +1,11 @@
-package report
+package smallpackages_test
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
 	"fmt"
+	"github.com/sessctl/sessctl/pkg/report"
 	"html"
 	"io"
 	"regexp"
@@ -70,7 +73,8 @@ func checkPolicy(t *testing.T, text string) {
 	t.Helper()
 	policy := between(text, `http-equiv="Content-Security-Policy" content="`, `"`)
 	for name, part := range map[string]string{"style-src": between(text, "<style>", "</style>"), "script-src": between(text, "<script>", "</script>")} {
-		if part == "" || !strings.Contains(policy, name+" '"+hashOf(part)+"'") {
+		sum := sha256.Sum256([]byte(part))
+		if part == "" || !strings.Contains(policy, name+" 'sha256-"+base64.StdEncoding.EncodeToString(sum[:])+"'") {
 			t.Errorf("%s of the policy does not allow what stands there: %s", name, policy)
 		}
 	}
@@ -95,24 +99,24 @@ func containsString(all []string, s string) bool {
 }
 
 // hostileDocument has a hostile text in every place where a text can be.
-func hostileDocument(s string) Document {
-	return Document{
-		MadeAt: s, Host: s, Version: s, Threshold: 1, Alerts: []Alert{{s, s, s, s, s}}, Pending: []Pending{{s, 1, s}},
-		Context: Context{Sessions: 1, Runtimes: []Share{{Runtime: s, Agent: s}}, Agents: []Share{{Runtime: s, Agent: s}}, List: []Session{{Runtime: s, Agent: s, Session: s, State: s, Last: s, Over: true}}},
-		Disk:    Disk{Bytes: 2, Parts: []DiskPart{{s, 1, 2}}, Runtimes: []RuntimeDisk{{Runtime: s, Live: 2}}, Free: []Free{{Path: s}}},
-		Growth:  Growth{Days: []Day{{Date: "2026-03-01", Known: true, Logs: 5, PutAway: 3}}},
-		Purges:  []Purge{{Runtime: s, Agent: s, First: s, Last: s, Soon: 1}}, Saved: Saved{Runtimes: []ArchivedShare{{Runtime: s}}},
-		Proof:   Proof{Checks: []Check{{At: s}}, Whole: &Check{At: s, Problems: 1}, Damaged: []Damaged{{s, s, s}}, Looked: true},
-		Runs:    Runs{Known: true, Outcomes: map[string]int{s: 1}, List: []Run{{Started: s, Profile: s, Outcome: s, Why: s}}},
-		Records: Records{Read: true, Bytes: 1, Types: []TypeShare{{Runtime: s, Type: s}}, Largest: []Record{{Runtime: s, Agent: s, Session: s, Path: s, Type: s, What: s}}},
-		Notes:   []Note{{s, s, s}},
+func hostileDocument(s string) report.Document {
+	return report.Document{
+		MadeAt: s, Host: s, Version: s, Threshold: 1, Alerts: []report.Alert{{Kind: s, Subject: s, Since: s, Message: s, Advice: s}}, Pending: []report.Pending{{What: s, Count: 1, Advice: s}},
+		Context: report.Context{Sessions: 1, Runtimes: []report.Share{{Runtime: s, Agent: s}}, Agents: []report.Share{{Runtime: s, Agent: s}}, List: []report.Session{{Runtime: s, Agent: s, Session: s, State: s, Last: s, Over: true}}},
+		Disk:    report.Disk{Bytes: 2, Parts: []report.DiskPart{{What: s, Files: 1, Bytes: 2}}, Runtimes: []report.RuntimeDisk{{Runtime: s, Live: 2}}, Free: []report.Free{{Path: s}}},
+		Growth:  report.Growth{Days: []report.Day{{Date: "2026-03-01", Known: true, Logs: 5, PutAway: 3}}},
+		Purges:  []report.Purge{{Runtime: s, Agent: s, First: s, Last: s, Soon: 1}}, Saved: report.Saved{Runtimes: []report.ArchivedShare{{Runtime: s}}},
+		Proof:   report.Proof{Checks: []report.Check{{At: s}}, Whole: &report.Check{At: s, Problems: 1}, Damaged: []report.Damaged{{ID: s, Path: s, Message: s}}, Looked: true},
+		Runs:    report.Runs{Known: true, Outcomes: map[string]int{s: 1}, List: []report.Run{{Started: s, Profile: s, Outcome: s, Why: s}}},
+		Records: report.Records{Read: true, Bytes: 1, Types: []report.TypeShare{{Runtime: s, Type: s}}, Largest: []report.Record{{Runtime: s, Agent: s, Session: s, Path: s, Type: s, What: s}}},
+		Notes:   []report.Note{{Path: s, Message: s, Hint: s}},
 	}
 }
 
 func TestHostileReport(t *testing.T) {
 	for _, s := range hostile() {
 		var b bytes.Buffer
-		if err := WriteHTML(&b, hostileDocument(s), time.UTC); err != nil {
+		if err := report.WriteHTML(&b, hostileDocument(s), time.UTC); err != nil {
 			t.Fatal(err)
 		}
 		checkDead(t, b.Bytes())
@@ -122,10 +126,10 @@ func TestHostileReport(t *testing.T) {
 	}
 }
 
-// TestCheckDead shows that what holds the pages sees what is alive.
-func TestCheckDead(t *testing.T) {
+// TestReportCheckDead shows that what holds the pages sees what is alive.
+func TestReportCheckDead(t *testing.T) {
 	var b bytes.Buffer
-	if err := WriteHTML(&b, hostileDocument("ours"), time.UTC); err != nil {
+	if err := report.WriteHTML(&b, hostileDocument("ours"), time.UTC); err != nil {
 		t.Fatal(err)
 	}
 	for _, alive := range []string{`<iframe src="x">`, `<b onclick="x">`, `<a href="javascript:x">`, "<script>", "\u202e", "\x00", "\xff"} {
@@ -148,26 +152,26 @@ func failsDead(t *testing.T, document string) bool {
 // of its own, and all that goes with them, stay below a megabyte.
 func TestReportSize(t *testing.T) {
 	name := func(i int) string { return fmt.Sprintf("%04d%s", i, strings.Repeat("n", 124)) }
-	var d Document
+	var d report.Document
 	for i := range 5000 {
-		if i < MostRows {
-			d.Context.List = append(d.Context.List, Session{Runtime: "annabelle", Agent: name(i), Session: name(i) + name(i), Tokens: 123456789, Window: 200000, Bytes: 1 << 40, Last: "2026-03-01T10:00:00Z", State: "unsupported", Over: true})
+		if i < report.MostRows {
+			d.Context.List = append(d.Context.List, report.Session{Runtime: "annabelle", Agent: name(i), Session: name(i) + name(i), Tokens: 123456789, Window: 200000, Bytes: 1 << 40, Last: "2026-03-01T10:00:00Z", State: "unsupported", Over: true})
 		}
-		if i < MostAgents {
-			d.Context.Agents = append(d.Context.Agents, Share{Runtime: "annabelle", Agent: name(i), Sessions: 1, Over: 1, Tokens: 123456789, Bytes: 1 << 40})
+		if i < report.MostAgents {
+			d.Context.Agents = append(d.Context.Agents, report.Share{Runtime: "annabelle", Agent: name(i), Sessions: 1, Over: 1, Tokens: 123456789, Bytes: 1 << 40})
 		}
-		if i < MostRuns {
-			d.Runs.List = append(d.Runs.List, Run{Started: "2026-03-01T10:00:00Z", Profile: name(i), Outcome: "failed", Why: name(i) + name(i)})
+		if i < report.MostRuns {
+			d.Runs.List = append(d.Runs.List, report.Run{Started: "2026-03-01T10:00:00Z", Profile: name(i), Outcome: "failed", Why: name(i) + name(i)})
 		}
-		d.Alerts = append(d.Alerts, Alert{"needs_compaction", name(i), "2026-03-01T10:00:00Z", name(i) + name(i), name(i)})
-		d.Purges = append(d.Purges, Purge{Runtime: "claude", Agent: name(i), Sessions: 1, First: "2026-03-01T10:00:00Z", Last: "2026-03-01T10:00:00Z", Soon: 1})
-		if i < MostDays {
-			d.Growth.Days = append(d.Growth.Days, Day{Date: "2026-03-01", Known: true, Logs: 1 << 40, Archives: 1 << 39, Memory: 1 << 38, PutAway: 5, Freed: 5})
+		d.Alerts = append(d.Alerts, report.Alert{Kind: "needs_compaction", Subject: name(i), Since: "2026-03-01T10:00:00Z", Message: name(i) + name(i), Advice: name(i)})
+		d.Purges = append(d.Purges, report.Purge{Runtime: "claude", Agent: name(i), Sessions: 1, First: "2026-03-01T10:00:00Z", Last: "2026-03-01T10:00:00Z", Soon: 1})
+		if i < report.MostDays {
+			d.Growth.Days = append(d.Growth.Days, report.Day{Date: "2026-03-01", Known: true, Logs: 1 << 40, Archives: 1 << 39, Memory: 1 << 38, PutAway: 5, Freed: 5})
 		}
 	}
 	d.Context.Sessions = 5000
 	var b bytes.Buffer
-	if err := WriteHTML(&b, d, time.UTC); err != nil {
+	if err := report.WriteHTML(&b, d, time.UTC); err != nil {
 		t.Fatal(err)
 	}
 	if b.Len() >= 1e6 {
@@ -178,7 +182,7 @@ func TestReportSize(t *testing.T) {
 // TestEmptyReport: a machine without anything has a report too.
 func TestEmptyReport(t *testing.T) {
 	var b bytes.Buffer
-	if err := WriteHTML(&b, Document{MadeAt: "2026-03-01T10:00:00Z", Proof: Proof{Looked: true}, Runs: Runs{Known: true}}, time.UTC); err != nil {
+	if err := report.WriteHTML(&b, report.Document{MadeAt: "2026-03-01T10:00:00Z", Proof: report.Proof{Looked: true}, Runs: report.Runs{Known: true}}, time.UTC); err != nil {
 		t.Fatal(err)
 	}
 	checkDead(t, b.Bytes())
@@ -190,10 +194,10 @@ func TestEmptyReport(t *testing.T) {
 }
 
 // writePages collects pages.
-func writePages(t *testing.T, limit int, messages ...Message) (map[string]string, []Range) {
+func writePages(t *testing.T, limit int, messages ...report.Message) (map[string]string, []report.Range) {
 	t.Helper()
 	files := map[string]string{}
-	p, err := NewPages("session.html", Head{Agent: "a", Session: "s", Archive: "0123456789abcdef"}, limit, time.UTC, func(name string, write func(io.Writer) error) error {
+	p, err := report.NewPages("session.html", report.Head{Agent: "a", Session: "s", Archive: "0123456789abcdef"}, limit, time.UTC, func(name string, write func(io.Writer) error) error {
 		var b bytes.Buffer
 		err := write(&b)
 		files[name] = b.String()
@@ -214,15 +218,15 @@ func writePages(t *testing.T, limit int, messages ...Message) (map[string]string
 	return files, ranges
 }
 
-func TestHostilePages(t *testing.T) {
+func TestReportHostilePages(t *testing.T) {
 	for _, s := range hostile() {
-		var all []Message
+		var all []report.Message
 		for i, role := range []string{"user", "assistant", "tool_result", "summary", "injected", "shell", "system"} {
-			var parts []Part
-			for _, kind := range []PartKind{PartText, PartThinking, PartCall, PartImage, PartCommand, PartUnsent} {
-				parts = append(parts, Part{kind, s, s, 7}, Part{kind, s, "```" + s + "\n" + s + "\n```\n@@ -1 +1 @@\n-" + s + "\n+" + s, 7}, Part{kind, s, `{"old_string":"x","new_string":"` + s + `"}`, 7})
+			var parts []report.Part
+			for _, kind := range []report.PartKind{report.PartText, report.PartThinking, report.PartCall, report.PartImage, report.PartCommand, report.PartUnsent} {
+				parts = append(parts, report.Part{Kind: kind, Name: s, Text: s, Size: 7}, report.Part{Kind: kind, Name: s, Text: "```" + s + "\n" + s + "\n```\n@@ -1 +1 @@\n-" + s + "\n+" + s, Size: 7}, report.Part{Kind: kind, Name: s, Text: `{"old_string":"x","new_string":"` + s + `"}`, Size: 7})
 			}
-			all = append(all, Message{Line: i + 1, Role: role, Label: s, Tool: s, Time: s, Failed: true, Exit: s, Error: s, Parts: parts})
+			all = append(all, report.Message{Line: i + 1, Role: role, Label: s, Tool: s, Time: s, Failed: true, Exit: s, Error: s, Parts: parts})
 		}
 		files, _ := writePages(t, 0, all...)
 		checkDead(t, []byte(files["session.html"]))
@@ -232,12 +236,12 @@ func TestHostilePages(t *testing.T) {
 	}
 }
 
-// TestPagesSplit: a large session becomes several pages, and the page of every
+// TestReportPagesSplit: a large session becomes several pages, and the page of every
 // line is found by names alone.
-func TestPagesSplit(t *testing.T) {
-	var all []Message
+func TestReportPagesSplit(t *testing.T) {
+	var all []report.Message
 	for line := 1; line <= 400; line += 2 {
-		all = append(all, Message{Line: line, Role: "user", Label: "Human", Parts: []Part{{Kind: PartText, Text: fmt.Sprintf("word%d ", line) + strings.Repeat("x", 300)}}})
+		all = append(all, report.Message{Line: line, Role: "user", Label: "Human", Parts: []report.Part{{Kind: report.PartText, Text: fmt.Sprintf("word%d ", line) + strings.Repeat("x", 300)}}})
 	}
 	files, ranges := writePages(t, 20_000, all...)
 	if len(ranges) < 4 || len(ranges) != len(files) {
@@ -246,7 +250,7 @@ func TestPagesSplit(t *testing.T) {
 	for _, m := range all {
 		best, name := 0, ""
 		for file := range files {
-			if first, ok := PageLine("session.html", file); ok && first <= m.Line && first > best {
+			if first, ok := report.PageLine("session.html", file); ok && first <= m.Line && first > best {
 				best, name = first, file
 			}
 		}
@@ -270,32 +274,32 @@ func TestPagesSplit(t *testing.T) {
 	}
 }
 
-func TestPageLine(t *testing.T) {
+func TestReportPageLine(t *testing.T) {
 	for name, want := range map[string]int{
 		"a.html": 1, "a-L20.html": 20, "a-L020.html": 0, "a-L.html": 0, "a-L-3.html": 0, "ab.html": 0, "a-L20.html.tmp": 0, "b-L20.html": 0,
 	} {
-		line, ok := PageLine("a.html", name)
+		line, ok := report.PageLine("a.html", name)
 		if ok != (want > 0) || ok && line != want {
 			t.Errorf("%s: %d, %v", name, line, ok)
 		}
 	}
-	if name := PageName("a.html", 7); name != "a-L7.html" {
+	if name := report.PageName("a.html", 7); name != "a-L7.html" {
 		t.Error(name)
 	}
 }
 
-// TestMessageIsSet: code, diffs and arguments are set as such, and what tools said
+// TestReportMessageIsSet: code, diffs and arguments are set as such, and what tools said
 // is folded.
-func TestMessageIsSet(t *testing.T) {
+func TestReportMessageIsSet(t *testing.T) {
 	files, _ := writePages(t, 0,
-		Message{Line: 3, LastLine: 5, Role: "assistant", Label: "Agent", Parts: []Part{
-			{Kind: PartText, Text: "See `main.go`:\r\n\r\n```go\nfunc main() {}\n```\nand\n~~~\nnever closed"},
-			{Kind: PartCall, Name: "edit", Text: `{"path":"main.go","old_string":"a\nb","new_string":"a\nc","deep":{"x":1}}`},
-			{Kind: PartCall, Name: "odd", Text: `not json`},
+		report.Message{Line: 3, LastLine: 5, Role: "assistant", Label: "Agent", Parts: []report.Part{
+			{Kind: report.PartText, Text: "See `main.go`:\r\n\r\n```go\nfunc main() {}\n```\nand\n~~~\nnever closed"},
+			{Kind: report.PartCall, Name: "edit", Text: `{"path":"main.go","old_string":"a\nb","new_string":"a\nc","deep":{"x":1}}`},
+			{Kind: report.PartCall, Name: "odd", Text: `not json`},
 		}},
-		Message{Line: 6, Role: "tool_result", Label: "Tool", Tool: "exec", Exit: "1", Failed: true, Parts: []Part{{Kind: PartText, Text: "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-old\n+new"}}},
-		Message{Line: 6, Role: "tool_result", Label: "Tool", Parts: []Part{{Kind: PartText, Text: "second of the line"}}},
-		Message{Line: 7, Role: "user", Label: "Human"},
+		report.Message{Line: 6, Role: "tool_result", Label: "Tool", Tool: "exec", Exit: "1", Failed: true, Parts: []report.Part{{Kind: report.PartText, Text: "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-old\n+new"}}},
+		report.Message{Line: 6, Role: "tool_result", Label: "Tool", Parts: []report.Part{{Kind: report.PartText, Text: "second of the line"}}},
+		report.Message{Line: 7, Role: "user", Label: "Human"},
 	)
 	page := html.UnescapeString(files["session.html"])
 	for _, want := range []string{

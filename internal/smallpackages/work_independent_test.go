@@ -1,4 +1,4 @@
-package work_test
+package smallpackages_test
 
 import (
 	"bytes"
@@ -35,12 +35,12 @@ type made struct {
 	line       int
 	tool, id   string
 	arguments  any
-	answer     *answer
+	answer     *workAnswer
 	answerLine int
 }
 
-// answer is the result of a call.
-type answer struct {
+// workAnswer is the result of a call.
+type workAnswer struct {
 	text    string
 	failed  bool
 	exit    *int
@@ -67,7 +67,7 @@ func (l *log) call(line int, tool, id, arguments any) {
 	l.calls = append(l.calls, &made{line: line, tool: name, id: key, arguments: arguments})
 }
 
-func (l *log) answer(line int, id any, a answer) {
+func (l *log) answer(line int, id any, a workAnswer) {
 	key, _ := id.(string)
 	for i := len(l.calls) - 1; i >= 0; i-- {
 		if c := l.calls[i]; c.id == key && c.answer == nil {
@@ -125,7 +125,7 @@ func (l *log) claude(n int, r thing) {
 		case "tool_use":
 			l.call(n, b["name"], b["id"], b["input"])
 		case "tool_result":
-			a := answer{text: said(b["content"]), failed: yes(b["is_error"]), details: r["toolUseResult"]}
+			a := workAnswer{text: said(b["content"]), failed: yes(b["is_error"]), details: r["toolUseResult"]}
 			if a.failed {
 				a.exit = found(`^Exit code (\d+)`, a.text)
 			}
@@ -147,14 +147,14 @@ func (l *log) pi(n int, r thing) {
 			}
 		}
 	case "toolResult":
-		a := answer{text: said(m["content"]), failed: yes(m["isError"]), details: m["details"], exit: number(object(m["details"])["exitCode"])}
+		a := workAnswer{text: said(m["content"]), failed: yes(m["isError"]), details: m["details"], exit: number(object(m["details"])["exitCode"])}
 		if a.exit == nil && a.failed {
 			a.exit = found(`\n?Command exited with code (\d+)$`, a.text)
 		}
 		l.answer(n, m["toolCallId"], a)
 	case "bashExecution":
 		l.call(n, "", "by hand", thing{"command": m["command"]})
-		l.answer(n, "by hand", answer{text: word(m["output"]), exit: number(m["exitCode"])})
+		l.answer(n, "by hand", workAnswer{text: word(m["output"]), exit: number(m["exitCode"])})
 	}
 }
 
@@ -165,7 +165,7 @@ func (l *log) annabelle(n int, r thing) {
 			case "tool-call":
 				l.call(n, p["toolName"], p["toolCallId"], p["args"])
 			case "tool-result":
-				l.answer(n, p["toolCallId"], answer{})
+				l.answer(n, p["toolCallId"], workAnswer{})
 			}
 		}
 	}
@@ -195,10 +195,10 @@ func (l *log) codex(n int, r thing) {
 		}
 		l.call(n, name, p["call_id"], arguments)
 		if kind == "web_search_call" {
-			l.answer(n, p["call_id"], answer{})
+			l.answer(n, p["call_id"], workAnswer{})
 		}
 	case strings.HasSuffix(kind, "_output"), strings.HasSuffix(kind, "_result"):
-		a := answer{text: said(p["output"]), exit: number(object(p["result"])["exitCode"])}
+		a := workAnswer{text: said(p["output"]), exit: number(object(p["result"])["exitCode"])}
 		var old struct {
 			Output   string
 			Metadata struct {
@@ -231,7 +231,7 @@ func (l *log) gemini(n int, r thing) {
 			}
 			l.call(n, c["name"], c["id"], c["args"])
 			if result, display := list(c["result"]), word(c["resultDisplay"]); len(result) > 0 || display != "" {
-				a := answer{text: display, failed: c["status"] == "error" || c["status"] == "cancelled"}
+				a := workAnswer{text: display, failed: c["status"] == "error" || c["status"] == "cancelled"}
 				if len(result) > 0 {
 					response := object(object(object(result[0])["functionResponse"])["response"])
 					a.text = word(response["output"]) + word(response["error"])
@@ -434,7 +434,7 @@ func inWords(a *work.Action) string {
 	return s
 }
 
-func TestLikeAnIndependentReader(t *testing.T) {
+func TestWorkLikeAnIndependentReader(t *testing.T) {
 	actions, files := 0, map[session.Format]int{}
 	for _, path := range sampleLogs(t) {
 		text := plain(t, path)

@@ -1,11 +1,12 @@
-package relocate
+package smallpackages_test
 
 import (
+	"github.com/sessctl/sessctl/pkg/relocate"
 	"path/filepath"
 	"testing"
 )
 
-func TestInto(t *testing.T) {
+func TestRelocateInto(t *testing.T) {
 	for _, c := range []struct{ dir, path, want string }{
 		{"/new/.pi/agent/sessions", "/old/.pi/agent/sessions/--work--/a.jsonl", "/new/.pi/agent/sessions/--work--/a.jsonl"},
 		{"/new/.pi/agent/sessions/", "/old/.pi/agent/sessions/--work--/a.jsonl", "/new/.pi/agent/sessions/--work--/a.jsonl"},
@@ -17,7 +18,7 @@ func TestInto(t *testing.T) {
 		{"/new/sessions", "/old/sessions", ""},
 		{"/", "/old/sessions/a.jsonl", ""},
 	} {
-		got, ok := Into(filepath.FromSlash(c.dir), filepath.FromSlash(c.path))
+		got, ok := relocate.Into(filepath.FromSlash(c.dir), filepath.FromSlash(c.path))
 		if got != filepath.FromSlash(c.want) || ok != (c.want != "") {
 			t.Errorf("Into(%s, %s) = %q, %t, want %q", c.dir, c.path, got, ok, c.want)
 		}

@@ -1,9 +1,10 @@
-package modelhttp
+package smallpackages_test
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/sessctl/sessctl/internal/modelhttp"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -17,29 +18,29 @@ const key = "the-key-of-the-test"
 
 // ask asks a server that answers as serve says, up to three times. It returns
 // the waits between the tries.
-func ask(t *testing.T, retry Retry, serve http.HandlerFunc) (body []byte, waits []time.Duration, err error) {
+func ask(t *testing.T, retry modelhttp.Retry, serve http.HandlerFunc) (body []byte, waits []time.Duration, err error) {
 	t.Helper()
 	server := httptest.NewServer(serve)
 	t.Cleanup(server.Close)
-	base, err := ParseBase(server.URL + "/below/")
+	base, err := modelhttp.ParseBase(server.URL + "/below/")
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := New(Options{
-		Base: base, Header: Bearer(key), Key: key, Mask: "***",
+	c := modelhttp.New(modelhttp.Options{
+		Base: base, Header: modelhttp.Bearer(key), Key: key, Mask: "***",
 		Passing: func(status int) bool { return status == http.StatusServiceUnavailable },
 		Tidy:    strings.TrimSpace,
-		Clock: Clock{
+		Clock: modelhttp.Clock{
 			Now:   func() time.Time { return time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC) },
 			Sleep: func(ctx context.Context, d time.Duration) error { waits = append(waits, d); return ctx.Err() },
 		},
 	})
-	body, err = c.Ask(t.Context(), Question{Method: "POST", Path: "/ask", Body: map[string]string{"q": "<&>"}, Deadline: 10 * time.Second, Limit: 100, Retry: retry})
+	body, err = c.Ask(t.Context(), modelhttp.Question{Method: "POST", Path: "/ask", Body: map[string]string{"q": "<&>"}, Deadline: 10 * time.Second, Limit: 100, Retry: retry})
 	return body, waits, err
 }
 
-func TestAsk(t *testing.T) {
-	body, waits, err := ask(t, Retry{}, func(w http.ResponseWriter, r *http.Request) {
+func TestModelhttpAsk(t *testing.T) {
+	body, waits, err := ask(t, modelhttp.Retry{}, func(w http.ResponseWriter, r *http.Request) {
 		sent, _ := io.ReadAll(r.Body)
 		fmt.Fprintf(w, "%s %s %s %s", r.URL.Path, r.Header.Get("Authorization"), r.Header.Get("Content-Type"), sent)
 	})
@@ -49,8 +50,8 @@ func TestAsk(t *testing.T) {
 	}
 }
 
-// TestRetry: how long a server is left alone, by what it says in Retry-After.
-func TestRetry(t *testing.T) {
+// TestModelhttpRetry: how long a server is left alone, by what it says in Retry-After.
+func TestModelhttpRetry(t *testing.T) {
 	usual := []time.Duration{time.Second, 4 * time.Second}
 	for _, c := range []struct {
 		after   string
@@ -66,21 +67,21 @@ func TestRetry(t *testing.T) {
 		{"Fri, 01 May 2026 12:00:09 GMT", false, []time.Duration{9 * time.Second, 9 * time.Second}},
 		{"61", false, nil},
 	} {
-		retry := Retry{Waits: usual, Longest: time.Minute, AtLeast: c.atLeast}
+		retry := modelhttp.Retry{Waits: usual, Longest: time.Minute, AtLeast: c.atLeast}
 		_, waits, err := ask(t, retry, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Retry-After", c.after)
 			w.WriteHeader(http.StatusServiceUnavailable)
 		})
-		var status *StatusError
+		var status *modelhttp.StatusError
 		if !errors.As(err, &status) || status.Code != 503 || !slices.Equal(waits, c.want) {
 			t.Errorf("Retry-After %q, at least %v: waits %v, want %v (%v)", c.after, c.atLeast, waits, c.want, err)
 		}
 	}
 }
 
-// TestFailures: what is tried again, what the error says, and that it never
+// TestModelhttpFailures: what is tried again, what the error says, and that it never
 // shows the key.
-func TestFailures(t *testing.T) {
+func TestModelhttpFailures(t *testing.T) {
 	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("a redirect was followed") }))
 	defer elsewhere.Close()
 	for name, c := range map[string]struct {
@@ -100,7 +101,7 @@ func TestFailures(t *testing.T) {
 		"broken": {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, 3, "EOF"},
 	} {
 		tries := 0
-		_, _, err := ask(t, Retry{Waits: make([]time.Duration, 2), Longest: time.Minute}, func(w http.ResponseWriter, r *http.Request) {
+		_, _, err := ask(t, modelhttp.Retry{Waits: make([]time.Duration, 2), Longest: time.Minute}, func(w http.ResponseWriter, r *http.Request) {
 			tries++
 			c.serve(w, r)
 		})
@@ -110,15 +111,15 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// TestNoServer: a server that is not there is not tried again, and neither is
+// TestModelhttpNoServer: a server that is not there is not tried again, and neither is
 // one that takes longer than the deadline.
-func TestNoServer(t *testing.T) {
+func TestModelhttpNoServer(t *testing.T) {
 	hangs := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
 	defer hangs.Close()
 	closed := httptest.NewServer(http.NotFoundHandler())
 	closed.Close()
 	for address, deadline := range map[string]time.Duration{hangs.URL: 50 * time.Millisecond, closed.URL: time.Minute} {
-		base, err := ParseBase(address)
+		base, err := modelhttp.ParseBase(address)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -129,24 +130,24 @@ func TestNoServer(t *testing.T) {
 			}
 			return nil
 		}
-		_, err = New(Options{Base: base}).Ask(t.Context(), Question{
+		_, err = modelhttp.New(modelhttp.Options{Base: base}).Ask(t.Context(), modelhttp.Question{
 			Method: "GET", Deadline: deadline, Limit: 1, Before: before,
-			Retry: Retry{Waits: make([]time.Duration, 2), Longest: time.Minute},
+			Retry: modelhttp.Retry{Waits: make([]time.Duration, 2), Longest: time.Minute},
 		})
-		var connection *ConnectionError
-		if tries != 1 || !errors.As(err, &connection) || connection.Host != base.Host || address == closed.URL && !Absent(err) {
+		var connection *modelhttp.ConnectionError
+		if tries != 1 || !errors.As(err, &connection) || connection.Host != base.Host || address == closed.URL && !modelhttp.Absent(err) {
 			t.Errorf("%s: %d tries, error %v", address, tries, err)
 		}
 	}
 }
 
-func TestBeforeEndsIt(t *testing.T) {
-	base, err := ParseBase("http://127.0.0.1:9")
+func TestModelhttpBeforeEndsIt(t *testing.T) {
+	base, err := modelhttp.ParseBase("http://127.0.0.1:9")
 	if err != nil {
 		t.Fatal(err)
 	}
 	refused := errors.New("no more")
-	if _, err := New(Options{Base: base}).Ask(t.Context(), Question{Method: "GET", Before: func() error { return refused }}); !errors.Is(err, refused) {
+	if _, err := modelhttp.New(modelhttp.Options{Base: base}).Ask(t.Context(), modelhttp.Question{Method: "GET", Before: func() error { return refused }}); !errors.Is(err, refused) {
 		t.Errorf("error %v", err)
 	}
 }

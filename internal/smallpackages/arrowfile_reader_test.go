@@ -1,4 +1,4 @@
-package arrowfile_test
+package smallpackages_test
 
 import (
 	"encoding/binary"

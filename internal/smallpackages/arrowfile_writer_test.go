@@ -1,4 +1,4 @@
-package arrowfile_test
+package smallpackages_test
 
 import (
 	"bytes"
@@ -22,7 +22,7 @@ var fields = []arrowfile.Field{
 
 // Property: whatever is written is read again by a reader that shares no code
 // with the writer.
-func TestRoundTrip(t *testing.T) {
+func TestArrowfileRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var written []map[string]any
 		out := &bytes.Buffer{}
@@ -63,7 +63,7 @@ func TestRoundTrip(t *testing.T) {
 }
 
 // What does not fit the schema is refused.
-func TestRefused(t *testing.T) {
+func TestArrowfileRefused(t *testing.T) {
 	w, err := arrowfile.NewWriter(&bytes.Buffer{}, fields)
 	if err != nil {
 		t.Fatal(err)
@@ -82,7 +82,7 @@ func TestRefused(t *testing.T) {
 
 // The real Arrow library and the real LanceDB read the file. SESSCTL_ARROW_JS
 // names a directory in which `npm install apache-arrow @lancedb/lancedb` was run.
-func TestLanceDBReadsIt(t *testing.T) {
+func TestArrowfileLanceDBReadsIt(t *testing.T) {
 	dir := os.Getenv("SESSCTL_ARROW_JS")
 	if dir == "" {
 		t.Skip("SESSCTL_ARROW_JS does not name a directory with apache-arrow and @lancedb/lancedb in it")

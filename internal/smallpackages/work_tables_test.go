@@ -1,4 +1,4 @@
-package work_test
+package smallpackages_test
 
 import (
 	"encoding/json"
@@ -42,7 +42,7 @@ func answered(id, text string) *session.Message {
 	return &session.Message{Role: session.RoleToolResult, CallID: []byte(id), Parts: []session.Part{{Kind: session.PartText, Text: []byte(text)}}}
 }
 
-func TestShells(t *testing.T) {
+func TestWorkShells(t *testing.T) {
 	for _, c := range []struct{ arguments, want string }{
 		{`{"command":"go test ./..."}`, "go test ./..."},
 		{`{"command":"cd web && npm test"}`, "cd web && npm test"},
@@ -81,7 +81,7 @@ func TestShells(t *testing.T) {
 	}
 }
 
-func TestPatchesInShells(t *testing.T) {
+func TestWorkPatchesInShells(t *testing.T) {
 	const patch = "*** Begin Patch\n*** Update File: a.go\n@@\n-x\n+y\n*** End Patch"
 	for script, want := range map[string]string{
 		"apply_patch <<'EOF'\n" + patch + "\nEOF":                   `1 edit(shell) path "a.go"`,
@@ -111,8 +111,8 @@ func lines(all []*work.Action) (out []string) {
 	return out
 }
 
-// TestOutcomes: how runtimes say that a command ended, and what is told of it.
-func TestOutcomes(t *testing.T) {
+// TestWorkOutcomes: how runtimes say that a command ended, and what is told of it.
+func TestWorkOutcomes(t *testing.T) {
 	for _, c := range []struct {
 		name, text, want string
 		change           func(*session.Message)
@@ -172,16 +172,16 @@ func details(raw string) func(*session.Message) {
 	return func(m *session.Message) { withDetails(m, raw) }
 }
 
-// TestFilesThatEndLikeCommands: what stands in a file is no exit status.
-func TestFilesThatEndLikeCommands(t *testing.T) {
+// TestWorkFilesThatEndLikeCommands: what stands in a file is no exit status.
+func TestWorkFilesThatEndLikeCommands(t *testing.T) {
 	all, _ := told(t, asked("1", "read", `{"path":"build.log"}`), answered("1", "no\n\n(Command exited with code 1)"))
 	if all[0].Failed || all[0].HasExit {
 		t.Error(line(all[0]))
 	}
 }
 
-// TestArgumentsThatAreNotUnderstood are counted and never dropped in silence.
-func TestArgumentsThatAreNotUnderstood(t *testing.T) {
+// TestWorkArgumentsThatAreNotUnderstood are counted and never dropped in silence.
+func TestWorkArgumentsThatAreNotUnderstood(t *testing.T) {
 	deep := strings.Repeat(`{"command":`, 20000)
 	for _, c := range []struct{ tool, arguments string }{
 		{"bash", ""}, {"bash", "null"}, {"bash", "{}"}, {"bash", `{"command":7}`}, {"bash", `{"command":{"a":"b"}}`}, {"bash", `{"command":[]}`},
@@ -197,7 +197,7 @@ func TestArgumentsThatAreNotUnderstood(t *testing.T) {
 	}
 }
 
-func TestOtherTools(t *testing.T) {
+func TestWorkOtherTools(t *testing.T) {
 	for _, c := range []struct{ tool, arguments, want string }{
 		{"str_replace_based_edit_tool", `{"command":"view","path":"a","view_range":[3,-1]}`, `read(str_replace_based_edit_tool) path "a" lines 3-0`},
 		{"str_replace_editor", `{"command":"create","path":"a","file_text":"x"}`, `write(str_replace_editor) path "a"`},
@@ -235,8 +235,8 @@ func TestOtherTools(t *testing.T) {
 	}
 }
 
-// TestPairs: results find their calls, whatever their order and their ids.
-func TestPairs(t *testing.T) {
+// TestWorkPairs: results find their calls, whatever their order and their ids.
+func TestWorkPairs(t *testing.T) {
 	call := func(id, command string) *session.Message { return asked(id, "bash", `{"command":"`+command+`"}`) }
 	for name, c := range map[string]struct {
 		messages []*session.Message
@@ -275,9 +275,9 @@ func TestPairs(t *testing.T) {
 	}
 }
 
-// TestBackground: a command that goes on in the background ends with the call
+// TestWorkBackground: a command that goes on in the background ends with the call
 // that tells so.
-func TestBackground(t *testing.T) {
+func TestWorkBackground(t *testing.T) {
 	const running = `{"status":"running","sessionId":"calm-fox"}`
 	poll := asked("2", "process", `{"action":"poll","sessionId":"calm-fox"}`)
 	for _, c := range []struct {
@@ -333,9 +333,9 @@ func withDetails(m *session.Message, raw string) *session.Message {
 	return m
 }
 
-// TestBounds: whatever a log holds, what waits and what an action holds is
+// TestWorkBounds: whatever a log holds, what waits and what an action holds is
 // bounded.
-func TestBounds(t *testing.T) {
+func TestWorkBounds(t *testing.T) {
 	var messages []*session.Message
 	for i := range 600 {
 		messages = append(messages, asked(fmt.Sprint(i), "bash", `{"command":"x"}`))
@@ -397,8 +397,8 @@ func checkBounds(t testing.TB, a *work.Action) {
 
 func hidden(r rune) bool { return r < ' ' && r != '\n' && r != '\t' || r == 0x7f }
 
-// TestSecrets: no text of an action has one.
-func TestSecrets(t *testing.T) {
+// TestWorkSecrets: no text of an action has one.
+func TestWorkSecrets(t *testing.T) {
 	const secret = "ghp_0123456789abcdefghijABCDEFGHIJ012345"
 	result := answered("1", "Error: "+secret+" refused")
 	result.IsError = true
@@ -415,8 +415,8 @@ func TestSecrets(t *testing.T) {
 	}
 }
 
-// TestMessagesStayAsTheyAre: they belong to others, who read them afterwards.
-func TestMessagesStayAsTheyAre(t *testing.T) {
+// TestWorkMessagesStayAsTheyAre: they belong to others, who read them afterwards.
+func TestWorkMessagesStayAsTheyAre(t *testing.T) {
 	call, result := asked("1", "bash", `{"command":"echo \u001b[1mx"}`), answered("1", "\x1b[1mError: a\x00b")
 	result.IsError = true
 	call.Directory = []byte("/w\x1b[1m")
@@ -427,8 +427,8 @@ func TestMessagesStayAsTheyAre(t *testing.T) {
 	}
 }
 
-// TestErrorsOfEmit come back as they are.
-func TestErrorsOfEmit(t *testing.T) {
+// TestWorkErrorsOfEmit come back as they are.
+func TestWorkErrorsOfEmit(t *testing.T) {
 	full := fmt.Errorf("the disk is full")
 	r := work.NewReader(func(*work.Action) error { return full })
 	if err := r.Add(asked("1", "bash", `{"command":"x"}`)); err != nil {
@@ -445,9 +445,9 @@ func TestErrorsOfEmit(t *testing.T) {
 	}
 }
 
-// FuzzReader: no arguments, no details and no output make a reader panic, and
+// FuzzWorkReader: no arguments, no details and no output make a reader panic, and
 // every call is counted once.
-func FuzzReader(f *testing.F) {
+func FuzzWorkReader(f *testing.F) {
 	for _, seed := range [][4]string{
 		{"bash", `{"command":"bash -lc \"ls\""}`, "Exit code 1\nError: x", `{"exitCode":1}`},
 		{"shell", `{"command":["bash","-lc","apply_patch <<E\n*** Begin Patch\n*** Update File: a\n*** End Patch\nE"]}`, "x", `{"a":{"update":{"unified_diff":"@@ -1 +1 @@\n-a\n+b"}}}`},

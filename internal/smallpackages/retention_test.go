@@ -1,4 +1,4 @@
-package retention_test
+package smallpackages_test
 
 import (
 	"errors"
@@ -16,20 +16,20 @@ import (
 	"github.com/sessctl/sessctl/pkg/retention"
 )
 
-var now = time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
+var retentionNow = time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
 
-func TestChoose(t *testing.T) {
+func TestRetentionChoose(t *testing.T) {
 	const day = 24 * time.Hour
 	all := []retention.Candidate{
-		{ID: "old", Owner: "a", Time: now.Add(-91 * day)},
-		{ID: "limit", Owner: "a", Time: now.Add(-90 * day)},
-		{ID: "new", Owner: "a", Time: now.Add(-day)},
-		{ID: "future", Owner: "a", Time: now.Add(day)},
-		{ID: "only", Owner: "b", Time: now.Add(-400 * day)},
+		{ID: "old", Owner: "a", Time: retentionNow.Add(-91 * day)},
+		{ID: "limit", Owner: "a", Time: retentionNow.Add(-90 * day)},
+		{ID: "new", Owner: "a", Time: retentionNow.Add(-day)},
+		{ID: "future", Owner: "a", Time: retentionNow.Add(day)},
+		{ID: "only", Owner: "b", Time: retentionNow.Add(-400 * day)},
 	}
 	want := map[string]string{"old": "", "limit": "not old enough", "new": "not old enough", "future": "among the newest of its agent", "only": "among the newest of its agent"}
 	got := map[string]string{}
-	for _, v := range retention.Choose(all, retention.Policy{MaxAge: 90 * day, Keep: 1}, now) {
+	for _, v := range retention.Choose(all, retention.Policy{MaxAge: 90 * day, Keep: 1}, retentionNow) {
 		got[v.ID] = v.Reason
 		if v.Goes != (v.Reason == "") {
 			t.Errorf("%+v", v)
@@ -38,7 +38,7 @@ func TestChoose(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	verdicts := retention.Choose(all, retention.Policy{MaxAge: 90 * day}, now)
+	verdicts := retention.Choose(all, retention.Policy{MaxAge: 90 * day}, retentionNow)
 	if verdicts[3].Goes || verdicts[3].Reason != "its time is in the future" || !verdicts[4].Goes {
 		t.Errorf("%+v", verdicts)
 	}
@@ -48,22 +48,22 @@ func TestChoose(t *testing.T) {
 }
 
 // Whatever the times, the newest of every owner stay and nothing young goes.
-func TestChooseKeepsTheNewest(t *testing.T) {
+func TestRetentionChooseKeepsTheNewest(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var all []retention.Candidate
 		for i := range rapid.IntRange(0, 30).Draw(t, "n") {
 			age := time.Duration(rapid.IntRange(-5, 20).Draw(t, "age")) * time.Hour
-			all = append(all, retention.Candidate{ID: fmt.Sprint(i), Owner: rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "owner"), Time: now.Add(-age)})
+			all = append(all, retention.Candidate{ID: fmt.Sprint(i), Owner: rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "owner"), Time: retentionNow.Add(-age)})
 		}
 		p := retention.Policy{MaxAge: 5 * time.Hour, Keep: rapid.IntRange(0, 4).Draw(t, "keep")}
 		stay := map[string]int{}
 		total := map[string]int{}
-		verdicts := retention.Choose(all, p, now)
+		verdicts := retention.Choose(all, p, retentionNow)
 		for _, v := range verdicts {
 			total[v.Owner]++
 			if !v.Goes {
 				stay[v.Owner]++
-			} else if now.Sub(v.Time) <= p.MaxAge {
+			} else if retentionNow.Sub(v.Time) <= p.MaxAge {
 				t.Fatalf("%+v is not old", v)
 			}
 			for _, w := range verdicts {
@@ -80,12 +80,12 @@ func TestChooseKeepsTheNewest(t *testing.T) {
 	})
 }
 
-func TestAudit(t *testing.T) {
+func TestRetentionAudit(t *testing.T) {
 	a := retention.Audit{Path: filepath.Join(t.TempDir(), "deep", "audit.jsonl")}
 	if lines, err := a.Lines(); err != nil || lines != nil {
 		t.Fatal(lines, err)
 	}
-	line := retention.Line{Time: now, Action: retention.ActionTrash, Kind: "archive", Path: "/a\nb", Bytes: 3}
+	line := retention.Line{Time: retentionNow, Action: retention.ActionTrash, Kind: "archive", Path: "/a\nb", Bytes: 3}
 	if err := a.Append(line); err != nil {
 		t.Fatal(err)
 	}
@@ -110,12 +110,12 @@ func TestAudit(t *testing.T) {
 	}
 }
 
-func TestTrash(t *testing.T) {
+func TestRetentionTrash(t *testing.T) {
 	dir := t.TempDir()
 	trash := retention.Trash{Dir: filepath.Join(dir, "records")}
 	from := filepath.Join(dir, "files", "x.jsonl")
 	write(t, from, "text")
-	item := retention.Item{ID: "id1", Kind: "archive", From: from, To: retention.Place(from, "id1"), At: now, Until: now.Add(7 * 24 * time.Hour)}
+	item := retention.Item{ID: "id1", Kind: "archive", From: from, To: retention.Place(from, "id1"), At: retentionNow, Until: retentionNow.Add(7 * 24 * time.Hour)}
 	for range 2 { // the second time finds it done
 		if err := trash.Put(item); err != nil {
 			t.Fatal(err)
@@ -162,7 +162,7 @@ func TestTrash(t *testing.T) {
 }
 
 // A record that was altered leads nowhere.
-func TestTrashRefusesOddRecords(t *testing.T) {
+func TestRetentionTrashRefusesOddRecords(t *testing.T) {
 	dir := t.TempDir()
 	trash := retention.Trash{Dir: dir}
 	for name, text := range map[string]string{
@@ -191,7 +191,7 @@ func write(t *testing.T, path, text string) {
 }
 
 // The trash of a home that has moved is where the home is.
-func TestTrashOfAMovedHome(t *testing.T) {
+func TestRetentionTrashOfAMovedHome(t *testing.T) {
 	root := t.TempDir()
 	old, now := filepath.Join(root, "old"), filepath.Join(root, "new")
 	from := filepath.Join(old, "files", "x.jsonl")

@@ -1,4 +1,4 @@
-package work_test
+package smallpackages_test
 
 import (
 	"bytes"

@@ -1,4 +1,4 @@
-package wordtable
+package embed_test
 
 import (
 	"bytes"
@@ -7,25 +7,26 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sessctl/sessctl/pkg/embed/internal/wordtable"
 	"pgregory.net/rapid"
 )
 
-func open(t rapid.TB, words []string, rows [][]float64) Table {
+func open(t rapid.TB, words []string, rows [][]float64) wordtable.Table {
 	t.Helper()
-	data, err := Build(words, rows)
+	data, err := wordtable.Build(words, rows)
 	if err != nil {
 		t.Fatal(err)
 	}
-	table, err := Open(string(data))
+	table, err := wordtable.Open(string(data))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return table
 }
 
-// TestRoundTrip: every word is found in its row, no other word is found, and
+// TestWordtableRoundTrip: every word is found in its row, no other word is found, and
 // components come back within half a step.
-func TestRoundTrip(t *testing.T) {
+func TestWordtableRoundTrip(t *testing.T) {
 	// Few letters make near misses; a wide range of scales tries the rounding.
 	word := rapid.StringOfN(rapid.SampledFrom([]rune("abé")), 1, 6, -1)
 	rapid.Check(t, func(t *rapid.T) {
@@ -53,14 +54,14 @@ func TestRoundTrip(t *testing.T) {
 			if !ok {
 				want = -1
 			}
-			if got := table.Lookup(Hash(w), []byte(w)); got != want {
+			if got := table.Lookup(wordtable.Hash(w), []byte(w)); got != want {
 				t.Fatalf("%q is in row %d, want %d", w, got, want)
 			}
 		}
 	})
 }
 
-func checkRow(t *rapid.T, table *Table, row int, want []float64) {
+func checkRow(t *rapid.T, table *wordtable.Table, row int, want []float64) {
 	t.Helper()
 	components, scale := table.Row(row)
 	if len(components) != len(want) {
@@ -74,8 +75,8 @@ func checkRow(t *rapid.T, table *Table, row int, want []float64) {
 	}
 }
 
-// TestFullWindow: words that share slot and tag are told apart by their text.
-func TestFullWindow(t *testing.T) {
+// TestWordtableFullWindow: words that share slot and tag are told apart by their text.
+func TestWordtableFullWindow(t *testing.T) {
 	words := make([]string, 2000)
 	rows := make([][]float64, len(words))
 	for i := range words {
@@ -84,22 +85,22 @@ func TestFullWindow(t *testing.T) {
 	}
 	table := open(t, words, rows)
 	for i, w := range words {
-		if got := table.Lookup(Hash(w), []byte(w)); got != i {
+		if got := table.Lookup(wordtable.Hash(w), []byte(w)); got != i {
 			t.Fatalf("%q is in row %d, want %d", w, got, i)
 		}
-		if got := table.Lookup(Hash(w), []byte(w+"!")); got != -1 {
+		if got := table.Lookup(wordtable.Hash(w), []byte(w+"!")); got != -1 {
 			t.Fatalf("another word with the hash of %q is in row %d", w, got)
 		}
 	}
 }
 
-func TestBuildLayout(t *testing.T) {
+func TestWordtableBuildLayout(t *testing.T) {
 	words, rows := []string{"one", "two"}, [][]float64{{1, -2}, {0, 0}}
-	a, err := Build(words, rows)
+	a, err := wordtable.Build(words, rows)
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, _ := Build(words, rows)
+	b, _ := wordtable.Build(words, rows)
 	// header, 4 slots, 3 starts, 2 scales, 6 letters, 4 components
 	if want := 24 + 4*4 + 4*3 + 4*2 + 6 + 4; len(a) != want || !bytes.Equal(a, b) {
 		t.Errorf("%d bytes, want %d; the same again: %v", len(a), want, bytes.Equal(a, b))
@@ -109,7 +110,7 @@ func TestBuildLayout(t *testing.T) {
 	}
 }
 
-func TestBuildRefuses(t *testing.T) {
+func TestWordtableBuildRefuses(t *testing.T) {
 	row := []float64{1}
 	for name, input := range map[string]struct {
 		words []string
@@ -120,25 +121,25 @@ func TestBuildRefuses(t *testing.T) {
 		"double word":     {[]string{"a", "b", "a"}, [][]float64{row, row, row}},
 		"empty word":      {[]string{"a", ""}, [][]float64{row, row}},
 		"uneven rows":     {[]string{"a", "b"}, [][]float64{row, {1, 2}}},
-		"too many words":  {make([]string, maxWords+1), make([][]float64, maxWords+1)},
+		"too many words":  {make([]string, math.MaxUint16), make([][]float64, math.MaxUint16)},
 		"not a number":    {[]string{"a"}, [][]float64{{math.NaN()}}},
 		"infinite number": {[]string{"a"}, [][]float64{{math.Inf(1)}}},
 		"beyond float32":  {[]string{"a"}, [][]float64{{1e60}}},
 	} {
-		if _, err := Build(input.words, input.rows); err == nil {
+		if _, err := wordtable.Build(input.words, input.rows); err == nil {
 			t.Errorf("%s: built", name)
 		}
 	}
 }
 
-func TestOpenRefuses(t *testing.T) {
-	data, err := Build([]string{"a", "b", "c"}, [][]float64{{1, 2}, {3, 4}, {5, 6}})
+func TestWordtableOpenRefuses(t *testing.T) {
+	data, err := wordtable.Build([]string{"a", "b", "c"}, [][]float64{{1, 2}, {3, 4}, {5, 6}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	whole := string(data)
 	for n := range len(whole) {
-		if _, err := Open(whole[:n]); !errors.Is(err, ErrFormat) {
+		if _, err := wordtable.Open(whole[:n]); !errors.Is(err, wordtable.ErrFormat) {
 			t.Fatalf("first %d of %d bytes: %v", n, len(whole), err)
 		}
 	}
@@ -153,19 +154,19 @@ func TestOpenRefuses(t *testing.T) {
 		"one dimension": whole[:12] + "\x01" + whole[13:],
 		"no slots":      "WORDTAB1" + strings.Repeat("\x00", 20),
 	} {
-		if _, err := Open(bad); !errors.Is(err, ErrFormat) {
+		if _, err := wordtable.Open(bad); !errors.Is(err, wordtable.ErrFormat) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := Open(whole); err != nil {
+	if _, err := wordtable.Open(whole); err != nil {
 		t.Error(err)
 	}
 }
 
-// TestHash pins the hash: tables and vectors are made with it.
-func TestHash(t *testing.T) {
+// TestWordtableHash pins the hash: tables and vectors are made with it.
+func TestWordtableHash(t *testing.T) {
 	for word, want := range map[string]uint64{"": 0xefd01f60ba992926, "a": 0x82a2a958a9bece5b, "foobar": 0x2c22194922d1672b} {
-		if got := Hash(word); got != want || Hash([]byte(word)) != want {
+		if got := wordtable.Hash(word); got != want || wordtable.Hash([]byte(word)) != want {
 			t.Errorf("Hash(%q) = %#x, want %#x", word, got, want)
 		}
 	}

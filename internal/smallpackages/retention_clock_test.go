@@ -1,4 +1,4 @@
-package retention_test
+package smallpackages_test
 
 import (
 	"errors"
@@ -10,7 +10,7 @@ import (
 	"github.com/sessctl/sessctl/pkg/retention"
 )
 
-func TestClock(t *testing.T) {
+func TestRetentionClock(t *testing.T) {
 	c := retention.Clock{Path: filepath.Join(t.TempDir(), "clock.json")}
 	now := time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC)
 	past := retention.Recorded{At: now.Add(-time.Hour), What: "the last run"}

@@ -1,4 +1,4 @@
-package fakestatedb_test
+package smallpackages_test
 
 import (
 	"os"
@@ -9,9 +9,9 @@ import (
 	"github.com/sessctl/sessctl/internal/fakestatedb"
 )
 
-// TestGrow writes the large database of docs/performance.md, if it is told where
+// TestFakestatedbGrow writes the large database of docs/performance.md, if it is told where
 // and how large: SESSCTL_GROW=/path/state.db SESSCTL_GROW_BYTES=380000000.
-func TestGrow(t *testing.T) {
+func TestFakestatedbGrow(t *testing.T) {
 	path := os.Getenv("SESSCTL_GROW")
 	if path == "" {
 		path = t.TempDir() + "/state.db"

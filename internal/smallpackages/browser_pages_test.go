@@ -1,4 +1,4 @@
-package browser
+package smallpackages_test
 
 import (
 	"bytes"
@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sessctl/sessctl/internal/browser"
 	"github.com/sessctl/sessctl/internal/program"
 )
 
@@ -21,18 +22,18 @@ import (
 // serious defect that axe-core finds. Pictures of every page at three widths, in
 // light and dark, are left in the directory that SESSCTL_PAGES names, for a person
 // to look at. `make accept-pages` runs it.
-func TestPages(t *testing.T) {
+func TestBrowserPages(t *testing.T) {
 	out := os.Getenv("SESSCTL_PAGES")
 	if out == "" {
 		t.Skip("make accept-pages runs it: SESSCTL_PAGES names no directory for its pictures")
 	}
-	chromium := Find()
+	chromium := browser.Find()
 	if chromium == "" {
 		t.Skip("there is no Chromium (on Debian: apt-get install chromium)")
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
-	b, err := Start(ctx, chromium)
+	b, err := browser.Start(ctx, chromium)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +74,7 @@ type page struct {
 type looker struct {
 	t       *testing.T
 	ctx     context.Context
-	browser *Browser
+	browser *browser.Browser
 	out     string
 	axe     string
 }

@@ -1,8 +1,11 @@
-package printable
+package smallpackages_test
 
-import "testing"
+import (
+	"github.com/sessctl/sessctl/pkg/printable"
+	"testing"
+)
 
-func TestLineAndText(t *testing.T) {
+func TestPrintableLineAndText(t *testing.T) {
 	for _, c := range []struct{ in, line, text string }{
 		{"plain", "plain", "plain"},
 		{"a\nb\tc\rd", `a\nb\tc\rd`, "a\nb\tc\\rd"},
@@ -12,17 +15,17 @@ func TestLineAndText(t *testing.T) {
 		{"Zoë 👩‍💻 \ufffd", "Zoë 👩‍💻 \ufffd", "Zoë 👩‍💻 \ufffd"},
 		{"", "", ""},
 	} {
-		if got := Line(c.in); got != c.line {
+		if got := printable.Line(c.in); got != c.line {
 			t.Errorf("Line(%q) = %q, want %q", c.in, got, c.line)
 		}
-		if got := Text(c.in); got != c.text {
+		if got := printable.Text(c.in); got != c.text {
 			t.Errorf("Text(%q) = %q, want %q", c.in, got, c.text)
 		}
 	}
 }
 
-func TestJSON(t *testing.T) {
-	if got := string(JSON([]byte("{\"a\":\"x\u202e\U000e0041y\"}\n"))); got != "{\"a\":\"x\\u202e\\udb40\\udc41y\"}\n" {
+func TestPrintableJSON(t *testing.T) {
+	if got := string(printable.JSON([]byte("{\"a\":\"x\u202e\U000e0041y\"}\n"))); got != "{\"a\":\"x\\u202e\\udb40\\udc41y\"}\n" {
 		t.Errorf("%q", got)
 	}
 }

@@ -1,4 +1,4 @@
-package fakesessiondb_test
+package smallpackages_test
 
 import (
 	"os"
@@ -8,9 +8,9 @@ import (
 	"github.com/sessctl/sessctl/internal/fakesessiondb"
 )
 
-// TestGrow writes the large database of docs/performance.md, if it is told where
+// TestFakesessiondbGrow writes the large database of docs/performance.md, if it is told where
 // and how large: SESSCTL_GROW=/path/opencode.db SESSCTL_GROW_BYTES=5000000000.
-func TestGrow(t *testing.T) {
+func TestFakesessiondbGrow(t *testing.T) {
 	path := os.Getenv("SESSCTL_GROW")
 	if path == "" {
 		path = t.TempDir() + "/opencode.db"

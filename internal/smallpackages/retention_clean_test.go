@@ -1,4 +1,4 @@
-package retention_test
+package smallpackages_test
 
 import (
 	"context"
@@ -77,7 +77,7 @@ func newRoom(t *testing.T) *room {
 	r := &room{t: t, dir: dir, archives: archives, adapter: &adapter{companions: map[string]string{}}}
 	r.clean = retention.Clean{
 		Archives: archives, Copy: r.copy, Remember: r.remember, Trash: retention.Trash{Dir: filepath.Join(dir, "trash")}, Audit: retention.Audit{Path: filepath.Join(dir, "audit.jsonl")},
-		Now: func() time.Time { return now }, MaxAge: 7 * 24 * time.Hour, Grace: 7 * 24 * time.Hour, Rule: "test", Force: true,
+		Now: func() time.Time { return retentionNow }, MaxAge: 7 * 24 * time.Hour, Grace: 7 * 24 * time.Hour, Rule: "test", Force: true,
 	}
 	return r
 }
@@ -86,7 +86,7 @@ func (r *room) path(name string) string { return filepath.Join(r.dir, "sessions"
 
 // file makes a file that is so many days old.
 func (r *room) file(name string, days int) string {
-	path, at := r.path(name), now.AddDate(0, 0, -days)
+	path, at := r.path(name), retentionNow.AddDate(0, 0, -days)
 	write(r.t, path, "what "+name+" says\n")
 	if err := os.Chtimes(path, at, at); err != nil {
 		r.t.Fatal(err)
@@ -112,7 +112,7 @@ func (r *room) copy(ctx context.Context, ref session.Ref) (archive.Entry, error)
 		return archive.Entry{}, err
 	}
 	meta := archive.Meta{Runtime: ref.Runtime, Agent: ref.Agent, Session: ref.ID, Source: ref.Path, Kind: string(ref.Kind), Reason: "test"}
-	return r.archives.Put(ctx, meta, strings.NewReader(string(text)), int64(len(text)), now)
+	return r.archives.Put(ctx, meta, strings.NewReader(string(text)), int64(len(text)), retentionNow)
 }
 
 // remember notes which logs were remembered, or fails as it is told to.
@@ -155,7 +155,7 @@ func reasons(plan *retention.CleanPlan) map[string]string {
 	return got
 }
 
-func TestClean(t *testing.T) {
+func TestRetentionClean(t *testing.T) {
 	ctx := context.Background()
 	r := newRoom(t)
 	for id, days := range map[string]int{"new": 0, "old": 30, "used": 30, "grows": 30, "young": 3} {
@@ -197,7 +197,7 @@ func TestClean(t *testing.T) {
 
 // What was deleted comes back, but not over another file; what has waited long
 // enough goes for good, but not without its archive.
-func TestCleanUndeletesAndPurges(t *testing.T) {
+func TestRetentionCleanUndeletesAndPurges(t *testing.T) {
 	ctx := context.Background()
 	r := newRoom(t)
 	for id, days := range map[string]int{"new": 0, "one": 30, "two": 30, "three": 30} {
@@ -232,7 +232,7 @@ func TestCleanUndeletesAndPurges(t *testing.T) {
 			write(t, e.Path, "damaged")
 		}
 	}
-	r.clean.Now = func() time.Time { return now.Add(2 * 7 * 24 * time.Hour) }
+	r.clean.Now = func() time.Time { return retentionNow.Add(2 * 7 * 24 * time.Hour) }
 	r.sessions = nil
 	result, err := r.clean.Execute(ctx, r.plan())
 	if err != nil || result.Failed != 1 || len(result.Kept) != 1 || filepath.Base(result.Kept[0].Item.From) != "three.jsonl" {
@@ -245,10 +245,10 @@ func TestCleanUndeletesAndPurges(t *testing.T) {
 }
 
 // A file that a killed run has recorded and not moved was not deleted.
-func TestCleanRecovers(t *testing.T) {
+func TestRetentionCleanRecovers(t *testing.T) {
 	r := newRoom(t)
 	path := r.file("one.jsonl", 30)
-	item := retention.Item{ID: "one", Kind: "session", From: path, To: retention.Place(path, "one"), At: now, Until: now}
+	item := retention.Item{ID: "one", Kind: "session", From: path, To: retention.Place(path, "one"), At: retentionNow, Until: retentionNow}
 	if err := errors.Join(r.clean.Trash.Put(item), r.clean.Recover()); err != nil {
 		t.Fatal(err)
 	}
@@ -266,13 +266,13 @@ func TestCleanRecovers(t *testing.T) {
 	}
 }
 
-func TestPrune(t *testing.T) {
+func TestRetentionPrune(t *testing.T) {
 	ctx := context.Background()
 	r := newRoom(t)
 	put := func(session, text string, days int) archive.Entry {
 		t.Helper()
 		meta := archive.Meta{Runtime: "test", Agent: "a", Session: session, Source: r.path(session + ".jsonl"), Kind: "live", Reason: "test"}
-		e, err := r.archives.Put(ctx, meta, strings.NewReader(text), int64(len(text)), now.AddDate(0, 0, -days))
+		e, err := r.archives.Put(ctx, meta, strings.NewReader(text), int64(len(text)), retentionNow.AddDate(0, 0, -days))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -346,7 +346,7 @@ func TestPrune(t *testing.T) {
 
 // A companion that has a second name somewhere goes like any other, and for good
 // in the end. The other name stays.
-func TestCleanOfAFileWithTwoNames(t *testing.T) {
+func TestRetentionCleanOfAFileWithTwoNames(t *testing.T) {
 	ctx := context.Background()
 	r := newRoom(t)
 	r.session("new", 0)
@@ -356,7 +356,7 @@ func TestCleanOfAFileWithTwoNames(t *testing.T) {
 		t.Skip("no hard links:", err)
 	}
 	r.adapter.companions["old"] = side
-	for _, at := range []time.Time{now, now.Add(2 * 7 * 24 * time.Hour)} {
+	for _, at := range []time.Time{retentionNow, retentionNow.Add(2 * 7 * 24 * time.Hour)} {
 		r.clean.Now = func() time.Time { return at }
 		if result, err := r.clean.Execute(ctx, r.plan()); err != nil || result.Busy+result.Failed+len(result.Kept) > 0 {
 			t.Fatalf("%+v, %v", result, err)
@@ -372,14 +372,14 @@ func TestCleanOfAFileWithTwoNames(t *testing.T) {
 }
 
 // A record whose disk is not mounted stays until one can look.
-func TestPurgeWaitsForADirectoryThatIsAway(t *testing.T) {
+func TestRetentionPurgeWaitsForADirectoryThatIsAway(t *testing.T) {
 	r := newRoom(t)
 	r.session("old", 30)
 	r.session("new", 0)
 	if _, err := r.clean.Execute(t.Context(), r.plan()); err != nil {
 		t.Fatal(err)
 	}
-	r.clean.Now = func() time.Time { return now.Add(30 * 24 * time.Hour) }
+	r.clean.Now = func() time.Time { return retentionNow.Add(30 * 24 * time.Hour) }
 	r.sessions = nil
 	away := r.path("") + ".away"
 	if err := os.Rename(r.path(""), away); err != nil {
@@ -402,7 +402,7 @@ func TestPurgeWaitsForADirectoryThatIsAway(t *testing.T) {
 }
 
 // Nothing leaves for good before the audit log says so.
-func TestPurgeTellsTheAuditLogFirst(t *testing.T) {
+func TestRetentionPurgeTellsTheAuditLogFirst(t *testing.T) {
 	r := newRoom(t)
 	r.session("old", 30)
 	r.session("new", 0)
@@ -413,7 +413,7 @@ func TestPurgeTellsTheAuditLogFirst(t *testing.T) {
 	if err != nil || len(items) != 1 {
 		t.Fatal(items, err)
 	}
-	r.clean.Now = func() time.Time { return now.Add(30 * 24 * time.Hour) }
+	r.clean.Now = func() time.Time { return retentionNow.Add(30 * 24 * time.Hour) }
 	r.sessions, r.clean.Audit.Path = nil, r.dir // a directory: nothing can be appended to it
 	if _, err := r.clean.Execute(t.Context(), r.plan()); err == nil {
 		t.Error("the audit log could not be written, and nobody was told")
@@ -425,7 +425,7 @@ func TestPurgeTellsTheAuditLogFirst(t *testing.T) {
 
 // What belongs to the sessions of a store is asked for once, however many there
 // are: a store then reads a directory once for all that lie in it.
-func TestCompanionsAreAskedForTogether(t *testing.T) {
+func TestRetentionCompanionsAreAskedForTogether(t *testing.T) {
 	r := newRoom(t)
 	for i := range 40 {
 		r.session(fmt.Sprintf("s%02d", i), 30+i)
@@ -438,7 +438,7 @@ func TestCompanionsAreAskedForTogether(t *testing.T) {
 
 // What goes is remembered first, its companions are not; what cannot be
 // remembered stays.
-func TestCleanRemembersFirst(t *testing.T) {
+func TestRetentionCleanRemembersFirst(t *testing.T) {
 	r := newRoom(t)
 	r.session("new", 1)
 	r.session("old", 30)
@@ -467,7 +467,7 @@ func TestCleanRemembersFirst(t *testing.T) {
 // Of an agent that would lose more than half of its sessions nothing goes, and of
 // the others what is due. Force lets it go, but nothing that was used within a
 // day.
-func TestCleanSparesAnAgent(t *testing.T) {
+func TestRetentionCleanSparesAnAgent(t *testing.T) {
 	r := newRoom(t)
 	r.clean.Force = false
 	for i, agent := range []string{"a", "a", "a", "b", "b", "b", "b"} {

@@ -1,4 +1,4 @@
-package work_test
+package smallpackages_test
 
 import (
 	"flag"
@@ -15,10 +15,10 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
-// TestRuntimes: the tools of each runtime, as its logs have them. What is
+// TestWorkRuntimes: the tools of each runtime, as its logs have them. What is
 // expected stands beside each log: a line for each action, and the counts.
-func TestRuntimes(t *testing.T) {
-	logs, err := filepath.Glob("testdata/*.jsonl")
+func TestWorkRuntimes(t *testing.T) {
+	logs, err := filepath.Glob("testdata/work/*.jsonl")
 	if err != nil || len(logs) < 7 {
 		t.Fatal(err, logs)
 	}

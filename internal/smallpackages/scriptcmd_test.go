@@ -1,4 +1,4 @@
-package scriptcmd_test
+package smallpackages_test
 
 import (
 	"fmt"
@@ -22,9 +22,9 @@ three
 {"id":"8"}
 `
 
-// TestCommands: each command does what it says, and fails where a check of a
+// TestScriptcmdCommands: each command does what it says, and fails where a check of a
 // script would have to.
-func TestCommands(t *testing.T) {
+func TestScriptcmdCommands(t *testing.T) {
 	for i, c := range []struct {
 		script string
 		passes bool
