@@ -36,7 +36,7 @@ func addCompactFlags(o *selection.CompactOptions, fs *pflag.FlagSet) {
 	fs.DurationVar(&o.Quiet, "quiet-period", 0, "skip sessions that changed within this `duration` (default 1m)")
 	fs.StringVar(&o.Gateway, "gateway", "", "whether a running OpenClaw gateway is asked to start the session fresh: `auto`, never or require")
 	fs.IntVar(&o.MaxCalls, "max-llm-calls", 0, "ask models at most this many `times` in this run (default 50)")
-	fs.BoolVar(&o.Resummarize, "resummarize", false, "write the summaries again that a model should have written; with --force all that no model has written")
+	fs.BoolVar(&o.Resummarize, "resummarize", false, "rewrite summaries for which the model was not available (with --force: every built-in summary)")
 	fromConfig(fs, "max-llm-calls", "llm.max_calls")
 	fromConfig(fs, "gateway", "compaction.gateway")
 	fromConfig(fs, "threshold", "compaction.threshold")

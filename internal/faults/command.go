@@ -463,12 +463,11 @@ func extractions() []Command {
 
 // introduced is a home in whose session somebody says who they are.
 func introduced(h *Home) error {
-	line := h.layout().message(24, "My name is Ana Lindqvist. I prefer tabs over spaces, and my email is ana@northwind.example.")
+	line := h.layout().message(24, "My name is Ana Lindqvist. Remember that I prefer tabs over spaces. From now on write to ana@northwind.example.")
 	return writeAged(h.Log(), h.source()+line+"\n")
 }
 
-// factsKnown checks that memory has what was said there, and the last port that
-// was, once each.
+// factsKnown checks that memory has what was said there, once each.
 func factsKnown(h *Home) error {
 	code, out, err := h.Run("extract-facts", "--list", "--json")
 	if err != nil || code != 0 {
@@ -484,7 +483,7 @@ func factsKnown(h *Home) error {
 	for _, f := range doc.Facts {
 		texts.WriteString(f.Text + "\n")
 	}
-	said := []string{"name is Ana Lindqvist", "tabs over spaces", "ana@northwind.example", "port 7022"}
+	said := []string{"name is Ana Lindqvist", "tabs over spaces", "ana@northwind.example"}
 	once := !slices.ContainsFunc(said, func(part string) bool { return strings.Count(texts.String(), part) != 1 })
 	if !once || len(doc.Facts) != len(said) {
 		return fmt.Errorf("memory has the facts %q, want %q", texts.String(), said)

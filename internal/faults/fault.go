@@ -18,6 +18,9 @@ import (
 // Fault is one column of the table: something that goes wrong.
 type Fault struct {
 	Name string
+	// kind is what it has in common with others that ask the same of the program in
+	// nearly the same way, "" for nothing: see [Choice.Columns].
+	kind string
 	// reads says that the fault can happen before reading calls too.
 	reads bool
 	// env is what the program is told for this fault.
@@ -42,13 +45,13 @@ func Faults() []Fault {
 		{Name: "write lost by the disk", at: isArchiveWrite, try: lied},
 	}
 	for _, s := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP} {
-		all = append(all, Fault{Name: unix.SignalName(s), try: signalled(s)})
+		all = append(all, Fault{Name: unix.SignalName(s), kind: "signal", try: signalled(s)})
 	}
 	for _, e := range []struct {
 		name  string
 		errno syscall.Errno
 	}{{"ENOSPC", syscall.ENOSPC}, {"EIO", syscall.EIO}, {"EDQUOT", syscall.EDQUOT}} {
-		all = append(all, Fault{Name: e.name + " once", try: failing(e.errno, false)}, Fault{Name: e.name + " from then on", try: failing(e.errno, true)})
+		all = append(all, Fault{Name: e.name + " once", kind: "error", try: failing(e.errno, false)}, Fault{Name: e.name + " from then on", kind: "error", try: failing(e.errno, true)})
 	}
 	for _, w := range writers() {
 		all = append(all, w.fault())

@@ -1,4 +1,4 @@
-package replay_test
+package smallpackages_test
 
 import "strings"
 
@@ -19,7 +19,7 @@ func copilotContext(log []byte) (all []heard) {
 			all, typed = append(all, said...), append(typed, heard{Role: "user", Text: strings.TrimSpace(str(data["content"]))})
 		case "assistant.message":
 			h := heard{Role: "assistant", Text: strings.TrimSpace(str(data["content"]))}
-			for _, c := range list(data["toolRequests"]) {
+			for _, c := range replayList(data["toolRequests"]) {
 				h.Calls = append(h.Calls, str(obj(c)["name"])+"/"+str(obj(c)["toolCallId"]))
 			}
 			if h.says() {
@@ -49,11 +49,11 @@ func copilotContext(log []byte) (all []heard) {
 }
 
 // copilotUser is what was typed, between what the runtime put around it.
-func copilotUser(data thing) (all []heard) {
+func copilotUser(data replayThing) (all []heard) {
 	content := str(data["content"])
 	before, after, _ := strings.Cut(str(data["transformedContent"]), content)
 	h := heard{Role: "user", Text: strings.TrimSpace(content)}
-	for _, a := range list(data["attachments"]) {
+	for _, a := range replayList(data["attachments"]) {
 		if str(obj(a)["assetId"]) != "" {
 			h.Text = strings.TrimSpace(h.Text + "\n[image left out]")
 		}

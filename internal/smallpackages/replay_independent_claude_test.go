@@ -1,4 +1,4 @@
-package replay_test
+package smallpackages_test
 
 import (
 	"regexp"
@@ -13,7 +13,7 @@ func claudeContext(log []byte) (all []heard) {
 	records := things(log)
 	side := claudeSide(records)
 	active := claudeActive(records, side)
-	var path []thing
+	var path []replayThing
 	seen := map[string]bool{}
 	for _, r := range records {
 		if id := str(r["uuid"]); claudeSays(r) && is(r["isSidechain"]) == side && (active[id] || id == "") && !seen[id] {
@@ -37,7 +37,7 @@ func claudeContext(log []byte) (all []heard) {
 
 // claudeSide is true for the log of a sub-agent: its messages are all of a
 // sidechain.
-func claudeSide(records []thing) bool {
+func claudeSide(records []replayThing) bool {
 	for _, r := range records {
 		if claudeSays(r) {
 			return is(r["isSidechain"])
@@ -46,7 +46,7 @@ func claudeSide(records []thing) bool {
 	return false
 }
 
-func claudeSays(r thing) bool {
+func claudeSays(r replayThing) bool {
 	kind := str(r["type"])
 	return (kind == "user" || kind == "assistant") && obj(r["message"]) != nil ||
 		kind == "attachment" && str(obj(r["attachment"])["type"]) == "queued_command"
@@ -54,9 +54,9 @@ func claudeSays(r thing) bool {
 
 // claudeActive are the ids of what leads back from the last message, and from the
 // last of each tree whose beginning is not there.
-func claudeActive(records []thing, side bool) map[string]bool {
-	answers, results := map[string][]thing{}, map[string][]thing{}
-	var nodes []thing
+func claudeActive(records []replayThing, side bool) map[string]bool {
+	answers, results := map[string][]replayThing{}, map[string][]replayThing{}
+	var nodes []replayThing
 	for _, r := range records {
 		if str(r["uuid"]) == "" || is(r["isSidechain"]) != side && claudeSays(r) {
 			continue
@@ -91,8 +91,8 @@ func claudeActive(records []thing, side bool) map[string]bool {
 }
 
 // callOf is the call that a record has the result of; false if it has none.
-func callOf(r thing) (id string, result bool) {
-	for _, b := range list(obj(r["message"])["content"]) {
+func callOf(r replayThing) (id string, result bool) {
+	for _, b := range replayList(obj(r["message"])["content"]) {
 		if o := obj(b); str(o["type"]) == "tool_result" {
 			return str(o["tool_use_id"]), true
 		}
@@ -102,7 +102,7 @@ func callOf(r thing) (id string, result bool) {
 
 // preservedHead is the first message that the compaction of a summary has kept:
 // the boundary stands before the summary.
-func preservedHead(records []thing, summary string) (head string) {
+func preservedHead(records []replayThing, summary string) (head string) {
 	for _, r := range records {
 		if str(r["subtype"]) == "compact_boundary" {
 			head = str(obj(obj(r["compactMetadata"])["preservedSegment"])["headUuid"])
@@ -115,13 +115,13 @@ func preservedHead(records []thing, summary string) (head string) {
 }
 
 // keptFrom are the messages from a record of the log on, whatever it is.
-func keptFrom(records, path []thing, head string) []thing {
-	from := slices.IndexFunc(records, func(r thing) bool { return head != "" && str(r["uuid"]) == head })
+func keptFrom(records, path []replayThing, head string) []replayThing {
+	from := slices.IndexFunc(records, func(r replayThing) bool { return head != "" && str(r["uuid"]) == head })
 	if from < 0 {
 		return nil
 	}
-	return slices.DeleteFunc(slices.Clone(path), func(x thing) bool {
-		return slices.IndexFunc(records, func(r thing) bool { return str(r["uuid"]) == str(x["uuid"]) }) < from
+	return slices.DeleteFunc(slices.Clone(path), func(x replayThing) bool {
+		return slices.IndexFunc(records, func(r replayThing) bool { return str(r["uuid"]) == str(x["uuid"]) }) < from
 	})
 }
 
@@ -133,14 +133,14 @@ var (
 	shellOutput = regexp.MustCompile(`(?s)<bash-std(?:out|err)>\s*(.*?)\s*</bash-std(?:out|err)>`)
 )
 
-func claudeHeard(path []thing) (all []heard) {
+func claudeHeard(path []replayThing) (all []heard) {
 	for _, r := range path {
 		h, failed := heard{Role: "user"}, false
 		content := obj(r["message"])["content"]
 		if str(r["type"]) == "attachment" {
 			content = obj(r["attachment"])["prompt"]
 		}
-		h.Text = written(content, func(b thing) {
+		h.Text = written(content, func(b replayThing) {
 			switch kind := str(b["type"]); {
 			case kind == "tool_use", kind == "server_tool_use":
 				h.Calls = append(h.Calls, str(b["name"])+"/"+str(b["id"]))
@@ -169,7 +169,7 @@ func claudeHeard(path []thing) (all []heard) {
 
 func claudeResult(content any) string {
 	var texts []string
-	for _, b := range list(content) {
+	for _, b := range replayList(content) {
 		if o := obj(b); str(o["type"]) == "tool_result" {
 			texts = append(texts, written(o["content"], nil))
 		} else {

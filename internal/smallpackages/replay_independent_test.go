@@ -1,4 +1,4 @@
-package replay_test
+package smallpackages_test
 
 import (
 	"bytes"
@@ -90,7 +90,7 @@ func TestReplayLikeIndependentReaders(t *testing.T) {
 		}
 		compared[format]++
 		messages += len(want)
-		if diff := cmp.Diff(lines(want), lines(got)); diff != "" {
+		if diff := cmp.Diff(replayLines(want), replayLines(got)); diff != "" {
 			different++
 			t.Errorf("%s: %s (-reader +sessctl)\n%s", path, format, diff)
 		}
@@ -174,8 +174,8 @@ func replayed(s replay.Scanner, log string) (all []heard, err error) {
 	return all, err
 }
 
-// lines is one line for each message.
-func lines(all []heard) []string {
+// replayLines is one line for each message.
+func replayLines(all []heard) []string {
 	out := make([]string, 0, len(all))
 	for _, h := range all {
 		text := strings.Join(strings.Fields(h.Text), " ")
@@ -192,13 +192,13 @@ func lines(all []heard) []string {
 	return out
 }
 
-// thing is an object of JSON.
-type thing = map[string]any
+// replayThing is an object of JSON.
+type replayThing = map[string]any
 
 // things are the objects of a log, one a line; other lines are passed over.
-func things(log []byte) (all []thing) {
+func things(log []byte) (all []replayThing) {
 	for _, line := range bytes.Split(log, []byte("\n")) {
-		var x thing
+		var x replayThing
 		if json.Unmarshal(line, &x) == nil && x != nil {
 			all = append(all, x)
 		}
@@ -206,11 +206,11 @@ func things(log []byte) (all []thing) {
 	return all
 }
 
-func str(x any) string  { s, _ := x.(string); return s }
-func obj(x any) thing   { o, _ := x.(thing); return o }
-func list(x any) []any  { l, _ := x.([]any); return l }
-func is(x any) bool     { b, _ := x.(bool); return b }
-func num(x any) float64 { n, _ := x.(float64); return n }
+func str(x any) string       { s, _ := x.(string); return s }
+func obj(x any) replayThing  { o, _ := x.(replayThing); return o }
+func replayList(x any) []any { l, _ := x.([]any); return l }
+func is(x any) bool          { b, _ := x.(bool); return b }
+func num(x any) float64      { n, _ := x.(float64); return n }
 
 // name is an id: a string, or a number.
 func name(x any) string {
@@ -222,9 +222,9 @@ func name(x any) string {
 
 // written is content in its shapes: a string, blocks, or one block. other is
 // called with each block that is no text.
-func written(content any, other func(thing)) string {
+func written(content any, other func(replayThing)) string {
 	var texts []string
-	blocks := list(content)
+	blocks := replayList(content)
 	if blocks == nil && content != nil {
 		blocks = []any{content}
 	}
@@ -247,8 +247,8 @@ func written(content any, other func(thing)) string {
 // the root, in the order of the log. An entry that names no parent follows the one
 // before it, one whose parent is not there begins a tree of its own, and all whose
 // parent is null or the header are of one tree.
-func forest(entries []thing, id, parent string, header string) map[string]bool {
-	byID, before := map[string]thing{}, map[string]string{}
+func forest(entries []replayThing, id, parent string, header string) map[string]bool {
+	byID, before := map[string]replayThing{}, map[string]string{}
 	previous := ""
 	for _, e := range entries {
 		byID[str(e[id])] = e

@@ -1,4 +1,4 @@
-package replay_test
+package smallpackages_test
 
 import (
 	"bytes"
@@ -38,7 +38,7 @@ const talk = `{"recordType":"message","schemaVersion":1,"seq":1,"role":"user","c
 `
 
 // Loading a session gives its whole history.
-func TestWholeHistory(t *testing.T) {
+func TestReplayWholeHistory(t *testing.T) {
 	want := []string{"user one", "assistant two", "user three"}
 	if diff := cmp.Diff(want, brief(read(t, agent.Open("", agent.Options{}), talk+`{"recordType":"mess`))); diff != "" {
 		t.Fatalf("messages (-want +got):\n%s", diff)
@@ -47,7 +47,7 @@ func TestWholeHistory(t *testing.T) {
 
 // After a compaction the context is the summary and the messages from
 // firstKeptSeq on, each once; the latest compaction wins.
-func TestOverlay(t *testing.T) {
+func TestReplayOverlay(t *testing.T) {
 	log := talk +
 		`{"recordType":"compaction","schemaVersion":1,"seq":4,"firstKeptSeq":3,"summary":"first","timestamp":"2026-03-01T10:00:04Z"}` + "\n" +
 		`{"recordType":"message","schemaVersion":1,"seq":5,"role":"assistant","content":[{"type":"text","text":"five"}],"timestamp":"2026-03-01T10:00:05Z"}` + "\n"
@@ -63,7 +63,7 @@ func TestOverlay(t *testing.T) {
 
 // The samples, and what is left of them when lines are cut away, are taken by
 // every provider once they are repaired.
-func TestSamplesForProviders(t *testing.T) {
+func TestReplaySamplesForProviders(t *testing.T) {
 	root := samples.Beside(t, "samples")
 	stores := map[string]replay.Scanner{
 		"pi/large-session.jsonl": pi.Open(""), "pi/jazzyalex/small.jsonl": pi.Open(""),
@@ -85,7 +85,7 @@ func TestSamplesForProviders(t *testing.T) {
 				if err := replay.Write(&b, f, replay.Origin{}, messages); err != nil {
 					t.Fatal(err)
 				}
-				if err := replay.Validate(f, b.Bytes()); err != nil {
+				if err := validate(f, b.Bytes()); err != nil {
 					t.Errorf("%s from line %d, %s: %v", name, from, f, err)
 				}
 			}

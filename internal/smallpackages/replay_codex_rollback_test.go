@@ -1,4 +1,4 @@
-package replay_test
+package smallpackages_test
 
 import (
 	"fmt"
@@ -16,7 +16,7 @@ import (
 //
 // A compaction with a history of its own is taken back with the turns that came
 // before it. One without stays in force, and counts as a turn.
-func TestCodexRollbackPastCompaction(t *testing.T) {
+func TestReplayCodexRollbackPastCompaction(t *testing.T) {
 	between, within := "between", "within" // turns two and three, or the third
 	for _, test := range []struct {
 		where    string

@@ -1,11 +1,11 @@
-package replay_test
+package smallpackages_test
 
 import "fmt"
 
 // piContext is the context of a log of pi or OpenClaw: the path from the last
 // entry to the root; the last compaction on it, from the entry that it names.
 func piContext(log []byte) []heard {
-	var entries []thing
+	var entries []replayThing
 	header := ""
 	for _, e := range things(log) {
 		if str(e["type"]) == "session" {
@@ -47,7 +47,7 @@ func piContext(log []byte) []heard {
 }
 
 // piPath is the active branch. Entries of version 1 have no ids and are one line.
-func piPath(entries []thing, header string) (path []thing) {
+func piPath(entries []replayThing, header string) (path []replayThing) {
 	active := forest(entries, "id", "parentId", header)
 	for _, e := range entries {
 		if str(e["id"]) == "" || active[str(e["id"])] {
@@ -57,7 +57,7 @@ func piPath(entries []thing, header string) (path []thing) {
 	return path
 }
 
-func piHeard(entries []thing) (all []heard) {
+func piHeard(entries []replayThing) (all []heard) {
 	for _, e := range entries {
 		h, failed := heard{Role: "user"}, false
 		switch str(e["type"]) {
@@ -76,7 +76,7 @@ func piHeard(entries []thing) (all []heard) {
 }
 
 // piMessage is a message; failed if the model's call did not end by itself.
-func piMessage(m thing) (h heard, failed bool) {
+func piMessage(m replayThing) (h heard, failed bool) {
 	h.Role = "user"
 	switch str(m["role"]) {
 	case "assistant":
@@ -97,7 +97,7 @@ func piMessage(m thing) (h heard, failed bool) {
 	case "system":
 		h.Role = "system"
 	}
-	h.Text = written(m["content"], func(b thing) {
+	h.Text = written(m["content"], func(b replayThing) {
 		if str(b["type"]) == "toolCall" {
 			h.Calls = append(h.Calls, str(b["name"])+"/"+name(b["id"]))
 		}

@@ -1,8 +1,9 @@
-package replay
+package smallpackages_test
 
 import (
 	"encoding/json"
 	"fmt"
+	"github.com/sessctl/sessctl/pkg/replay"
 	"regexp"
 	"strings"
 )
@@ -10,11 +11,11 @@ import (
 // The rules of the providers, checked on what is written and not on what it
 // was made from.
 
-func validate(f Format, text []byte) error {
+func validate(f replay.Format, text []byte) error {
 	switch f {
-	case OpenAI:
+	case replay.OpenAI:
 		return validOpenAI(text)
-	case Anthropic:
+	case replay.Anthropic:
 		return validAnthropic(text)
 	}
 	return validAISDK(text)

@@ -1,4 +1,4 @@
-package replay_test
+package smallpackages_test
 
 import (
 	"encoding/json"
@@ -9,14 +9,14 @@ import (
 // geminiContext is the history that a chat ends with: messages by id, a history
 // that was set anew, and what was taken back.
 func geminiContext(log []byte) (all []heard) {
-	var messages []thing
+	var messages []replayThing
 	for _, line := range geminiLines(log) {
 		switch set := obj(line["$set"]); {
 		case line["$rewindTo"] != nil:
 			messages = rewound(messages, str(line["$rewindTo"]))
 		case set["messages"] != nil:
 			messages = nil
-			for _, m := range list(set["messages"]) {
+			for _, m := range replayList(set["messages"]) {
 				messages = put(messages, obj(m))
 			}
 		case set == nil && str(line["id"]) != "":
@@ -43,10 +43,10 @@ func geminiContext(log []byte) (all []heard) {
 }
 
 // geminiLines are the lines of a chat, or the messages of one that is an object.
-func geminiLines(log []byte) (lines []thing) {
-	var chat thing
+func geminiLines(log []byte) (lines []replayThing) {
+	var chat replayThing
 	if json.Unmarshal(log, &chat) == nil && chat["messages"] != nil {
-		for _, m := range list(chat["messages"]) {
+		for _, m := range replayList(chat["messages"]) {
 			lines = append(lines, obj(m))
 		}
 		return lines
@@ -54,7 +54,7 @@ func geminiLines(log []byte) (lines []thing) {
 	return things(log)
 }
 
-func put(messages []thing, m thing) []thing {
+func put(messages []replayThing, m replayThing) []replayThing {
 	for i := range messages {
 		if messages[i]["id"] == m["id"] && m["id"] != nil {
 			messages[i] = m
@@ -64,7 +64,7 @@ func put(messages []thing, m thing) []thing {
 	return append(messages, m)
 }
 
-func rewound(messages []thing, id string) []thing {
+func rewound(messages []replayThing, id string) []replayThing {
 	for i := range messages {
 		if str(messages[i]["id"]) == id {
 			return messages[:i]
@@ -73,7 +73,7 @@ func rewound(messages []thing, id string) []thing {
 	return nil
 }
 
-func geminiMessage(m thing) (all []heard) {
+func geminiMessage(m replayThing) (all []heard) {
 	h := heard{Role: "user"}
 	switch str(m["type"]) {
 	case "info", "warning", "error":
@@ -85,11 +85,11 @@ func geminiMessage(m thing) (all []heard) {
 	if content == nil {
 		content = m["parts"]
 	}
-	if parts := list(content); parts != nil {
+	if parts := replayList(content); parts != nil {
 		content = slices.DeleteFunc(parts, func(p any) bool { return is(obj(p)["thought"]) })
 	}
 	var results []heard
-	h.Text = written(content, func(part thing) {
+	h.Text = written(content, func(part replayThing) {
 		if call := obj(part["functionCall"]); call != nil {
 			h.Calls = append(h.Calls, str(call["name"])+"/"+str(call["id"]))
 		}
@@ -97,12 +97,12 @@ func geminiMessage(m thing) (all []heard) {
 			results = append(results, heard{Role: "tool", Text: geminiOutput(answer), Answers: str(answer["id"])})
 		}
 	})
-	for _, c := range list(m["toolCalls"]) {
+	for _, c := range replayList(m["toolCalls"]) {
 		call := obj(c)
 		if made := str(call["name"]) + "/" + str(call["id"]); !slices.Contains(h.Calls, made) {
 			h.Calls = append(h.Calls, made)
 		}
-		for _, part := range list(call["result"]) {
+		for _, part := range replayList(call["result"]) {
 			if answer := obj(obj(part)["functionResponse"]); answer != nil {
 				results = append(results, heard{Role: "tool", Text: geminiOutput(answer), Answers: str(call["id"])})
 			}
@@ -114,7 +114,7 @@ func geminiMessage(m thing) (all []heard) {
 	return append(all, results...)
 }
 
-func geminiOutput(answer thing) string {
+func geminiOutput(answer replayThing) string {
 	response := obj(answer["response"])
 	for _, key := range []string{"output", "error"} {
 		if text := str(response[key]); text != "" {

@@ -1,4 +1,4 @@
-package replay_test
+package smallpackages_test
 
 import (
 	"encoding/json"
@@ -116,7 +116,7 @@ func codexRecords(log []byte) (all []codexRecord) {
 	return all
 }
 
-func codexEvent(p thing) (r codexRecord) {
+func codexEvent(p replayThing) (r codexRecord) {
 	switch item := obj(p["item"]); {
 	case str(p["type"]) == "thread_rolled_back":
 		r.back = int(num(p["num_turns"]))
@@ -136,7 +136,7 @@ func codexEvent(p thing) (r codexRecord) {
 
 const preamble = "Another language model started to solve this problem"
 
-func codexCompaction(p thing) codexRecord {
+func codexCompaction(p replayThing) codexRecord {
 	r := codexRecord{compacts: true, by: "item", heard: heard{Role: "summary", Text: withoutFirstLine(written(p["message"], nil))}}
 	history, ok := p["replacement_history"].([]any)
 	r.history = ok
@@ -157,8 +157,8 @@ func withoutFirstLine(text string) string {
 	return strings.TrimSpace(text)
 }
 
-func kinds(item thing) (all []string) {
-	for _, k := range list(obj(item["internal_chat_message_metadata_passthrough"])["content_item_kinds"]) {
+func kinds(item replayThing) (all []string) {
+	for _, k := range replayList(obj(item["internal_chat_message_metadata_passthrough"])["content_item_kinds"]) {
 		all = append(all, str(k))
 	}
 	return all
@@ -168,7 +168,7 @@ var (
 	putIn = regexp.MustCompile(`^(<(environment_context|user_instructions|permissions instructions|collaboration_mode|apps_instructions|plugins_instructions|skills_instructions|skill|turn_aborted|subagent_notification|model_switch|personality_spec|recommended_plugins|INSTRUCTIONS)>|# AGENTS.md instructions)`)
 )
 
-func codexItem(i thing) (r codexRecord) {
+func codexItem(i replayThing) (r codexRecord) {
 	kind := str(i["type"])
 	r.by = "item"
 	switch {
@@ -210,7 +210,7 @@ func codexItem(i thing) (r codexRecord) {
 }
 
 // codexOutput is a string, blocks, or an object of any kind.
-func codexOutput(i thing) string {
+func codexOutput(i replayThing) string {
 	for _, key := range []string{"output", "result"} {
 		if text := written(i[key], nil); text != "" {
 			return text

@@ -1,4 +1,4 @@
-package replay_test
+package smallpackages_test
 
 import (
 	"bytes"
@@ -17,14 +17,14 @@ import (
 // qwenContext is what a session of Qwen Code goes on with: the path from the last
 // record to the root, and of it what the last compression has and what follows.
 func qwenContext(log []byte) (all []heard) {
-	byID := map[string]thing{}
-	var last thing
+	byID := map[string]replayThing{}
+	var last replayThing
 	for _, e := range things(log) {
 		byID[str(e["uuid"])], last = e, e
 	}
-	var path []thing
+	var path []replayThing
 	for at := last; at != nil && len(path) < 1<<20; at = byID[str(at["parentUuid"])] {
-		path = append([]thing{at}, path...)
+		path = append([]replayThing{at}, path...)
 	}
 	for _, e := range path {
 		payload := obj(e["systemPayload"])
@@ -33,7 +33,7 @@ func qwenContext(log []byte) (all []heard) {
 			all = append(all, qwenHeard(obj(e["message"]))...)
 		case e["subtype"] == "chat_compression":
 			all = nil
-			for i, entry := range list(payload["compressedHistory"]) {
+			for i, entry := range replayList(payload["compressedHistory"]) {
 				said := qwenHeard(obj(entry))
 				if i == 0 {
 					said[0].Role = "summary"
@@ -47,10 +47,10 @@ func qwenContext(log []byte) (all []heard) {
 	return all
 }
 
-func qwenHeard(m thing) (all []heard) {
+func qwenHeard(m replayThing) (all []heard) {
 	h := heard{Role: map[string]string{"user": "user", "model": "assistant"}[str(m["role"])]}
 	var texts []any
-	for _, p := range list(m["parts"]) {
+	for _, p := range replayList(m["parts"]) {
 		part := obj(p)
 		call, response := obj(part["functionCall"]), obj(part["functionResponse"])
 		switch {
@@ -72,7 +72,7 @@ func qwenHeard(m thing) (all []heard) {
 // What is trimmed of a session of Qwen Code is not missed: the independent reader
 // finds the same context in what stays. Nothing goes of a log that is not
 // understood.
-func TestTrimmedQwenGoesOnAlike(t *testing.T) {
+func TestReplayTrimmedQwenGoesOnAlike(t *testing.T) {
 	trimmed := 0
 	for _, path := range wholeLogs(t) {
 		log := plainLog(t, path)

@@ -1,4 +1,4 @@
-package replay_test
+package smallpackages_test
 
 import (
 	"bytes"
@@ -41,7 +41,7 @@ func readers() map[string]replay.Scanner {
 
 // Every sample of every runtime, whole and at random damaged, is taken by every
 // provider once it is repaired.
-func TestDamagedSamplesForProviders(t *testing.T) {
+func TestReplayDamagedSamplesForProviders(t *testing.T) {
 	root := samples.Beside(t, "samples")
 	files := 0
 	for dir, s := range readers() {
@@ -126,7 +126,7 @@ func taken(t *testing.T, what string, messages []replay.Message) {
 		if err := replay.Write(&b, f, replay.Origin{}, messages); err != nil {
 			t.Fatalf("%s, %s: %v", what, f, err)
 		}
-		if err := replay.Validate(f, b.Bytes()); err != nil {
+		if err := validate(f, b.Bytes()); err != nil {
 			t.Errorf("%s, %s: %v", what, f, err)
 		}
 	}
@@ -138,14 +138,14 @@ const coreLog = `{"type":"header","chatId":"1","agentId":"a","createdAt":"2026-0
 
 // Core messages of the log come out as they went in, unless they were repaired
 // or cut.
-func TestCoreMessagesAreUnchanged(t *testing.T) {
+func TestReplayCoreMessagesAreUnchanged(t *testing.T) {
 	s := annabelle.Open("", annabelle.Options{})
 	written := func(log string, keep int) (all []any) {
 		var b bytes.Buffer
 		if err := replay.Write(&b, replay.AISDK, replay.Origin{}, replay.Truncate(replay.Repair(read(t, s, log)), keep)); err != nil {
 			t.Fatal(err)
 		}
-		if err := replay.Validate(replay.AISDK, b.Bytes()); err != nil {
+		if err := validate(replay.AISDK, b.Bytes()); err != nil {
 			t.Error(err)
 		}
 		if err := json.Unmarshal(b.Bytes(), &all); err != nil {

@@ -1,4 +1,4 @@
-package replay_test
+package smallpackages_test
 
 import "strings"
 
@@ -19,16 +19,16 @@ func hermesContext(log []byte) (all []heard) {
 	return all
 }
 
-func hermesMessage(row thing) heard {
+func hermesMessage(row replayThing) heard {
 	h := heard{Role: str(row["role"]), Answers: str(row["tool_call_id"])}
 	var texts []any
 	content := str(row["content"])
 	if list, structured := strings.CutPrefix(content, "\x00json:"); structured {
-		for _, p := range parsed(`{"list":` + list + `}`).(thing)["list"].([]any) {
+		for _, p := range parsed(`{"list":` + list + `}`).(replayThing)["list"].([]any) {
 			if part := obj(p); part["type"] == "text" {
 				texts = append(texts, str(part["text"]))
 			} else {
-				texts = append(texts, thing{"type": "image"})
+				texts = append(texts, replayThing{"type": "image"})
 			}
 		}
 	} else {
@@ -36,7 +36,7 @@ func hermesMessage(row thing) heard {
 	}
 	h.Text = written(texts, nil)
 	if calls := str(row["tool_calls"]); calls != "" {
-		for _, c := range parsed(`{"list":` + calls + `}`).(thing)["list"].([]any) {
+		for _, c := range parsed(`{"list":` + calls + `}`).(replayThing)["list"].([]any) {
 			h.Calls = append(h.Calls, str(obj(obj(c)["function"])["name"])+"/"+str(obj(c)["id"]))
 		}
 	}

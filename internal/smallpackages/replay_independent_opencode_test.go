@@ -1,11 +1,11 @@
-package replay_test
+package smallpackages_test
 
 // openCodeContext is what a session goes on with: its messages with their parts,
 // without what was taken back, and since the last summary.
 func openCodeContext(log []byte) (all []heard) {
-	var session thing
-	var messages []thing
-	parts := map[string][]thing{}
+	var session replayThing
+	var messages []replayThing
+	parts := map[string][]replayThing{}
 	for _, line := range things(log) {
 		row := obj(line["row"])
 		switch data := obj(line["payload"]); line["type"] {
@@ -45,7 +45,7 @@ func openCodeContext(log []byte) (all []heard) {
 	return all
 }
 
-func openCodeMessage(m thing, parts []thing) (all []heard) {
+func openCodeMessage(m replayThing, parts []replayThing) (all []heard) {
 	h := heard{Role: str(m["role"])}
 	var texts []any
 	var results []heard
@@ -54,7 +54,7 @@ func openCodeMessage(m thing, parts []thing) (all []heard) {
 		case "text":
 			texts = append(texts, str(p["text"]))
 		case "file":
-			texts = append(texts, thing{"type": "image"})
+			texts = append(texts, replayThing{"type": "image"})
 		case "tool":
 			h.Calls = append(h.Calls, str(p["tool"])+"/"+str(p["callID"]))
 			state := obj(p["state"])

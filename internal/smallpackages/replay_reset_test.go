@@ -1,4 +1,4 @@
-package replay_test
+package smallpackages_test
 
 import (
 	"fmt"
@@ -35,7 +35,7 @@ func piLog(words ...string) string {
 
 // After a reset the model sees only what followed (docs/formats.md, "openclaw
 // database").
-func TestReset(t *testing.T) {
+func TestReplayReset(t *testing.T) {
 	for name, c := range map[string]struct {
 		log  string
 		want []string
@@ -60,7 +60,7 @@ func TestReset(t *testing.T) {
 }
 
 // What the real runtime wrote before and after sessions.reset.
-func TestResetOfTheRealRuntime(t *testing.T) {
+func TestReplayResetOfTheRealRuntime(t *testing.T) {
 	log := samples.Read(t, "real/openclaw-2026.9.6/transcript.jsonl")
 	got := brief(read(t, openclaw.Open("", openclaw.Options{}), string(log)))
 	if len(got) != 2 || got[0] != "user Plan the bakery week for me" || !strings.HasPrefix(got[1], "assistant I compared the three suppliers") {

@@ -1,4 +1,4 @@
-package replay_test
+package smallpackages_test
 
 import (
 	"bytes"
@@ -182,7 +182,7 @@ func (l *keptLog) text() string {
 
 // A compaction may name any record as the first that it kept: what stands from
 // there on stays, whatever the record is.
-func TestReadKeepsByPlace(t *testing.T) {
+func TestReplayReadKeepsByPlace(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		log := drawLog(r)
 		if last := log.entries[len(log.entries)-1]; log.version > 1 && last != log.path[len(log.path)-1] {
@@ -204,7 +204,7 @@ func texts(messages []replay.Message) (said []string) {
 
 // Claude Code names the first record of the segment that it kept, which may
 // hold nothing but a thought.
-func TestReadKeepsFromAThought(t *testing.T) {
+func TestReplayReadKeepsFromAThought(t *testing.T) {
 	record := func(id, parent, rest string) string {
 		return fmt.Sprintf(`{"uuid":%q,"parentUuid":%s,"sessionId":"s","timestamp":"2026-01-01T00:00:00.000Z",%s}`+"\n", id, parent, rest)
 	}

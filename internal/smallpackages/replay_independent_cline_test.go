@@ -1,4 +1,4 @@
-package replay_test
+package smallpackages_test
 
 import (
 	"encoding/json"
@@ -9,7 +9,7 @@ var clineTag = regexp.MustCompile(`(?s)^<user_input[^>]*>(.*)</user_input>$`)
 
 // clineContext is what a document of Cline says: all of its messages.
 func clineContext(log []byte) (all []heard) {
-	var document struct{ Messages []thing }
+	var document struct{ Messages []replayThing }
 	if json.Unmarshal(log, &document) != nil {
 		return nil
 	}
@@ -19,7 +19,7 @@ func clineContext(log []byte) (all []heard) {
 			h.Role, all = "summary", nil
 		}
 		var texts []any
-		for _, b := range list(m["content"]) {
+		for _, b := range replayList(m["content"]) {
 			block := obj(b)
 			switch str(block["type"]) {
 			case "text":
@@ -32,7 +32,7 @@ func clineContext(log []byte) (all []heard) {
 				h.Calls = append(h.Calls, str(block["name"])+"/"+str(block["id"]))
 			case "tool_result":
 				given := []any{str(block["content"])}
-				for _, q := range list(block["content"]) {
+				for _, q := range replayList(block["content"]) {
 					given = append(given, str(obj(q)["result"]))
 				}
 				all = append(all, heard{Role: "tool", Text: written(given, nil), Answers: str(block["tool_use_id"])})
@@ -52,7 +52,7 @@ var (
 
 // taskContext is what an array of messages of an editor's task says.
 func taskContext(log []byte) (all []heard) {
-	var messages []thing
+	var messages []replayThing
 	if json.Unmarshal(log, &messages) != nil {
 		return nil
 	}
@@ -65,7 +65,7 @@ func taskContext(log []byte) (all []heard) {
 			said.Role, all = "summary", nil
 		}
 		texts, results := []any{str(m["content"])}, false
-		for _, b := range list(m["content"]) {
+		for _, b := range replayList(m["content"]) {
 			block := obj(b)
 			text := str(block["text"])
 			inside := taskTag.FindStringSubmatch(text)

@@ -1,4 +1,4 @@
-package replay_test
+package smallpackages_test
 
 import (
 	"bytes"
@@ -27,7 +27,7 @@ func agentContext(log []byte) (all []heard) {
 		if h.Role == "toolResult" {
 			h.Role, h.Answers = "tool", str(r["toolCallId"])
 		}
-		h.Text = written(r["content"], func(b thing) { h.Calls = append(h.Calls, str(b["name"])+"/"+str(b["id"])) })
+		h.Text = written(r["content"], func(b replayThing) { h.Calls = append(h.Calls, str(b["name"])+"/"+str(b["id"])) })
 		if h.says() {
 			all = append(all, h)
 		}
@@ -43,11 +43,11 @@ func annabelleContext(log []byte) (all []heard) {
 		case "compaction":
 			all = []heard{{Role: "summary", Text: str(r["summary"])}}
 		case "turn":
-			if list(r["toolsUsed"]) == nil {
+			if replayList(r["toolsUsed"]) == nil {
 				continue // the program passes over it
 			}
 			turn := []heard{{Role: "user", Text: str(r["user"])}, {Role: "assistant", Text: str(r["assistant"])}}
-			if chain := list(r["messages"]); len(chain) > 0 {
+			if chain := replayList(r["messages"]); len(chain) > 0 {
 				turn = nil
 				for _, m := range chain {
 					turn = append(turn, coreMessage(obj(m))...)
@@ -64,9 +64,9 @@ func annabelleContext(log []byte) (all []heard) {
 }
 
 // coreMessage is a message of Vercel's AI SDK. Each result of a tool is one here.
-func coreMessage(m thing) (all []heard) {
+func coreMessage(m replayThing) (all []heard) {
 	h := heard{Role: str(m["role"])}
-	h.Text = written(m["content"], func(b thing) {
+	h.Text = written(m["content"], func(b replayThing) {
 		switch str(b["type"]) {
 		case "tool-call":
 			h.Calls = append(h.Calls, str(b["toolName"])+"/"+str(b["toolCallId"]))
