@@ -12,7 +12,6 @@ import (
 
 	"github.com/sessctl/sessctl/internal/audit"
 	"github.com/sessctl/sessctl/internal/failure"
-	"github.com/sessctl/sessctl/internal/recall"
 	"github.com/sessctl/sessctl/internal/removal"
 	"github.com/sessctl/sessctl/internal/selection"
 	"github.com/sessctl/sessctl/internal/wording"
@@ -570,19 +569,9 @@ func (d *checkup) verifyMemory(ctx context.Context) error {
 		return nil
 	}
 	d.reportMemory(stats)
-	if due, err := store.WipeIsDue(ctx); err != nil || due {
+	due, err := store.WipeIsDue(ctx)
+	if err != nil || due {
 		d.warn(d.MemoryDir(), "a forget was cut off: traces of what was forgotten are still in its files", audit.AdviseFix)
-		return err
-	}
-	switch {
-	case !store.HasChecksums():
-		d.note(d.MemoryDir(), "it is of an earlier version, and its records have no checksums yet", audit.AdviseFix)
-	case !store.IsCurrent():
-		d.note(d.MemoryDir(), "it is of an earlier version, and takes more room than it needs", audit.AdviseFix)
-	}
-	due, err := store.WorkIsDue(ctx)
-	if due {
-		d.note(d.MemoryDir(), recall.WorkUnknown, "sessctl memory reindex --from-archives")
 	}
 	return err
 }

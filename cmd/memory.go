@@ -99,9 +99,6 @@ func renderMemoryStats(a *app, doc recall.MemoryStatsDocument) error {
 	}
 	for _, m := range doc.Models {
 		fmt.Fprintf(&b, "model %s\n  %-17s %s, %s", wording.Visible(m.Name), "vectors", wording.Count(int64(m.Vectors)), wording.Bytes(m.Bytes))
-		if m.Unnamed > 0 {
-			fmt.Fprintf(&b, "\n  %-17s %s (sessctl memory reindex frees their space)", "unused", wording.Count(int64(m.Unnamed)))
-		}
 		b.WriteByte('\n')
 	}
 	if doc.Forgotten > 0 {

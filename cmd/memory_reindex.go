@@ -136,7 +136,7 @@ func rebuild(ctx context.Context, w *workspace.Workspace, a *app, agent string) 
 	for _, d := range damaged {
 		report.Problems = append(report.Problems, audit.RebuildProblem{Problem: audit.Problem{Path: d.Path, Message: d.Err.Error()}, Damaged: true})
 	}
-	return report, workspace.TellUnwiped(a.Run, w.Memory.EndRebuild(ctx, agent == "" && a.Global.Runtime == ""))
+	return report, workspace.TellUnwiped(a.Run, w.Memory.EndRebuild(ctx))
 }
 
 func rebuildSession(ctx context.Context, w *workspace.Workspace, a *app, s audit.ArchivedSession, report *audit.RebuildReport) error {

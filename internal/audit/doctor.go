@@ -122,9 +122,8 @@ func closeMemory(ctx context.Context, run *workspace.Run) error {
 	return store.Close()
 }
 
-// memoryWaits says whether there is something to do in the memory: it is of an
-// earlier version, a forget was cut off, or what was forgotten, or what agents
-// stored, is not recorded.
+// memoryWaits says whether there is something to do in the memory: a forget was
+// cut off, or what was forgotten, or what agents stored, is not recorded.
 func memoryWaits(ctx context.Context, a *workspace.Settings) bool {
 	store, err := memory.Open(ctx, a.MemoryDir(), memory.Options{NoTrace: true})
 	if err != nil {
@@ -132,7 +131,7 @@ func memoryWaits(ctx context.Context, a *workspace.Settings) bool {
 	}
 	defer store.Close()
 	due, err := store.WipeIsDue(ctx)
-	return err == nil && (due || !store.IsCurrent() || !store.RecordsForgotten(ctx) || store.OwnWordsWait(ctx))
+	return err == nil && (due || !store.RecordsForgotten(ctx) || store.OwnWordsWait(ctx))
 }
 
 // AdviseFix is what to do about what --fix mends.

@@ -147,9 +147,6 @@ func VerifyMemory(ctx context.Context, run *workspace.Run, doc *MemoryVerifyDocu
 	if err := holdAgainstReceipts(ctx, run, store, doc); err != nil {
 		return err
 	}
-	if !store.HasChecksums() {
-		run.Notice(workspace.Note{Path: run.MemoryDir(), Message: "the memory is of an earlier version: its records have no checksums yet, so a changed letter is not noticed", Hint: "the next compaction, or sessctl doctor --fix, gives them some"})
-	}
 	stats, err := store.Stats(ctx)
 	if err != nil {
 		return err

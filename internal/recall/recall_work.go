@@ -60,9 +60,6 @@ func (o *RecallOptions) validateWork() error {
 	return nil
 }
 
-// WorkUnknown is said where sessions of an earlier version are in memory.
-const WorkUnknown = "what was done in sessions that an earlier version remembered is not in the index yet"
-
 // recallWork finds what was done.
 func recallWork(ctx context.Context, run *workspace.Run, store *memory.Store, o RecallOptions, q memory.Query) (RecallDocument, error) {
 	ask := memory.WorkQuery{File: o.File, Command: o.Command, Error: o.Error, Agent: q.Agent, Runtime: q.Runtime, Session: q.Session, Since: q.Since, Until: q.Until, Limit: o.Limit}
@@ -87,9 +84,6 @@ func recallWork(ctx context.Context, run *workspace.Run, store *memory.Store, o 
 	}
 	if found.Damaged > 0 {
 		doc.Tell(fmt.Sprintf("damaged records that may fit were left out: %d; sessctl memory verify says more", found.Damaged))
-	}
-	if found.Due {
-		doc.Tell(WorkUnknown + "; sessctl memory reindex --from-archives adds it")
 	}
 	doc.relocate(run.Moves())
 	return doc, nil

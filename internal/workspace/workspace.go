@@ -202,19 +202,13 @@ func ForetellLostMemory(ctx context.Context, run *Run) error {
 	return err
 }
 
-// ChangeMemory opens the memory to change it. It tells what was done to one of
-// an earlier version, and finishes what a forget that was cut off has left.
+// ChangeMemory opens the memory to change it, and finishes what a forget that was
+// cut off has left.
 // rebuild says that one that is made is going to be filled from the archives.
 func ChangeMemory(ctx context.Context, run *Run, rebuild bool) (*memory.Store, error) {
-	bar := NewProgress(run)
-	store, err := memory.Open(ctx, run.MemoryDir(), memory.Options{Rebuild: rebuild, Pins: run.Pins, Progress: func(done, total int64) { bar.Draw("bring the memory up to date", done, total) }})
-	bar.Clear()
+	store, err := memory.Open(ctx, run.MemoryDir(), memory.Options{Rebuild: rebuild, Pins: run.Pins})
 	if err != nil {
 		return nil, err
-	}
-	tellUpgraded(run, store.Upgraded())
-	if store.RoomLeft() {
-		run.Notice(Note{Path: run.MemoryDir(), Message: "the memory takes more room than it needs: it could not be written anew, for want of room or because somebody reads it; the next run tries again"})
 	}
 	if err := errors.Join(RepairForgotten(ctx, run, store), repairOwnWords(ctx, run, store), TellUnwiped(run, store.Wipe(ctx))); err != nil {
 		_ = store.Close() // the error says more
@@ -226,18 +220,6 @@ func ChangeMemory(ctx context.Context, run *Run, rebuild bool) (*memory.Store, e
 // tellWordsAnew tells that a run has mended the index of words.
 func tellWordsAnew(run *Run) {
 	run.Notice(Note{Path: run.MemoryDir(), Message: "the index of words was not what was written, as on a disk that fails; it was rebuilt from the texts, and nothing is lost"})
-}
-
-// tellUpgraded tells what was done to a memory of an earlier version.
-func tellUpgraded(run *Run, u memory.Upgrade) {
-	if u.From == 0 {
-		return
-	}
-	done := "the memory was of an earlier version and is brought up to date"
-	if u.Summed > 0 {
-		done += ": " + wording.Plural(u.Summed, "record") + " got a checksum"
-	}
-	run.Notice(Note{Path: run.MemoryDir(), Message: fmt.Sprintf("%s; it has %s, it had %s", done, wording.Bytes(u.After), wording.Bytes(u.Before))})
 }
 
 // RepairForgotten looks after the files of what was forgotten, and tells what it
