@@ -89,7 +89,7 @@ func TestLogsAreRead(t *testing.T) {
 	}
 }
 
-// The summaries hold what they held when docs/summary-quality.md was written, in both
+// The summaries hold what they held when docs/dev/summaries.md was written, in both
 // forms, less one fact of sixty.
 func TestSummaryFloor(t *testing.T) {
 	tier.SkipSmoke(t, "it summarises 36 sessions twice")
