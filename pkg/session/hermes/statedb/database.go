@@ -79,22 +79,11 @@ func NewDatabases() *Databases { return &Databases{Open: Open} }
 
 // readSchema reads what tables there are, and checks that they are Hermes'.
 func readSchema(ctx context.Context, conn rowlog.Querier) (tables rowlog.Tables, version int, err error) {
-	if tables, err = rowlog.ReadTables(ctx, conn); errors.Is(err, rowlog.ErrEncoding) {
-		err = fmt.Errorf("%w: %w", ErrSchema, err)
-	}
-	if err != nil {
+	if tables, err = rowlog.ReadKnown(ctx, conn, ErrSchema, required()); err != nil {
 		return nil, 0, err
 	}
-	if missing := tables.Missing(required()); missing != "" {
-		return nil, 0, fmt.Errorf("%w: %s", ErrSchema, missing)
-	}
-	if tables["schema_version"].Has("version") {
-		err = conn.QueryRowContext(ctx, "SELECT coalesce(max(CAST(version AS INTEGER)), 0) FROM schema_version").Scan(&version)
-	}
-	if err != nil {
-		return nil, 0, fmt.Errorf("read its version: %w", err)
-	}
-	return tables, version, nil
+	version, err = tables.Version(ctx, conn)
+	return tables, version, err
 }
 
 // Session is one session in the database.
