@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
-	"strconv"
 	"strings"
 	"time"
 
@@ -243,23 +242,6 @@ func (d *Database) weigh(ctx context.Context, all []Session) error {
 		}
 	}
 	return errors.Join(err, d.Unchanged())
-}
-
-// LastPrune is when the program has pruned last by itself, zero for never.
-func (d *Database) LastPrune(ctx context.Context) (time.Time, error) {
-	if !d.tables[metaTable].Has("key", "value") {
-		return time.Time{}, nil
-	}
-	var value string
-	err := d.conn.QueryRowContext(ctx, "SELECT coalesce(CAST(value AS TEXT), '') FROM state_meta WHERE key = 'last_auto_prune'").Scan(&value)
-	if errors.Is(err, sql.ErrNoRows) {
-		return time.Time{}, nil
-	}
-	if err != nil {
-		return time.Time{}, fmt.Errorf("read when it was pruned last: %w", err)
-	}
-	seconds, err := strconv.ParseFloat(value, 64)
-	return moment(sql.NullFloat64{Float64: seconds, Valid: err == nil}), nil
 }
 
 // Held returns until when a turn, or a compaction, of the session is going on by

@@ -75,9 +75,7 @@ func readSchema(ctx context.Context, conn rowlog.Querier) (rowlog.Tables, error)
 	return rowlog.ReadKnown(ctx, conn, ErrSchema, required())
 }
 
-// HasJournal reports whether there is a journal that is understood.
-func (d *Database) HasJournal() bool { return hasJournal(d.tables) }
-
+// hasJournal reports whether there is a journal that is understood.
 func hasJournal(tables rowlog.Tables) bool {
 	return tables[eventTable].Has("id", "aggregate_id", "seq", "type", "data") && tables[countTable].Has("aggregate_id", "seq")
 }
