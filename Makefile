@@ -6,10 +6,10 @@ GO = go
 MODULE = github.com/sessctl/sessctl
 FUZZTIME = 30s
 TARGETS =
-RULES = ^Test(Imports|RootNeedsNoCgo|FewTestPrograms|Source|SourceCitesTheRepository|SmallestAdapter|PagesNameWhatThereIs|ReadmeListsEveryPage|FaultTierHasEveryShare|RulesAreRun|DocumentedCommands|EveryExampleRuns)$$
+RULES = ^Test(Imports|Rooms|RoomsCanFail|RootNeedsNoCgo|FewTestPrograms|Source|SourceCitesTheRepository|SmallestAdapter|PagesNameWhatThereIs|ReadmeListsEveryPage|FaultTierHasEveryShare|RulesAreRun|DocumentedCommands|EveryExampleRuns)$$
 VERSION = $$(git describe --tags --always --abbrev=12 --dirty 2>/dev/null || echo dev)
 
-.PHONY: help build man packages demo test test-program test-rules test-faults test-long accept accept-pages accept-packages accept-postgres load-postgres accept-cluster bench bench-quick bench-compact lint format clean
+.PHONY: help build man packages demo test test-program test-rules test-faults test-floors test-long test-nightly accept accept-pages accept-packages accept-postgres load-postgres accept-cluster bench bench-quick bench-compact lint format clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -33,7 +33,7 @@ demo: build ## the main job on the bundled sample agent, in a temporary home
 # A timeout is there to end what hangs; a slow machine does not reach it.
 
 test: test-program ## run the tests, with a smoke share of the fault runs and of the scripts (90 seconds)
-	CGO_ENABLED=0 SESSCTL_PROGRAM="$$PWD/bin/test/sessctl" $(GO) test -trimpath -p 4 -parallel 4 -vet=off -timeout 60m ./... ./testdata/gen ./testdata/accept
+	CGO_ENABLED=0 SESSCTL_PROGRAM="$$PWD/bin/test/sessctl" $(GO) test -trimpath -p 4 -parallel 4 -vet=off -timeout 60m ./...
 
 # The program that tests start is built before every run of them. It becomes another
 # file only where its bytes have changed: results that go test has kept stay good.
@@ -41,18 +41,25 @@ test-program:
 	CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -ldflags "-s -w" -o bin/test/built .
 	cmp -s bin/test/built bin/test/sessctl || { cp bin/test/built bin/test/new && mv bin/test/new bin/test/sessctl; }
 
-test-rules: ## the rules of the repository: imports, layout, citations, and that every command on a page and every example runs (1 minute)
+test-rules: ## the rules of the repository: imports, layout, citations, that every command on a page and every example runs, and that testdata is what its stories make (1 minute)
 	CGO_ENABLED=0 SESSCTL_RULES=1 $(GO) test -trimpath -vet=off -timeout 30m -run '$(RULES)' . ./cmd
+	CGO_ENABLED=0 $(GO) test -trimpath -vet=off ./testdata/gen ./testdata/accept
 
-test-faults: ## the fault runs that CI makes, and whole what make test takes a share of (30 to 60 minutes)
-	CGO_ENABLED=0 SESSCTL_FAULTS=1 $(GO) test -count=1 -timeout 4h ./internal/faults ./internal/e2e ./pkg/archive/... ./pkg/embed ./pkg/jsonl ./pkg/memory ./pkg/summarize
-	cd bench && CGO_ENABLED=0 SESSCTL_FAULTS=1 $(GO) test -count=1 -timeout 4h ./...
-	CGO_ENABLED=0 SESSCTL_FAULTS=1 $(GO) test -count=1 -timeout 4h -run 'TestScript|TestEveryTextIsRememberedOrCounted' . ./cmd
+test-faults: test-program ## all tests whole; of the fault table what the change touches that SESSCTL_CHANGED lists, a file with names of files (all of it without; 10 to 15 minutes)
+	CGO_ENABLED=0 SESSCTL_FAULTS=1 SESSCTL_PROGRAM="$$PWD/bin/test/sessctl" $(GO) test -trimpath -vet=off -timeout 4h ./... ./testdata/gen ./testdata/accept
+	CGO_ENABLED=0 $(GO) run -trimpath ./internal/faults/table -choice
 
-test-long: ## every fault run, and fuzzing for FUZZTIME (30s) each (hours)
-	CGO_ENABLED=0 SESSCTL_LONG=1 $(GO) test -count=1 -timeout 12h ./... ./testdata/gen ./testdata/accept
-	cd bench && CGO_ENABLED=0 SESSCTL_LONG=1 $(GO) test -count=1 -timeout 4h ./...
+test-floors: ## the floors of summaries, facts and recall, and that the peers of the benchmarks give the same answers (1 minute)
+	cd bench && CGO_ENABLED=0 SESSCTL_FAULTS=1 $(GO) test -trimpath -vet=off -timeout 4h ./...
+
+test-long: test-program ## all rows and columns of the fault table at SESSCTL_CALLS calls (3, or "all"), all planted bugs, and fuzzing for FUZZTIME (30s) each (2 hours)
+	CGO_ENABLED=0 SESSCTL_LONG=1 SESSCTL_PROGRAM="$$PWD/bin/test/sessctl" $(GO) test -trimpath -vet=off -count=1 -timeout 24h ./... ./testdata/gen ./testdata/accept
+	cd bench && CGO_ENABLED=0 SESSCTL_LONG=1 $(GO) test -trimpath -vet=off -count=1 -timeout 4h ./...
 	GO="$(GO)" sh testdata/fuzz.sh $(FUZZTIME)
+	CGO_ENABLED=0 SESSCTL_LONG=1 $(GO) run -trimpath ./internal/faults/table -choice
+
+test-nightly: ## all that there is: test-long, and floors, pages, packages, lint, vet for every system, benchmarks (3 hours)
+	bash .ci/run nightly
 
 accept: build ## the real runtimes on what sessctl leaves (from npm, 6.8 GB in ACCEPT_DIR; 40 minutes)
 	$(GO) run ./testdata/accept -sessctl bin/sessctl

@@ -8,10 +8,11 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/sessctl/sessctl/internal/workspace"
 )
 
 // odd are phrases that operators did not understand, with what to say instead.
@@ -130,7 +131,7 @@ func spoken(t *testing.T) map[string]string {
 	return texts
 }
 
-var settingRow = regexp.MustCompile("(?m)^\\| `([a-z_.]+)` \\| `SESSCTL_[A-Z_]+` \\|[^|]*\\| ?([^|]*?) ?\\|")
+var settingRow = regexp.MustCompile("(?m)^\\| `([a-z_.]+)` \\|[^|]*\\| ?([^|]*?) ?\\|")
 
 // The table of settings names every key, and as its default what `config show`
 // prints. Words stand only where the default is the empty text.
@@ -139,11 +140,12 @@ func TestSettingsTable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	settings, _, _ := strings.Cut(string(page), "## Profiles")
 	told := map[string]bool{}
-	for _, row := range settingRow.FindAllStringSubmatch(string(page), -1) {
+	for _, row := range settingRow.FindAllStringSubmatch(settings, -1) {
 		key, shown := row[1], strings.Trim(strings.TrimSpace(row[2]), "`")
 		told[key] = true
-		value, known := defaults()[key]
+		value, known := workspace.Defaults()[key]
 		text := fmt.Sprint(value)
 		empty := text == "" || text == "[]"
 		switch {
@@ -154,32 +156,9 @@ func TestSettingsTable(t *testing.T) {
 			t.Errorf("%s: the page says %q, the default is %q", key, shown, text)
 		}
 	}
-	for key := range defaults() {
+	for key := range workspace.Defaults() {
 		if !told[key] {
 			t.Errorf("the page does not have %s", key)
-		}
-	}
-}
-
-// The page says of every runtime where its stores are found.
-func TestStoresTable(t *testing.T) {
-	page, err := os.ReadFile("../docs/configuration.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, places, _ := strings.Cut(string(page), "## Where stores are found")
-	places, _, _ = strings.Cut(places, "\n## ")
-	rows := strings.Split(places, "\n")
-	for _, kind := range runtimes() {
-		i := slices.IndexFunc(rows, func(row string) bool { return strings.HasPrefix(row, "| "+kind.name+" |") })
-		if i < 0 {
-			t.Errorf("the page does not say where stores of %s are found", kind.name)
-			continue
-		}
-		for _, variable := range kind.traits().Variables {
-			if !strings.Contains(rows[i], variable) {
-				t.Errorf("the row of %s lacks %s", kind.name, variable)
-			}
 		}
 	}
 }

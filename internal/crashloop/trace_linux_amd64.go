@@ -305,24 +305,22 @@ func atPath(tid int, dir uint64, path string) string {
 	return filepath.Join(base, path)
 }
 
-// memoryString reads a C string of the program.
+// memoryString reads a C string of the program, page by page: what is behind one may
+// not be there.
 func memoryString(tid int, address uint64) string {
-	f, err := os.Open(fmt.Sprintf("/proc/%d/mem", tid))
-	if err != nil {
-		return ""
-	}
-	defer f.Close()
+	const page, longest = 4096, 4096 // PATH_MAX
 	var text []byte
-	for len(text) < 4096 {
-		piece := make([]byte, 256-(address+uint64(len(text)))%256) // never across a page
-		n, err := f.ReadAt(piece, int64(address)+int64(len(text)))
+	for len(text) < longest {
+		at := address + uint64(len(text))
+		piece := make([]byte, min(256, page-at%page)) // few paths are longer
+		n, err := unix.ProcessVMReadv(tid, []unix.Iovec{{Base: &piece[0], Len: uint64(len(piece))}}, []unix.RemoteIovec{{Base: uintptr(at), Len: len(piece)}}, 0)
+		if err != nil || n <= 0 {
+			break
+		}
 		if i := bytes.IndexByte(piece[:n], 0); i >= 0 {
 			return string(append(text, piece[:i]...))
 		}
 		text = append(text, piece[:n]...)
-		if err != nil {
-			break
-		}
 	}
 	return string(text)
 }

@@ -7,7 +7,6 @@ import (
 	"hash/fnv"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -22,6 +21,12 @@ type Bench struct {
 	seen     map[string][]crashloop.Call
 	// PowerCuts says why there are none, or nil.
 	PowerCuts error
+	// Twice says that after every fault the command is run twice again; else a
+	// second time only where the first has left something to do, and after the run
+	// without a fault.
+	Twice bool
+	// Seed decides at which calls a share of the runs is made; "" always at the same.
+	Seed string
 	// Carried counts the runs after which a line was carried that had reached
 	// the old log late.
 	Carried int
@@ -38,7 +43,9 @@ type Result struct {
 
 // NewBench prepares a command's home in dir, which must not exist yet, and
 // sees what calls the undisturbed command makes.
-func NewBench(program, dir string, c Command) (*Bench, error) {
+func NewBench(program, dir string, c Command) (*Bench, error) { return newBench(program, dir, c, "") }
+
+func newBench(program, dir string, c Command, covered string) (*Bench, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
@@ -46,7 +53,7 @@ func NewBench(program, dir string, c Command) (*Bench, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &Bench{home: Home{Dir: filepath.Join(dir, "run"), Program: program, Command: c}, template: filepath.Join(dir, "template"), seen: map[string][]crashloop.Call{}}
+	b := &Bench{home: Home{Dir: filepath.Join(dir, "run"), Program: program, Command: c, covered: covered}, template: filepath.Join(dir, "template"), seen: map[string][]crashloop.Call{}}
 	if err := b.home.build(); err != nil {
 		return nil, fmt.Errorf("prepare %s: %w", c.Name, err)
 	}
@@ -81,6 +88,7 @@ func (b *Bench) undisturbed(env []string, reads bool) ([]crashloop.Call, error) 
 		return nil, err
 	}
 	h.Command.Env = append(slices.Clone(env), h.Command.Env...)
+	h.twice = true
 	got, err := h.trace(reads, nil)
 	switch {
 	case err != nil:
@@ -106,15 +114,8 @@ func (b *Bench) fresh() (*Home, error) {
 	}
 	h := b.home
 	h.storageAsBefore()
+	h.twice = b.Twice
 	return &h, copyTree(b.template, h.Dir)
-}
-
-// copyTree copies a directory with its modes and times.
-func copyTree(from, to string) error {
-	if out, err := exec.Command("cp", "-a", from, to).CombinedOutput(); err != nil {
-		return fmt.Errorf("copy %s: %w: %s", from, err, out)
-	}
-	return nil
 }
 
 // Finds tries a fault at every place until something is violated, and returns
@@ -151,7 +152,7 @@ func (b *Bench) Try(f Fault, share int) (Result, error) {
 	if err != nil {
 		return r, err
 	}
-	places = spread(places, share, r.Command+f.Name)
+	places = spread(places, share, b.Seed+r.Command+f.Name)
 	if f.exit {
 		places = append(places, crashloop.Call{Name: exitCall})
 	}

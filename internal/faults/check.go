@@ -4,16 +4,20 @@ package faults
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/klauspost/compress/zstd"
+	"github.com/sessctl/sessctl/pkg/embed"
+	"github.com/sessctl/sessctl/pkg/memory"
 )
 
 // linesKept is promise 1: each line of the source, as often as the source has
@@ -149,29 +153,39 @@ func (h *Home) refused(out string) bool {
 	return slices.ContainsFunc(h.Command.Refusals, func(said string) bool { return strings.Contains(out, said) })
 }
 
-// settles runs the command again, twice, and checks the end state.
+// settles runs the command again, until nothing is left to do but at most twice,
+// and checks the end state.
 func (h *Home) settles() error {
-	for range 2 {
-		if h.next.log != "" { // nothing is carried into a session that has just changed
-			if err := h.ageLogs(); err != nil {
-				return err
-			}
+	for run := 1; ; run++ {
+		if err := h.nextRun(); err != nil {
+			return err
 		}
-		if err := errors.Join(h.dayLater(), h.again(0)); err != nil {
+		if run < 2 && (h.twice || h.next.log != "" || h.nothingLeft(true) != nil) {
+			continue
+		}
+		problem := errors.Join(h.linesKept(), h.liveIsWhole(), h.Command.Done(h), h.verifies())
+		if h.Command.Settled != nil {
+			problem = errors.Join(problem, h.Command.Settled(h))
+		}
+		if problem != nil {
+			return fmt.Errorf("after the next runs: %w", problem)
+		}
+		return h.nothingLeft(true)
+	}
+}
+
+func (h *Home) nextRun() error {
+	if h.next.log != "" { // nothing is carried into a session that has just changed
+		if err := h.ageLogs(); err != nil {
 			return err
 		}
 	}
-	problem := errors.Join(h.linesKept(), h.liveIsWhole(), h.Command.Done(h), h.verifies())
-	if h.Command.Settled != nil {
-		problem = errors.Join(problem, h.Command.Settled(h))
-	}
-	if problem != nil {
-		return fmt.Errorf("after the next runs: %w", problem)
-	}
-	return h.nothingLeft(true)
+	return errors.Join(h.dayLater(), h.again(0))
 }
 
-// verifies asks the program itself about its archives and its memory.
+// verifies asks the program about its archives, its receipts and what memory has of
+// them, and looks itself at the database of memory, each record and each vector: that
+// is all that `memory verify` does beside what `archive verify` has done.
 func (h *Home) verifies() error {
 	if err := h.must([]int{0}, "archive", "verify"); err != nil {
 		return err
@@ -179,7 +193,24 @@ func (h *Home) verifies() error {
 	if _, err := os.Stat(filepath.Join(h.Data(), "memory/memory.db")); err != nil {
 		return nil
 	}
-	return h.must([]int{0}, "memory", "verify")
+	return h.inMemory(func(ctx context.Context, store *memory.Store) error {
+		damaged, err := store.Verify(ctx)
+		if err == nil && len(damaged) > 0 {
+			err = fmt.Errorf("memory is damaged: %+v", damaged)
+		}
+		return err
+	})
+}
+
+// inMemory opens the memory as a command does that reads it.
+func (h *Home) inMemory(look func(context.Context, *memory.Store) error) (err error) {
+	ctx := context.Background()
+	store, err := memory.Open(ctx, filepath.Join(h.Data(), "memory"), memory.Options{ReadOnly: true})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	return look(ctx, store)
 }
 
 // nothingLeft checks that no temporary file is left and, if the journal should
@@ -424,35 +455,36 @@ func count(dir string) (int, error) {
 	return len(names), err
 }
 
-// remembers checks that memory has the session's chunks once each, with one
-// file of vectors.
+// remembers checks that memory has the session's chunks once each, that each has a
+// vector, and that there is none of nothing.
 func remembers(chunks int) func(*Home) error {
 	return func(h *Home) error {
-		files, err := filepath.Glob(filepath.Join(h.Data(), "memory/vectors/*/*"))
-		if len(files) != min(chunks, 1) || err != nil {
-			return fmt.Errorf("memory has the vector files %v", files)
+		wrong := `"without_vector": [1-9]`
+		if chunks == 0 {
+			wrong = `"vectors": [1-9]`
+		}
+		code, out, err := h.Run("memory", "stats", "--json")
+		if err != nil || code != 0 && chunks > 0 || regexp.MustCompile(wrong).MatchString(out) {
+			return fmt.Errorf("the vectors of %d chunks: memory stats: exit %d, %v: %s", chunks, code, err, out)
 		}
 		return h.recalls(chunks)
 	}
 }
 
-// recalls checks that memory has so many chunks, once each.
+// recalls checks that memory has so many chunks, once each, and finds them.
 func (h *Home) recalls(chunks int) error {
-	code, out, err := h.Run("recall", "--json", "--rank", "text", "--limit", "100", "importer port")
-	if err != nil || code > 1 || code == 1 && chunks > 0 { // 1 is that nothing fits
-		return fmt.Errorf("recall: exit %d, %v: %s", code, err, out)
-	}
-	var doc struct {
-		Hits []struct{ Category, ID string }
-	}
-	if err := json.Unmarshal([]byte(out), &doc); err != nil {
-		return fmt.Errorf("recall: %w", err)
-	}
 	seen := map[string]bool{}
-	for _, hit := range doc.Hits {
-		if hit.Category == "session_history" {
-			seen[hit.ID] = true
+	err := h.inMemory(func(ctx context.Context, store *memory.Store) error {
+		found, err := store.Recall(ctx, memory.Query{Text: "importer port", Rank: memory.RankText, Limit: 100}, nil, embed.Model{})
+		for _, hit := range found.Hits {
+			if hit.Category == "session_history" {
+				seen[hit.ID] = true
+			}
 		}
+		return err
+	})
+	if err != nil && (chunks > 0 || !errors.Is(err, fs.ErrNotExist)) {
+		return fmt.Errorf("recall: %w", err)
 	}
 	if len(seen) != chunks {
 		return fmt.Errorf("memory has %d chunks, want %d", len(seen), chunks)

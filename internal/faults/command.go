@@ -222,11 +222,9 @@ func memories() []Command {
 		command("memory reindex, memory damaged", "memory reindex --from-archives", damaged, Chunks),
 		command("memory forget", "memory forget --agent a --yes", compacted, 0),
 		command("memory reindex, tombstones lost", "memory reindex", tombstonesLost, 0),
-		command("memory forget, memory of an earlier version", "memory forget --agent a --yes", olderMemory, 0),
 	}
 	all[3].Settled = func(h *Home) error { return errors.Join(forgot(h), h.hasNoTrace("nobody disputes")) }
 	all[4].Settled = func(h *Home) error { return errors.Join(forgot(h), h.hasTombstones()) }
-	all[5].Done, all[5].Settled = broughtUpToDate, broughtUpToDate
 	return all
 }
 
@@ -463,12 +461,11 @@ func extractions() []Command {
 
 // introduced is a home in whose session somebody says who they are.
 func introduced(h *Home) error {
-	line := h.layout().message(24, "My name is Ana Lindqvist. I prefer tabs over spaces, and my email is ana@northwind.example.")
+	line := h.layout().message(24, "My name is Ana Lindqvist. Remember that I prefer tabs over spaces. From now on write to ana@northwind.example.")
 	return writeAged(h.Log(), h.source()+line+"\n")
 }
 
-// factsKnown checks that memory has what was said there, and the last port that
-// was, once each.
+// factsKnown checks that memory has what was said there, once each.
 func factsKnown(h *Home) error {
 	code, out, err := h.Run("extract-facts", "--list", "--json")
 	if err != nil || code != 0 {
@@ -484,7 +481,7 @@ func factsKnown(h *Home) error {
 	for _, f := range doc.Facts {
 		texts.WriteString(f.Text + "\n")
 	}
-	said := []string{"name is Ana Lindqvist", "tabs over spaces", "ana@northwind.example", "port 7022"}
+	said := []string{"name is Ana Lindqvist", "tabs over spaces", "ana@northwind.example"}
 	once := !slices.ContainsFunc(said, func(part string) bool { return strings.Count(texts.String(), part) != 1 })
 	if !once || len(doc.Facts) != len(said) {
 		return fmt.Errorf("memory has the facts %q, want %q", texts.String(), said)

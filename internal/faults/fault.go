@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"regexp"
-	"slices"
 	"strings"
 	"syscall"
 
@@ -18,6 +16,9 @@ import (
 // Fault is one column of the table: something that goes wrong.
 type Fault struct {
 	Name string
+	// kind is what it has in common with others that ask the same of the program in
+	// nearly the same way, "" for nothing: see [Choice.Columns].
+	kind string
 	// reads says that the fault can happen before reading calls too.
 	reads bool
 	// env is what the program is told for this fault.
@@ -42,13 +43,13 @@ func Faults() []Fault {
 		{Name: "write lost by the disk", at: isArchiveWrite, try: lied},
 	}
 	for _, s := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP} {
-		all = append(all, Fault{Name: unix.SignalName(s), try: signalled(s)})
+		all = append(all, Fault{Name: unix.SignalName(s), kind: "signal", try: signalled(s)})
 	}
 	for _, e := range []struct {
 		name  string
 		errno syscall.Errno
 	}{{"ENOSPC", syscall.ENOSPC}, {"EIO", syscall.EIO}, {"EDQUOT", syscall.EDQUOT}} {
-		all = append(all, Fault{Name: e.name + " once", try: failing(e.errno, false)}, Fault{Name: e.name + " from then on", try: failing(e.errno, true)})
+		all = append(all, Fault{Name: e.name + " once", kind: "error", try: failing(e.errno, false)}, Fault{Name: e.name + " from then on", kind: "error", try: failing(e.errno, true)})
 	}
 	for _, w := range writers() {
 		all = append(all, w.fault())
@@ -185,7 +186,7 @@ func failing(errno syscall.Errno, onwards bool) func(*Bench, crashloop.Call) (pr
 		if len(got.Calls) < c.N { // it ended before
 			return errors.Join(orderly(got), h.survived()), nil
 		}
-		return errors.Join(orderly(got), swallowed(b, met, got), h.embeddedAgain(met, got), h.keepsWord(got), h.survived()), nil
+		return errors.Join(orderly(got), swallowed(b, met, got), h.keepsWord(got), h.survived()), nil
 	}
 }
 
@@ -241,33 +242,10 @@ func orderly(got crashloop.Outcome) error {
 // by a few: the call is looked for among those of the undisturbed run.
 func swallowed(b *Bench, c crashloop.Call, got crashloop.Outcome) error {
 	calls, err := b.calls(nil, false)
-	if err != nil || got.Exit != 0 || excused(calls, nearest(calls, c)) != "" || b.home.Command.Answered != nil || toldOfRoom(c, got) || toldOfDate(got) {
+	if err != nil || got.Exit != 0 || excused(calls, nearest(calls, c)) != "" || b.home.Command.Answered != nil || toldOfDate(got) {
 		return err
 	}
 	return fmt.Errorf("exit 0 although a call failed: %s", got.Output)
-}
-
-// ofVectors says whether a call is on the files of vectors, or on their directories.
-func ofVectors(c crashloop.Call) bool { return strings.Contains(c.Path, "/memory/vectors") }
-
-// embeddedAgain holds a run whose call on the files of vectors failed to what it is
-// excused for: before it ended well it has written and synced vectors once more, and
-// nothing is left without one.
-func (h *Home) embeddedAgain(c crashloop.Call, got crashloop.Outcome) error {
-	if !ofVectors(c) || got.Exit != 0 || h.Command.Answered != nil {
-		return nil
-	}
-	again := func(later crashloop.Call) bool {
-		return later.N > c.N && later.Name == "fsync" && ofVectors(later) && filepath.Ext(later.Path) == ".i8"
-	}
-	if !slices.ContainsFunc(got.Calls, again) {
-		return fmt.Errorf("exit 0 although %s of %s failed, and no vectors were written after it: %s", c.Name, c.Path, got.Output)
-	}
-	code, out, err := h.Run("memory", "stats", "--json")
-	if err == nil && (code != 0 || regexp.MustCompile(`"without_vector": [1-9]`).MatchString(out)) {
-		err = fmt.Errorf("exit 0 although %s of %s failed, and records have no vector: exit %d of memory stats: %s", c.Name, c.Path, code, out)
-	}
-	return err
 }
 
 // nearest is the call of a run that is the same as one of another run, with the
@@ -281,12 +259,6 @@ func nearest(calls []crashloop.Call, c crashloop.Call) crashloop.Call {
 		}
 	}
 	return found
-}
-
-// toldOfRoom says that a memory of an earlier version could not be made smaller,
-// which is told and tried again: nothing else of the run may have failed then.
-func toldOfRoom(c crashloop.Call, got crashloop.Outcome) bool {
-	return strings.Contains(c.Path, "/memory/memory.db") && strings.Contains(got.Output, "the memory takes more room than it needs")
 }
 
 // toldOfDate says that the archives were verified, but not when: the run says so,
@@ -322,8 +294,6 @@ func excused(calls []crashloop.Call, c crashloop.Call) string {
 		return "it is of another program, which is asked afterwards whether it does as it was told"
 	case strings.HasSuffix(c.Path, ".db-shm"):
 		return "SQLite builds its shared memory anew from the log"
-	case ofVectors(c): // see embeddedAgain
-		return "records whose vectors cannot be written are pending, and the run writes them again before it ends"
 	case c.Name == "fsync" && strings.HasSuffix(c.Path, "/memory"):
 		return "SQLite does not insist on the directory entry of its journal; memory can be rebuilt"
 	case c.Name == "fsync" && strings.HasSuffix(c.Path, "/home/.hermes"):

@@ -13,16 +13,26 @@ import (
 )
 
 // The fault runs come in three tiers (docs/testing.md), chosen by the
-// environment and the same ones every time: a smoke share, so that make test
-// takes minutes; a share of every cell of the table with SESSCTL_FAULTS=1 (make
-// test-faults); every call with SESSCTL_LONG=1 (make test-long).
+// environment: a smoke share, the same every time, so that make test takes a minute;
+// with SESSCTL_FAULTS=1 (make test-faults) the rows that a change touches and some
+// others, at one call for each fault, or at three; with SESSCTL_LONG=1 (make
+// test-nightly) all rows and all faults, at some calls that each seed chooses anew or
+// at every call.
 
-// share is how many runs a command gets for each fault.
+// share is how many runs a command gets for each fault, 0 for one at every call.
 func share(c faults.Command) int {
 	switch {
 	case tier.Long():
-		return 0
-	case c.Intends && !tier.Smoke():
+		return tier.Calls()
+	case tier.Smoke():
+		return 1
+	}
+	return changeShare(c)
+}
+
+// changeShare is what make test-faults gives it.
+func changeShare(c faults.Command) int {
+	if c.Intends {
 		return 3
 	}
 	return 1
@@ -52,17 +62,17 @@ func TestSmokeShare(t *testing.T) {
 
 // TestFaults is promise 1: no fault at no call loses a line.
 func TestFaults(t *testing.T) {
-	program := faults.BuiltProgram(t)
+	program, choice := faults.BuiltProgram(t), chosen(t)
 	rows := map[bool]int{} // a writer meets only commands that work on sessions
 	for _, c := range faults.Commands() {
-		if tier.Smoke() && !inSmoke(c) {
+		if !tries(choice, c) {
 			continue
 		}
 		first := rows[c.Sessions]
 		rows[c.Sessions]++
 		t.Run(c.Name, func(t *testing.T) {
 			t.Parallel()
-			tryFaults(t, newBench(t, program, c), faults.Faults(), first)
+			tryFaults(t, newBench(t, program, c), columns(choice, c), first)
 		})
 	}
 }
@@ -72,24 +82,30 @@ func TestFaults(t *testing.T) {
 // than others.
 func TestFaultsWhereTheSystemGivesLess(t *testing.T) {
 	tier.SkipSmoke(t, "what it changes is in the calls that TestFaults tries")
-	program, columns := faults.BuiltProgram(t), faults.Faults()
-	if !tier.Long() {
-		columns = slices.DeleteFunc(columns, func(f faults.Fault) bool { return strings.HasPrefix(f.Name, "power cut") })
-	}
-	first := slices.IndexFunc(columns, func(f faults.Fault) bool { return f.Name == "a line appended" })
+	program, choice := faults.BuiltProgram(t), chosen(t)
 	for _, c := range faults.Commands() {
-		if !tier.Long() && !c.Sessions {
+		if !tries(choice, c) || !tier.Long() && !c.Sessions {
 			continue
 		}
 		for _, system := range lessers() {
 			c := c.On(system)
 			t.Run(c.Name, func(t *testing.T) {
 				t.Parallel()
-				tryFaults(t, newBench(t, program, c), columns, first)
+				tryFaults(t, newBench(t, program, c), withoutCuts(columns(choice, c)), 0)
 			})
 		}
 	}
 }
+
+// withoutCuts leaves power cuts to the long run.
+func withoutCuts(columns []faults.Fault) []faults.Fault {
+	if tier.Long() {
+		return columns
+	}
+	return slices.DeleteFunc(columns, isCut)
+}
+
+func isCut(f faults.Fault) bool { return strings.HasPrefix(f.Name, "power cut") }
 
 // lessers are the systems to try: the one that gives least has all that the
 // others lack.
@@ -144,6 +160,9 @@ func newBench(t *testing.T, program string, c faults.Command) *faults.Bench {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if tier.Long() {
+		bench.Twice, bench.Seed = true, tier.Seed()
+	}
 	return bench
 }
 
@@ -152,9 +171,9 @@ func newBench(t *testing.T, program string, c faults.Command) *faults.Bench {
 // those calls are tried, and one must have met it.
 func TestLateLinesAreCarried(t *testing.T) {
 	tier.SkipSmoke(t, "it tries every call")
-	program, fault := faults.BuiltProgram(t), column(t, "log opened at the switch, written to after the run")
+	program, fault, choice := faults.BuiltProgram(t), column(t, "log opened at the switch, written to after the run"), chosen(t)
 	for _, c := range faults.Commands() {
-		if !c.Intends {
+		if !c.Intends || !tries(choice, c) {
 			continue
 		}
 		t.Run(c.Name, func(t *testing.T) {
@@ -181,12 +200,12 @@ func TestLateLinesAreCarried(t *testing.T) {
 
 // A dry run changes nothing: not one mutating call.
 func TestDryRunMakesNoMutatingCall(t *testing.T) {
-	program := faults.BuiltProgram(t)
+	program, choice := faults.BuiltProgram(t), chosen(t)
 	for _, c := range faults.Commands() {
 		if !c.Sessions || c.Args[0] == "archive" && c.Args[1] != "restore" {
 			continue // it has no dry run
 		}
-		if tier.Smoke() && (!inSmoke(c) || !c.Intends) {
+		if !tries(choice, c) || tier.Smoke() && !c.Intends {
 			continue
 		}
 		t.Run(c.Name, func(t *testing.T) {

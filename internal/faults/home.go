@@ -28,6 +28,8 @@ type Home struct {
 	receipt string   // id of the newest receipt
 	entries []string // of the index, that its runtime has added since
 	next    successor
+	covered string                        // where a program that was built with CoverageFlags says what it executes; "" for another
+	twice   bool                          // the command is run twice again, even where once has left nothing to do
 	before  []string                      // what memory had before a compaction that is undone
 	texts   map[string][2]string          // of a runtime's settings, before the command and after it: "" is no file
 	shown   map[string]string             // what install would write, by manager and time
@@ -130,6 +132,9 @@ func (h *Home) env() []string {
 	}
 	if h.storage != nil {
 		env = append(env, "SESSCTL_ARCHIVE_ENDPOINT="+h.storage.URL, "AWS_ACCESS_KEY_ID=a", "AWS_SECRET_ACCESS_KEY=b")
+	}
+	if h.covered != "" {
+		env = append(env, coverageDir+"="+h.covered)
 	}
 	for _, v := range h.Command.Env {
 		env = append(env, strings.ReplaceAll(v, "$DIR", h.Dir))

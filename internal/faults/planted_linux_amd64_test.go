@@ -1,12 +1,14 @@
 package faults_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"go/parser"
 	"go/token"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -124,11 +126,32 @@ func plantedBugs() []planted {
 			old: "names, err := leftoversIn(root, age)\n\tif err != nil {\n\t\treturn explain(\"sweep\"", new: "names, err := []string(nil), error(nil)\n\tif _ = age; err != nil {\n\t\treturn explain(\"sweep\"",
 			command: rotate, fault: "SIGKILL",
 		},
+		{
+			name: "a torn record is written again as a whole", file: "pkg/session/logfile/change.go",
+			old: "return record[len(tail):], nil", new: "return record, nil",
+			command: "compact, overlay, pi", fault: "torn write, SIGKILL",
+		},
+		{
+			name: "what is learned is written again", file: "pkg/session/logfile/beside.go",
+			old: "return held.Append([]byte(missing(string(known))))", new: "_ = known\n\treturn held.Append([]byte(missing(\"\")))",
+			command: "compact, cleared, macstats", fault: "SIGKILL",
+		},
+		{
+			name: "a setting is written in its place", file: "pkg/hooks/plan.go",
+			old: "return durable.ReplaceFile(c.Path, c.mode, func(w io.Writer) error {\n\t\t_, err := w.Write(c.After)\n\t\treturn err\n\t})\n", new: "return os.WriteFile(c.Path, c.After, c.mode)\n",
+			command: "hook install", fault: "torn write, SIGKILL",
+		},
+		{
+			name: "a record of the trash goes before its file", file: "pkg/retention/trash.go",
+			old: "if err := t.Pins.RemoveFile(item.To); err != nil {\n\t\treturn err\n\t}\n\treturn t.Drop(item.ID)\n", new: "if err := t.Drop(item.ID); err != nil {\n\t\treturn err\n\t}\n\treturn t.Pins.RemoveFile(item.To)\n",
+			command: "clean, purge", fault: "SIGKILL",
+		},
 	}
 }
 
-// TestPlantedBugsAreFound builds sessctl with one mistake after the other and
-// wants each of them found.
+// TestPlantedBugsAreFound builds sessctl with one mistake after the other and wants
+// each of them found: by the fault that is meant for it, at any call, and with
+// SESSCTL_LONG=1 by what make test-faults tries for a change of that file alone.
 func TestPlantedBugsAreFound(t *testing.T) {
 	for _, p := range plantedBugs() {
 		t.Run(p.name, func(t *testing.T) {
@@ -148,7 +171,93 @@ func TestPlantedBugsAreFound(t *testing.T) {
 				t.Fatalf("nothing was found (%v)", err)
 			}
 			t.Log(found)
+			if tier.Long() {
+				p.isFoundByChoice(t, mistaken)
+			}
 		})
+	}
+}
+
+// isFoundByChoice tries what make test-faults tries, until something is violated. It
+// begins with the row that is meant for the mistake, which is no other run for it.
+func (p planted) isFoundByChoice(t *testing.T, mistaken string) {
+	t.Helper()
+	runs := 0
+	for _, try := range p.tries(t) {
+		bench, err := faults.NewBench(mistaken, place(t), try.row)
+		if err != nil {
+			t.Logf("%s: found by %q before any fault: %v", p.name, try.row.Name, err)
+			return
+		}
+		for _, f := range try.columns {
+			r, err := bench.Try(f, changeShare(try.row))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if runs += r.Runs; len(r.Violations) > 0 {
+				t.Logf("%s: found by %q, %q after %d runs: %.300s", p.name, r.Command, r.Fault, runs, r.Violations[0])
+				return
+			}
+		}
+	}
+	t.Errorf("%s: a change of %s would land: %d runs have found nothing", p.name, p.file, runs)
+}
+
+// choice is what is tried for a change of the file.
+func (p planted) choice(t *testing.T) faults.Choice {
+	return faults.Choose(recorded(t), faults.Change{Files: []string{p.file}, Known: true, Seed: cmp.Or(tier.Seed(), "planted")})
+}
+
+// rowTries are the faults that are tried on a row.
+type rowTries struct {
+	row     faults.Command
+	columns []faults.Fault
+}
+
+// tries lists what make test-faults tries for a change of the file, the row and the
+// fault that are meant for the mistake first.
+func (p planted) tries(t *testing.T) (all []rowTries) {
+	t.Helper()
+	choice := p.choice(t)
+	for _, c := range faults.Commands() {
+		if !choice.Has(c.Name) {
+			continue
+		}
+		columns := choice.Columns(c, faults.Faults())
+		all = append(all, rowTries{c, columns})
+		if c.Sessions {
+			for _, s := range lessers()[len(lessers())-1:] {
+				all = append(all, rowTries{c.On(s), slices.DeleteFunc(slices.Clone(columns), isCut)})
+			}
+		}
+	}
+	slices.SortStableFunc(all, func(a, b rowTries) int { return cmp.Compare(p.distance(a.row.Name), p.distance(b.row.Name)) })
+	for _, try := range all {
+		slices.SortStableFunc(try.columns, func(a, b faults.Fault) int {
+			return cmp.Compare(strings.Count(b.Name, p.fault), strings.Count(a.Name, p.fault))
+		})
+	}
+	return all
+}
+
+// distance is how far a row is from the one that is meant for the mistake.
+func (p planted) distance(row string) int {
+	switch {
+	case row == p.command:
+		return 0
+	case strings.HasPrefix(p.command, row), strings.HasPrefix(row, p.command):
+		return 1
+	}
+	return 2
+}
+
+// A change of the file of a mistake tries the row that is meant for it.
+func TestChoiceHasTheRowOfEveryPlantedBug(t *testing.T) {
+	for _, p := range plantedBugs() {
+		touched := p.choice(t).Touched
+		if !slices.ContainsFunc(touched, func(row string) bool { return row == p.command || strings.HasPrefix(p.command, row+", no ") }) {
+			t.Errorf("%s: a change of %s does not try %q, but %d others", p.name, p.file, p.command, len(touched))
+		}
 	}
 }
 

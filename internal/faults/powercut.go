@@ -95,7 +95,7 @@ func powerCuts() []Fault {
 	for _, two := range []bool{false, true} {
 		for _, commit := range []bool{false, true} {
 			cut := powerCut{two: two, commit: commit}
-			all = append(all, Fault{Name: cut.name(), env: cut.env(), exit: true, fits: cut.fits, try: cut.try})
+			all = append(all, Fault{Name: cut.name(), kind: "power cut", env: cut.env(), exit: true, fits: cut.fits, try: cut.try})
 		}
 	}
 	return all
@@ -170,6 +170,7 @@ func (m *machine) each(do func(i int) error) error {
 func (p powerCut) try(b *Bench, c crashloop.Call) (problem, err error) {
 	h := b.home
 	h.storageAsBefore()
+	h.twice = b.Twice
 	h.Command.Env = append(p.env(), h.Command.Env...)
 	m := &machine{Home: &h, disks: b.disks, mounts: p.mounts()}
 	if err := errors.Join(m.clear(), m.makeTemplates(b.template), m.plugIn("template")); err != nil {
@@ -213,7 +214,7 @@ func (m *machine) makeTemplates(template string) error {
 	}); err != nil {
 		return err
 	}
-	err := errors.Join(copyTree(template+"/.", m.Dir), m.pull())
+	err := errors.Join(copyTree(template, m.Dir), m.pull())
 	return errors.Join(err, m.each(func(i int) error { return os.Rename(m.image(i, "run"), m.image(i, "template")) }))
 }
 

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -24,15 +25,19 @@ import (
 // is one that is documented, archive verify and doctor find nothing damaged, and
 // in the end every earlier run can be finished.
 //
-// The same sequences are tried every time; -rapid.seed and -rapid.checks choose
-// others. How many there are depends on the tier (docs/testing.md).
+// The same sequences are tried every time, but for the nightly run, to which its seed
+// gives others; -rapid.seed and -rapid.checks choose, too. How many there are depends
+// on the tier (docs/testing.md).
 func TestSequences(t *testing.T) {
 	program := BuiltProgram(t)
 	choice := map[string]string{"rapid.checks": "1", "rapid.steps": "8", "rapid.seed": "12", "rapid.nofailfile": "true"}
 	runtimes := []string{"pi", "openclaw", "agent", "annabelle", "macstats"}
 	switch {
 	case tier.Long():
-		choice["rapid.checks"], choice["rapid.steps"] = "300", "30"
+		choice["rapid.checks"], choice["rapid.steps"] = "60", "30"
+		if seed := tier.Seed(); seed != "" { // each night plays others
+			choice["rapid.seed"] = strconv.FormatUint(uint64(draw(seed, "sequences")), 10)
+		}
 	case !tier.Smoke():
 		choice["rapid.checks"], choice["rapid.steps"] = "12", "14"
 	default:

@@ -1,6 +1,11 @@
 package tier
 
-import "os"
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+)
 
 // skipper is a test or a benchmark.
 type skipper interface {
@@ -41,3 +46,38 @@ func SkipUnlessLong(t skipper, reason string) {
 		t.Skip(reason + ": SESSCTL_LONG=1 runs it")
 	}
 }
+
+// Changed returns the files, below the module, that SESSCTL_CHANGED lists: the
+// variable names a file with one a line. Without it nothing is known of a change.
+func Changed() (files []string, known bool, err error) {
+	list := os.Getenv("SESSCTL_CHANGED")
+	if list == "" {
+		return nil, false, nil
+	}
+	text, err := os.ReadFile(list)
+	if err != nil {
+		return nil, false, fmt.Errorf("read what has changed (SESSCTL_CHANGED): %w", err)
+	}
+	return strings.Fields(string(text)), true, nil
+}
+
+// Calls is at how many calls a nightly run lets each fault happen to each command:
+// SESSCTL_CALLS, 3 without it, and 0 for "all".
+func Calls() int {
+	const usual = 3
+	switch calls := os.Getenv("SESSCTL_CALLS"); calls {
+	case "":
+		return usual
+	case "all":
+		return 0
+	default:
+		n, err := strconv.Atoi(calls)
+		if err != nil || n < 1 {
+			return usual
+		}
+		return n
+	}
+}
+
+// Seed decides what is drawn for a change: SESSCTL_SEED, a commit.
+func Seed() string { return os.Getenv("SESSCTL_SEED") }

@@ -15,5 +15,5 @@ fi
 mkdir -p "$dir"
 dir=$(cd "$dir" && pwd)
 rm -f "$dir"/*.png
-SESSCTL_PAGES=$dir SESSCTL_AXE=$axe CGO_ENABLED=0 ${GO:-go} test -count=1 -timeout 20m -v -run TestPages ./internal/browser
+SESSCTL_PAGES=$dir SESSCTL_AXE=$axe CGO_ENABLED=0 ${GO:-go} test -count=1 -timeout 20m -v -run TestBrowserPages ./internal/smallpackages
 echo "pictures: $dir"

@@ -171,3 +171,20 @@ func TestClineTaskContext(t *testing.T) {
 		}
 	}
 }
+
+// A directory of settings that is a link to a disk which is not mounted may hold
+// tasks of every editor: who reads them says why they cannot be read. One that is
+// not there holds none.
+func TestTaskRootsBehindALink(t *testing.T) {
+	home := t.TempDir()
+	getenv := func(string) string { return "" }
+	if roots := cline.TaskRoots(home, getenv); len(roots) != 0 {
+		t.Errorf("in an empty home: %q", roots)
+	}
+	if err := os.Symlink(filepath.Join(home, "unmounted"), filepath.Join(home, ".config")); err != nil {
+		t.Skip(err)
+	}
+	if roots := cline.TaskRoots(home, getenv); len(roots) != 15 { // three extensions in five editors
+		t.Errorf("behind a link that leads nowhere: %q", roots)
+	}
+}

@@ -95,6 +95,7 @@ func TaskRoots(home string, getenv func(string) string) (roots []string) {
 	for _, server := range []string{".vscode-server", ".vscode-server-insiders", ".cursor-server", ".windsurf-server"} {
 		users = append(users, filepath.Join(home, server, "data", "User"))
 	}
+	users = slices.DeleteFunc(users, func(user string) bool { return !logfile.MayHold(user) }) // most editors are not here, and every start asks
 	found := []string{filepath.Join(home, ".cline", "data")}
 	for _, user := range users {
 		for extension := range extensions() {

@@ -23,9 +23,9 @@ type File struct {
 	// have that is copied to be read; a larger one is read where it lies, together
 	// with its log. 0 is 256 MiB.
 	CopyMost int64
-	// copied is called after each file that was copied. Tests change things
-	// there.
-	copied func(end string)
+	// Copied is called after each file that was copied, with what its name has after
+	// the database's ("", "-wal"). nil but in tests, which change things there.
+	Copied func(end string)
 }
 
 func (f File) openBase() (*os.Root, error) {
@@ -171,8 +171,8 @@ func (f File) copyInto(root *os.Root, to *durable.Scratch) error {
 		if err := errors.Join(err, src.Close()); err != nil {
 			return fmt.Errorf("copy %s: %w", f.Path()+end, err)
 		}
-		if f.copied != nil {
-			f.copied(end)
+		if f.Copied != nil {
+			f.Copied(end)
 		}
 	}
 	return nil
