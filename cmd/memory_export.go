@@ -270,7 +270,7 @@ func newExportedRecord(e memory.Exported) exportedRecord {
 }
 
 // arrow writes an Arrow IPC file with the columns of the LanceDB table
-// "memories" (docs/decisions.md D11), in their order.
+// "memories" (docs/dev/decisions.md D11), in their order.
 func (x *exporter) arrow(ctx context.Context, out io.Writer) error {
 	dim, err := x.store.ExportDimensions(ctx, x.options)
 	switch {

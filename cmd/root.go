@@ -300,7 +300,7 @@ func argumentError(c *cobra.Command, check cobra.PositionalArgs, args []string) 
 	return usageError(hint, "%s takes one argument: %q is one too many", c.CommandPath(), args[1])
 }
 
-// Exit codes (docs/decisions.md D23). 75 is EX_TEMPFAIL of sysexits.h.
+// Exit codes (docs/dev/decisions.md D23). 75 is EX_TEMPFAIL of sysexits.h.
 const (
 	exitOK        = 0
 	exitFailed    = 1

@@ -230,7 +230,7 @@ func cutAt(text string) int {
 
 // How fast a repeated term stops adding to a passage's score, and how much a
 // long passage is held back: the constants of the built-in embedder
-// (docs/decisions.md D6).
+// (docs/dev/decisions.md D6).
 const (
 	wordSaturation  = 0.9
 	wordLengthShare = 0.4

@@ -18,7 +18,7 @@ const sweepBytes = 256 << 10
 // A sweep compares the query with every row of vector files and only then asks
 // which records the best rows belong to. Listing the owner of every row and
 // checking every checksum costs more than comparing them all
-// (docs/performance.md).
+// (docs/dev/performance.md).
 //
 // What a row says is still never believed unread: a row is proposed only if the
 // database names it and its checksum holds. Damage elsewhere in a file is not

@@ -318,7 +318,7 @@ func (e *Extractive) fit(plans []*plan, space int) {
 // fillUp tells, as long as there is room, what no rule takes for worth telling: rules
 // know some words, and most of what people say in passing has others. It returns what
 // that costs, in code points. The sections' second choice comes after it, because it
-// holds fewer facts for its length (docs/summary-quality.md).
+// holds fewer facts for its length (docs/dev/summary-quality.md).
 func (e *Extractive) fillUp(plans []*plan, space int) (spent int) {
 	if space < leastRoom {
 		return 0
@@ -494,7 +494,7 @@ func (s Summary) sentences() (all, spare []string) {
 	return all, spare
 }
 
-// The length of a summary in prose (docs/decisions.md D18).
+// The length of a summary in prose (docs/dev/decisions.md D18).
 const (
 	minSentences = 2
 	maxSentences = 5
@@ -562,7 +562,7 @@ func splitSentences(text string) []string {
 	return all
 }
 
-// checkpointPart is a heading of a checkpoint (docs/decisions.md D18), and what
+// checkpointPart is a heading of a checkpoint (docs/dev/decisions.md D18), and what
 // the rules find for it.
 type checkpointPart struct {
 	heading string

@@ -1,7 +1,7 @@
 // Command summaries measures what a summary holds of what one needs in order to
 // go on.
 //
-//	go run ./recall/summaries            the table of docs/summary-quality.md
+//	go run ./recall/summaries            the table of docs/dev/summary-quality.md
 //	go run ./recall/summaries -v NAME    one session, every statement judged
 //	go run ./recall/summaries -sections  how right each section is, by who says it,
 //	                                           and every statement that is not

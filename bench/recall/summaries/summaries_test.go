@@ -89,7 +89,7 @@ func TestLogsAreRead(t *testing.T) {
 	}
 }
 
-// The summaries hold what they held when docs/summary-quality.md was written, in both
+// The summaries hold what they held when docs/dev/summary-quality.md was written, in both
 // forms, of the sessions that were looked at and of those that were not.
 func TestSummaryFloor(t *testing.T) {
 	tier.SkipSmoke(t, "it summarises 104 sessions twice")
