@@ -238,9 +238,8 @@ func (a *invocation) closeMemory(ctx context.Context) error {
 	return store.Close()
 }
 
-// memoryWaits says whether there is something to do in the memory: it is of an
-// earlier version, a forget was cut off, or what was forgotten, or what agents
-// stored, is not recorded.
+// memoryWaits says whether there is something to do in the memory: a forget was
+// cut off, or what was forgotten, or what agents stored, is not recorded.
 func (a *invocation) memoryWaits(ctx context.Context) bool {
 	store, err := memory.Open(ctx, a.memoryDir(), memory.Options{NoTrace: true})
 	if err != nil {
@@ -248,7 +247,7 @@ func (a *invocation) memoryWaits(ctx context.Context) bool {
 	}
 	defer store.Close()
 	due, err := store.WipeIsDue(ctx)
-	return err == nil && (due || !store.IsCurrent() || !store.RecordsForgotten(ctx) || store.OwnWordsWait(ctx))
+	return err == nil && (due || !store.RecordsForgotten(ctx) || store.OwnWordsWait(ctx))
 }
 
 func (d *checkup) add(f finding) {

@@ -622,19 +622,9 @@ func (d *checkup) verifyMemory(ctx context.Context) error {
 		return nil
 	}
 	d.reportMemory(stats)
-	if due, err := store.WipeIsDue(ctx); err != nil || due {
+	due, err := store.WipeIsDue(ctx)
+	if err != nil || due {
 		d.warn(d.memoryDir(), "a forget was cut off: traces of what was forgotten are still in its files", adviseFix)
-		return err
-	}
-	switch {
-	case !store.HasChecksums():
-		d.note(d.memoryDir(), "it is of an earlier version, and its records have no checksums yet", adviseFix)
-	case !store.IsCurrent():
-		d.note(d.memoryDir(), "it is of an earlier version, and takes more room than it needs", adviseFix)
-	}
-	due, err := store.WorkIsDue(ctx)
-	if due {
-		d.note(d.memoryDir(), workUnknown, "sessctl memory reindex --from-archives")
 	}
 	return err
 }

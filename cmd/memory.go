@@ -216,9 +216,6 @@ func renderMemoryStats(a *app, doc memoryStatsDocument) error {
 	}
 	for _, m := range doc.Models {
 		fmt.Fprintf(&b, "model %s\n  %-17s %s, %s", visible(m.Name), "vectors", formatCount(int64(m.Vectors)), formatBytes(m.Bytes))
-		if m.Unnamed > 0 {
-			fmt.Fprintf(&b, "\n  %-17s %s (sessctl memory reindex frees their space)", "unused", formatCount(int64(m.Unnamed)))
-		}
 		b.WriteByte('\n')
 	}
 	if doc.Forgotten > 0 {
@@ -288,9 +285,6 @@ func verifyMemory(ctx context.Context, a *invocation, doc *memoryVerifyDocument)
 	}
 	if err := holdAgainstReceipts(ctx, a, store, doc); err != nil {
 		return err
-	}
-	if !store.HasChecksums() {
-		a.notice(note{Path: a.memoryDir(), Message: "the memory is of an earlier version: its records have no checksums yet, so a changed letter is not noticed", Hint: "the next compaction, or sessctl doctor --fix, gives them some"})
 	}
 	stats, err := store.Stats(ctx)
 	if err != nil {

@@ -375,7 +375,7 @@ func (w *workspace) rebuild(ctx context.Context, a *app, agent string) (*rebuild
 	for _, d := range damaged {
 		report.Problems = append(report.Problems, rebuildProblem{problem{Path: d.Path, Message: d.Err.Error()}, true})
 	}
-	return report, a.tellUnwiped(w.memory.EndRebuild(ctx, agent == "" && a.global.Runtime == ""))
+	return report, a.tellUnwiped(w.memory.EndRebuild(ctx))
 }
 
 func (w *workspace) archivedSessions(ctx context.Context, a *invocation, agent string) ([]archivedSession, error) {

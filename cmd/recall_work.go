@@ -68,9 +68,6 @@ func changedFlags(fs *pflag.FlagSet, names ...string) (typed []string) {
 	return typed
 }
 
-// workUnknown is said where sessions of an earlier version are in memory.
-const workUnknown = "what was done in sessions that an earlier version remembered is not in the index yet"
-
 // recallWork finds what was done.
 func (a *invocation) recallWork(ctx context.Context, store *memory.Store, o recallOptions, q memory.Query) (recallDocument, error) {
 	ask := memory.WorkQuery{File: o.File, Command: o.Command, Error: o.Error, Agent: q.Agent, Runtime: q.Runtime, Session: q.Session, Since: q.Since, Until: q.Until, Limit: o.Limit}
@@ -95,9 +92,6 @@ func (a *invocation) recallWork(ctx context.Context, store *memory.Store, o reca
 	}
 	if found.Damaged > 0 {
 		doc.tell(fmt.Sprintf("damaged records that may fit were left out: %d; sessctl memory verify says more", found.Damaged))
-	}
-	if found.Due {
-		doc.tell(workUnknown + "; sessctl memory reindex --from-archives adds it")
 	}
 	doc.relocate(a.moves())
 	return doc, nil

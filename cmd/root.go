@@ -421,8 +421,6 @@ func explain(err error) errorBody {
 		body.Code, body.Hint = "damaged", "restore it from a backup; sessctl doctor lists all that is damaged"
 	case errors.Is(err, memory.ErrDamagedWords):
 		body.Code, body.Hint = "damaged", "nothing is lost: sessctl memory reindex --from-archives reads the words of the texts anew; sessctl memory verify checks everything"
-	case errors.Is(err, memory.ErrUnreleased):
-		body.Hint = "sessctl doctor --fix, or any command that changes the memory, reads the words of its texts anew"
 	case errors.Is(err, memory.ErrCorrupt):
 		body.Code, body.Hint = "damaged", "sessctl memory reindex --from-archives makes it again from the archives; the damaged one is kept"
 	case errors.Is(err, memory.ErrFull):

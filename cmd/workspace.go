@@ -175,19 +175,13 @@ func (a *invocation) foretellLostMemory(ctx context.Context) error {
 	return err
 }
 
-// changeMemory opens the memory to change it. It tells what was done to one of
-// an earlier version, and finishes what a forget that was cut off has left.
+// changeMemory opens the memory to change it, and finishes what a forget that was
+// cut off has left.
 // rebuild says that one that is made is going to be filled from the archives.
 func (a *invocation) changeMemory(ctx context.Context, rebuild bool) (*memory.Store, error) {
-	bar := newProgress(a)
-	store, err := memory.Open(ctx, a.memoryDir(), memory.Options{Rebuild: rebuild, Pins: a.pins, Progress: func(done, total int64) { bar.draw("bring the memory up to date", done, total) }})
-	bar.clear()
+	store, err := memory.Open(ctx, a.memoryDir(), memory.Options{Rebuild: rebuild, Pins: a.pins})
 	if err != nil {
 		return nil, err
-	}
-	a.tellUpgraded(store.Upgraded())
-	if store.RoomLeft() {
-		a.notice(note{Path: a.memoryDir(), Message: "the memory takes more room than it needs: it could not be written anew, for want of room or because somebody reads it; the next run tries again"})
 	}
 	if err := errors.Join(a.repairForgotten(ctx, store), a.repairOwnWords(ctx, store), a.tellUnwiped(store.Wipe(ctx))); err != nil {
 		_ = store.Close() // the error says more
@@ -199,18 +193,6 @@ func (a *invocation) changeMemory(ctx context.Context, rebuild bool) (*memory.St
 // tellWordsAnew tells that a run has mended the index of words.
 func (a *invocation) tellWordsAnew() {
 	a.notice(note{Path: a.memoryDir(), Message: "the index of words was not what was written, as on a disk that fails; it was rebuilt from the texts, and nothing is lost"})
-}
-
-// tellUpgraded tells what was done to a memory of an earlier version.
-func (a *invocation) tellUpgraded(u memory.Upgrade) {
-	if u.From == 0 {
-		return
-	}
-	done := "the memory was of an earlier version and is brought up to date"
-	if u.Summed > 0 {
-		done += ": " + plural(u.Summed, "record") + " got a checksum"
-	}
-	a.notice(note{Path: a.memoryDir(), Message: fmt.Sprintf("%s; it has %s, it had %s", done, formatBytes(u.After), formatBytes(u.Before))})
 }
 
 // repairForgotten looks after the files of what was forgotten, and tells what it

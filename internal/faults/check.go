@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -454,13 +455,17 @@ func count(dir string) (int, error) {
 	return len(names), err
 }
 
-// remembers checks that memory has the session's chunks once each, with one
-// file of vectors.
+// remembers checks that memory has the session's chunks once each, that each has a
+// vector, and that there is none of nothing.
 func remembers(chunks int) func(*Home) error {
 	return func(h *Home) error {
-		files, err := filepath.Glob(filepath.Join(h.Data(), "memory/vectors/*/*"))
-		if len(files) != min(chunks, 1) || err != nil {
-			return fmt.Errorf("memory has the vector files %v", files)
+		wrong := `"without_vector": [1-9]`
+		if chunks == 0 {
+			wrong = `"vectors": [1-9]`
+		}
+		code, out, err := h.Run("memory", "stats", "--json")
+		if err != nil || code != 0 && chunks > 0 || regexp.MustCompile(wrong).MatchString(out) {
+			return fmt.Errorf("the vectors of %d chunks: memory stats: exit %d, %v: %s", chunks, code, err, out)
 		}
 		return h.recalls(chunks)
 	}

@@ -222,11 +222,9 @@ func memories() []Command {
 		command("memory reindex, memory damaged", "memory reindex --from-archives", damaged, Chunks),
 		command("memory forget", "memory forget --agent a --yes", compacted, 0),
 		command("memory reindex, tombstones lost", "memory reindex", tombstonesLost, 0),
-		command("memory forget, memory of an earlier version", "memory forget --agent a --yes", olderMemory, 0),
 	}
 	all[3].Settled = func(h *Home) error { return errors.Join(forgot(h), h.hasNoTrace("nobody disputes")) }
 	all[4].Settled = func(h *Home) error { return errors.Join(forgot(h), h.hasTombstones()) }
-	all[5].Done, all[5].Settled = broughtUpToDate, broughtUpToDate
 	return all
 }
 

@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"regexp"
-	"slices"
 	"strings"
 	"syscall"
 
@@ -188,7 +186,7 @@ func failing(errno syscall.Errno, onwards bool) func(*Bench, crashloop.Call) (pr
 		if len(got.Calls) < c.N { // it ended before
 			return errors.Join(orderly(got), h.survived()), nil
 		}
-		return errors.Join(orderly(got), swallowed(b, met, got), h.embeddedAgain(met, got), h.keepsWord(got), h.survived()), nil
+		return errors.Join(orderly(got), swallowed(b, met, got), h.keepsWord(got), h.survived()), nil
 	}
 }
 
@@ -244,33 +242,10 @@ func orderly(got crashloop.Outcome) error {
 // by a few: the call is looked for among those of the undisturbed run.
 func swallowed(b *Bench, c crashloop.Call, got crashloop.Outcome) error {
 	calls, err := b.calls(nil, false)
-	if err != nil || got.Exit != 0 || excused(calls, nearest(calls, c)) != "" || b.home.Command.Answered != nil || toldOfRoom(c, got) || toldOfDate(got) {
+	if err != nil || got.Exit != 0 || excused(calls, nearest(calls, c)) != "" || b.home.Command.Answered != nil || toldOfDate(got) {
 		return err
 	}
 	return fmt.Errorf("exit 0 although a call failed: %s", got.Output)
-}
-
-// ofVectors says whether a call is on the files of vectors, or on their directories.
-func ofVectors(c crashloop.Call) bool { return strings.Contains(c.Path, "/memory/vectors") }
-
-// embeddedAgain holds a run whose call on the files of vectors failed to what it is
-// excused for: before it ended well it has written and synced vectors once more, and
-// nothing is left without one.
-func (h *Home) embeddedAgain(c crashloop.Call, got crashloop.Outcome) error {
-	if !ofVectors(c) || got.Exit != 0 || h.Command.Answered != nil {
-		return nil
-	}
-	again := func(later crashloop.Call) bool {
-		return later.N > c.N && later.Name == "fsync" && ofVectors(later) && filepath.Ext(later.Path) == ".i8"
-	}
-	if !slices.ContainsFunc(got.Calls, again) {
-		return fmt.Errorf("exit 0 although %s of %s failed, and no vectors were written after it: %s", c.Name, c.Path, got.Output)
-	}
-	code, out, err := h.Run("memory", "stats", "--json")
-	if err == nil && (code != 0 || regexp.MustCompile(`"without_vector": [1-9]`).MatchString(out)) {
-		err = fmt.Errorf("exit 0 although %s of %s failed, and records have no vector: exit %d of memory stats: %s", c.Name, c.Path, code, out)
-	}
-	return err
 }
 
 // nearest is the call of a run that is the same as one of another run, with the
@@ -284,12 +259,6 @@ func nearest(calls []crashloop.Call, c crashloop.Call) crashloop.Call {
 		}
 	}
 	return found
-}
-
-// toldOfRoom says that a memory of an earlier version could not be made smaller,
-// which is told and tried again: nothing else of the run may have failed then.
-func toldOfRoom(c crashloop.Call, got crashloop.Outcome) bool {
-	return strings.Contains(c.Path, "/memory/memory.db") && strings.Contains(got.Output, "the memory takes more room than it needs")
 }
 
 // toldOfDate says that the archives were verified, but not when: the run says so,
@@ -325,8 +294,6 @@ func excused(calls []crashloop.Call, c crashloop.Call) string {
 		return "it is of another program, which is asked afterwards whether it does as it was told"
 	case strings.HasSuffix(c.Path, ".db-shm"):
 		return "SQLite builds its shared memory anew from the log"
-	case ofVectors(c): // see embeddedAgain
-		return "records whose vectors cannot be written are pending, and the run writes them again before it ends"
 	case c.Name == "fsync" && strings.HasSuffix(c.Path, "/memory"):
 		return "SQLite does not insist on the directory entry of its journal; memory can be rebuilt"
 	case c.Name == "fsync" && strings.HasSuffix(c.Path, "/home/.hermes"):

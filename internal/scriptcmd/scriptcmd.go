@@ -39,6 +39,7 @@ func Commands() map[string]func(*testscript.TestScript, bool, []string) {
 		"replace":   replace,
 		"sameas":    sameAs,
 		"shorten":   shorten,
+		"sql":       execSQL,
 		"tree":      tree,
 	}
 }

@@ -79,7 +79,7 @@ func (ids *ActionIDs) of(a Action, at int64, n uint32) actionID {
 
 // actionTables are made with the first action. A text that several actions have
 // (a path, a command, the lines of an error) is kept once. The words of the texts
-// are an index of their own: which texts have a word is all that it knows.
+// are an index of their own, workWords.
 const actionTables = `
 CREATE TABLE IF NOT EXISTS work_texts (
   text INTEGER PRIMARY KEY,
@@ -88,7 +88,6 @@ CREATE TABLE IF NOT EXISTS work_texts (
   sum  INTEGER NOT NULL  -- checksum of sort and body, by which it is found
 ) STRICT;
 CREATE INDEX IF NOT EXISTS work_texts_by_sum ON work_texts (sum);
-CREATE VIRTUAL TABLE IF NOT EXISTS work_words USING fts5 (terms, content='', contentless_delete=1, detail=none, tokenize="ascii tokenchars '_-./\:@'");
 CREATE TABLE IF NOT EXISTS actions (
   action            INTEGER PRIMARY KEY,
   id                BLOB    NOT NULL UNIQUE, -- 16 bytes
@@ -369,6 +368,9 @@ func (w *writer) updateAction(known storedAction, r Record) error {
 		return err
 	}
 	clear(w.work.texts) // some may be gone
+	if err := w.workWords.flush(); err != nil {
+		return err
+	}
 	return removeTexts(w.ctx, w.tx, "SELECT "+strconv.FormatInt(known.errors, 10))
 }
 
@@ -377,7 +379,7 @@ func (w *writer) prepareWork() error {
 	if w.work.ready {
 		return nil
 	}
-	if _, err := w.tx.ExecContext(w.ctx, actionTables); err != nil {
+	if _, err := w.tx.ExecContext(w.ctx, actionTables+workWords().sql(wordTables)); err != nil {
 		return fmt.Errorf("make the tables of the work: %w", err)
 	}
 	w.work.ready = true
@@ -424,6 +426,9 @@ func (w *writer) insertAction(r Record) (inserted bool, err error) {
 func (w *writer) removeActions(condition string, args ...any) (int, error) {
 	clear(w.sources) // some may be gone
 	clear(w.work.texts)
+	if err := w.workWords.flush(); err != nil { // what is gathered may be of a text that goes
+		return 0, err
+	}
 	return removeActions(w.ctx, w.tx, condition, args)
 }
 

@@ -14,18 +14,6 @@ import (
 // are about its matter: what uses their words, or is of their sessions, is more
 // likely to hold the rest of the answer than what merely has another word of the
 // question (docs/dev/ranking.md, The sixth hit and those after it).
-const (
-	// firstPlaces go by score alone: as many as a question gets by default.
-	firstPlaces = 5
-	// modelPlaces are the first, which the rest is compared with.
-	modelPlaces = 3
-	// alikeShare is what a record would gain that has the words of the first, no
-	// others, and was said in words. Usual is a twentieth of it.
-	alikeShare = 1.6
-	// togetherShare is what a record gains for each of the first five that is of
-	// its session.
-	togetherShare = 0.03
-)
 
 // favourAlike puts what comes behind the first places in the order of what it
 // gains. None of it gets a higher score than what stands before it.

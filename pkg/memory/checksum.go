@@ -40,22 +40,8 @@ func sumOfBytes(b []byte) int64 {
 	return int64(binary.LittleEndian.Uint64(sum[:8]))
 }
 
-// recordColumns are columns, and the checksum that belongs to them: NULL in a
-// memory of version 1, whose records have none.
-func (s *Store) recordColumns() string {
-	if s.HasChecksums() {
-		return columns + ", r.sum"
-	}
-	return columns + ", NULL"
-}
-
-// sumColumns are the checksums of records r and facts f.
-func (s *Store) sumColumns() string {
-	if s.HasChecksums() {
-		return "r.sum, f.sum"
-	}
-	return "NULL, NULL"
-}
+// recordColumns are columns, and the checksum that belongs to them.
+const recordColumns = columns + ", r.sum"
 
 // stored is a record as it was read, and its checksum.
 type stored struct {
@@ -75,7 +61,7 @@ const summedPage = 256
 
 // readAfter returns up to summedPage records after a row, and their rows.
 func (s *Store) readAfter(ctx context.Context, q querier, after int64) (list []stored, rows []int64, err error) {
-	found, err := q.QueryContext(ctx, "SELECT r.rowid, "+s.recordColumns()+" FROM records r JOIN texts t ON t.record=r.rowid WHERE r.rowid>? ORDER BY r.rowid LIMIT ?", after, summedPage)
+	found, err := q.QueryContext(ctx, "SELECT r.rowid, "+recordColumns+" FROM records r JOIN texts t ON t.record=r.rowid WHERE r.rowid>? ORDER BY r.rowid LIMIT ?", after, summedPage)
 	if err != nil {
 		return nil, nil, fmt.Errorf("read records: %w", classifyError(err))
 	}
@@ -89,22 +75,6 @@ func (s *Store) readAfter(ctx context.Context, q querier, after int64) (list []s
 		list, rows = append(list, x), append(rows, row)
 	}
 	return list, rows, classifyError(found.Err())
-}
-
-// sumRecords gives all records their checksums. It returns how many there are.
-func (s *Store) sumRecords(ctx context.Context, tx *sql.Tx) (n int, err error) {
-	for after := int64(0); ; {
-		list, rows, err := s.readAfter(ctx, tx, after)
-		if err != nil || len(list) == 0 {
-			return n, err
-		}
-		for i, x := range list {
-			if _, err := tx.ExecContext(ctx, "UPDATE records SET sum=? WHERE rowid=?", sumOf(x.Record), rows[i]); err != nil {
-				return n, fmt.Errorf("store checksums: %w", err)
-			}
-		}
-		n, after = n+len(list), rows[len(rows)-1]
-	}
 }
 
 // unsound counts the records whose checksum does not hold, and names the first
@@ -127,24 +97,10 @@ func (s *Store) unsound(ctx context.Context, q querier) (n int, ids []string, er
 	}
 }
 
-// sumFacts gives all facts of a memory of version 1 their checksums.
-func sumFacts(ctx context.Context, tx *sql.Tx) error {
-	facts, _, err := readFacts(ctx, tx)
-	if err != nil {
-		return err
-	}
-	for _, f := range facts {
-		if _, err := tx.ExecContext(ctx, "UPDATE facts SET sum=? WHERE record=(SELECT rowid FROM records WHERE id=?)", sumOfFact(f), f.ID); err != nil {
-			return fmt.Errorf("store checksums: %w", err)
-		}
-	}
-	return nil
-}
-
 // unsoundFacts counts the facts whose checksum does not hold.
 func (s *Store) unsoundFacts(ctx context.Context, q querier) (n int, err error) {
 	has, err := s.hasFacts(ctx)
-	if err != nil || !has || !s.HasChecksums() {
+	if err != nil || !has {
 		return 0, err
 	}
 	facts, sums, err := readFacts(ctx, q)

@@ -8,18 +8,6 @@ import (
 	"unicode"
 )
 
-// How much a record said in a time that the query names gains, on the scale of
-// relevance: "what did we decide on 3 March" is answered on 3 March, or in the
-// week after, when it is told; failing that, in that month (docs/dev/ranking.md,
-// Dates).
-const (
-	saidThen    = 0.5
-	saidAfter   = 0.25
-	saidNear    = 0.15
-	tellingDays = 7  // after a day, in which it is told
-	overhang    = 10 // days after a month, in which it still is
-)
-
 // period is a time that a query names, or one near it.
 type period struct {
 	from, to int64   // epoch milliseconds, to not included

@@ -8,12 +8,11 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/sessctl/sessctl/pkg/embed"
 )
 
-// embeddedIndex is the index of the database and the vector files of a store.
+// embeddedIndex is the index of the database of a store.
 type embeddedIndex struct {
 	store *Store
 	facts bool // the memory has the tables of facts
@@ -31,7 +30,7 @@ type embeddedIndex struct {
 
 func (s *Store) newIndex(ctx context.Context, m embed.Model) (*embeddedIndex, error) {
 	facts, err := s.hasFacts(ctx)
-	return &embeddedIndex{store: s, facts: facts, model: m, rows: rowReader{dim: m.Dim, pins: s.pins}}, err
+	return &embeddedIndex{store: s, facts: facts, model: m, rows: rowReader{q: s.reads(), dim: m.Dim}}, err
 }
 
 // filter is the SQL condition of a query over records r.
@@ -109,7 +108,7 @@ func (x *embeddedIndex) nearest(ctx context.Context, n int) ([]scored, error) {
 
 // Cosines reads the vectors of records.
 func (x *embeddedIndex) Cosines(ctx context.Context, keys []int64) (map[int64]float64, error) {
-	reader := &rowReader{dim: len(x.vector), pins: x.store.pins} // what is damaged was counted
+	reader := &rowReader{q: x.store.reads(), dim: len(x.vector)} // what is damaged was counted
 	if x.sweep != nil {
 		return x.sweep.cosines(ctx, keys, reader)
 	}
@@ -126,7 +125,7 @@ func (x *embeddedIndex) Cosines(ctx context.Context, keys []int64) (map[int64]fl
 // cosinesOf are the cosines of the vectors at places.
 func cosinesOf(ctx context.Context, reader *rowReader, q vectorQuery) (map[int64]float64, error) {
 	cosines := map[int64]float64{}
-	err := reader.each(ctx, q.places, func(b block) error {
+	err := reader.each(ctx, q.places, func(b rowsAtOnce) error {
 		for i, p := range b.places {
 			cosines[p.record] = dot(q.vector, b.rows[i])
 		}
@@ -146,10 +145,6 @@ func (x *embeddedIndex) Words(ctx context.Context, q Query, m Match, n int) ([]i
 
 // matching are the best n matches that meet a condition over records r.
 func (x *embeddedIndex) matching(ctx context.Context, m Match, n int, condition string, args []any) ([]int64, error) {
-	if x.store.hasFullText() {
-		return x.keys(ctx, `SELECT r.rowid FROM words JOIN records r ON r.rowid=words.rowid
-			WHERE words MATCH ? AND `+condition+` ORDER BY bm25(words), r.rowid LIMIT ?`, append(append([]any{fullText(m)}, args...), n)...)
-	}
 	words, err := x.wordIndex(ctx)
 	if err != nil {
 		return nil, err
@@ -163,11 +158,8 @@ func (x *embeddedIndex) matching(ctx context.Context, m Match, n int, condition 
 
 // wordIndex reads the index of words once in a question.
 func (x *embeddedIndex) wordIndex(ctx context.Context) (*wordIndex, error) {
-	if !x.store.hasSegments() {
-		return nil, fmt.Errorf("search the words: %w", ErrUnreleased)
-	}
 	if x.words == nil {
-		words, err := newWordIndex(ctx, x.store.reads())
+		words, err := recordWords().newWordIndex(ctx, x.store.reads())
 		if err != nil {
 			return nil, fmt.Errorf("search the words: %w", err)
 		}
@@ -186,9 +178,6 @@ func (x *embeddedIndex) keys(ctx context.Context, query string, args ...any) ([]
 
 // WordScores returns what Words has ranked by.
 func (x *embeddedIndex) WordScores(ctx context.Context, m Match, keys []int64) (map[int64]float64, error) {
-	if x.store.hasFullText() {
-		return x.fullTextScores(ctx, m, keys)
-	}
 	words, err := x.wordIndex(ctx)
 	if err != nil {
 		return nil, err
@@ -200,33 +189,11 @@ func (x *embeddedIndex) WordScores(ctx context.Context, m Match, keys []int64) (
 	return words.scoresOf(scores, keys), nil
 }
 
-// fullTextScores are those of a memory of version 4 and before, whose words are in
-// SQLite's full-text index. It goes over all matches once, which is what the plus
-// is for: asked for each row by itself SQLite would weigh every word anew each
-// time.
-func (x *embeddedIndex) fullTextScores(ctx context.Context, m Match, keys []int64) (map[int64]float64, error) {
-	rows, err := x.store.reads().QueryContext(ctx, "SELECT rowid, -bm25(words) FROM words WHERE words MATCH ? AND +rowid IN "+listed(keySet(keys)), fullText(m))
-	if err != nil {
-		return nil, fmt.Errorf("score the words: %w", classifyError(err))
-	}
-	defer rows.Close()
-	scores := map[int64]float64{}
-	for rows.Next() {
-		var key int64
-		var score float64
-		if err := rows.Scan(&key, &score); err != nil {
-			return nil, fmt.Errorf("score the words: %w", classifyError(err))
-		}
-		scores[key] = score
-	}
-	return scores, classifyError(rows.Err())
-}
-
 // Read leaves out what is not what was stored: it says what nobody has said, or
 // names a source that it is not from.
 func (x *embeddedIndex) Read(ctx context.Context, keys []int64) (list []Found, err error) {
 	x.unsound = 0
-	rows, err := x.store.reads().QueryContext(ctx, "SELECT r.rowid, "+x.store.recordColumns()+" FROM records r JOIN texts t ON t.record=r.rowid WHERE r.rowid IN "+listed(keySet(keys)))
+	rows, err := x.store.reads().QueryContext(ctx, "SELECT r.rowid, "+recordColumns+" FROM records r JOIN texts t ON t.record=r.rowid WHERE r.rowid IN "+listed(keySet(keys)))
 	if err != nil {
 		return nil, fmt.Errorf("read records: %w", classifyError(err))
 	}
@@ -248,22 +215,6 @@ func (x *embeddedIndex) Read(ctx context.Context, keys []int64) (list []Found, e
 
 // Count counts the records that have each term.
 func (x *embeddedIndex) Count(ctx context.Context, terms []string) (Counts, error) {
-	c := Counts{With: make([]int, len(terms))}
-	if !x.store.hasFullText() {
-		return x.countWords(ctx, terms)
-	}
-	if err := x.store.reads().QueryRowContext(ctx, "SELECT count(*) FROM records").Scan(&c.Records); err != nil {
-		return c, fmt.Errorf("count records: %w", classifyError(err))
-	}
-	for i, term := range terms {
-		if err := x.store.reads().QueryRowContext(ctx, "SELECT count(*) FROM words WHERE words MATCH ?", quoted(term)).Scan(&c.With[i]); err != nil {
-			return c, fmt.Errorf("count the records with a word: %w", classifyError(err))
-		}
-	}
-	return c, nil
-}
-
-func (x *embeddedIndex) countWords(ctx context.Context, terms []string) (Counts, error) {
 	words, err := x.wordIndex(ctx)
 	if err != nil {
 		return Counts{}, err
@@ -291,36 +242,13 @@ func (x *embeddedIndex) Span(ctx context.Context) (first, last int64, err error)
 // Notices count what is damaged.
 func (x *embeddedIndex) Notices() (list []string) {
 	if x.rows.damaged > 0 {
-		list = append(list, fmt.Sprintf("%d vectors are lost or damaged, those records were found by words only; the next compaction makes them again", x.rows.damaged))
+		list = append(list, fmt.Sprintf("%d vectors are lost or damaged, those records were found by words only; sessctl memory reindex --pending makes them again", x.rows.damaged))
 	}
 	if x.unsound > 0 {
 		list = append(list, fmt.Sprintf("damaged records that may fit were left out: %d; sessctl memory verify says more", x.unsound))
 	}
 	return list
 }
-
-// fullText is a match as a full-text query. Each term is quoted, so no text can
-// be a syntax error.
-func fullText(m Match) string {
-	some := "(" + joinQuoted(m.Any, " OR ") + ")"
-	switch {
-	case len(m.All) == 0:
-		return joinQuoted(m.Any, " OR ")
-	case len(m.Any) == 0:
-		return joinQuoted(m.All, " AND ")
-	}
-	return joinQuoted(m.All, " AND ") + " AND " + some
-}
-
-func joinQuoted(terms []string, operator string) string {
-	list := make([]string, len(terms))
-	for i, term := range terms {
-		list[i] = quoted(term)
-	}
-	return strings.Join(list, operator)
-}
-
-func quoted(term string) string { return `"` + strings.ReplaceAll(term, `"`, `""`) + `"` }
 
 func keySet(keys []int64) map[int64]bool {
 	set := make(map[int64]bool, len(keys))

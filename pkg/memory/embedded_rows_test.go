@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 
@@ -13,13 +12,12 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// Rows that are written in parts are those that are written at once, and so is what
-// is noted of their file.
+// Vectors that are written in parts are those that are written at once.
 func TestRowsWrittenInParts(t *testing.T) {
-	whole, e, wholeFile := embeddingStore(t)
-	parts, _, partsFile := embeddingStore(t)
+	whole, e := embeddingStore(t)
+	parts, _ := embeddingStore(t)
 	source := Source{Agent: "a", Session: "s"}
-	for _, after := range [][]Record{toEmbed()[:50], toEmbed()} { // the file is there when all are put
+	for _, after := range [][]Record{toEmbed()[:50], toEmbed()} { // the block is there when all are put
 		if _, err := whole.PutEmbedded(t.Context(), source, Embedding{e.embedder, e.model}, sequence(after, nil)); err != nil {
 			t.Fatal(err)
 		}
@@ -27,18 +25,13 @@ func TestRowsWrittenInParts(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	const files = "SELECT slots||' '||rows FROM files"
-	if diff := gocmp.Diff(tableOf(t, whole, files), tableOf(t, parts, files)); diff != "" {
+	if blocks := tableOf(t, parts, "SELECT block FROM vector_blocks"); len(blocks) != 3 {
+		t.Errorf("%d blocks of %d vectors", len(blocks), len(namesOf(t, parts)))
+	}
+	if diff := gocmp.Diff(namesOf(t, whole), namesOf(t, parts)); diff != "" {
 		t.Error(diff)
 	}
-	names := namesOf(t, parts)
-	if rows := tableOf(t, parts, "SELECT rows FROM files"); len(rows) != 1 || rows[0] != fmt.Sprint(len(names)) {
-		t.Errorf("%v rows, %d names", rows, len(names))
-	}
-	if diff := gocmp.Diff(namesOf(t, whole), names); diff != "" {
-		t.Error(diff)
-	}
-	sameVectors(t, wholeFile, partsFile)
+	sameVectors(t, whole, parts)
 	mustVerify(t, parts)
 }
 
@@ -58,76 +51,18 @@ func putInParts(t *testing.T, s *Store, e *embedding, source Source, list []Reco
 				if err := w.settle(); err != nil {
 					return err
 				}
-				if err := w.vectors.write(); err != nil {
+				if err := w.vectors.flush(); err != nil {
 					return err
 				}
 			}
 		}
 		return w.finish()
 	})
-}
-
-// Rows are written when a megabyte of them is held, not before.
-func TestRowsAreHeld(t *testing.T) {
-	s, e, file := embeddingStore(t)
-	row := make([]byte, heldRows/2)
-	err := s.inTransaction(t.Context(), func(tx *sql.Tx) error {
-		w, err := s.newEmbeddingWriter(t.Context(), tx, e, &PutResult{})
-		if err != nil {
-			return err
-		}
-		defer w.close()
-		for _, size := range []int64{0, heldRows} {
-			if added, err := w.vectors.add(1, row, 0); !added {
-				return err
-			}
-			if info, err := os.Stat(file); size > 0 && (err != nil || info.Size() != size) || size == 0 && err == nil && info.Size() > 0 {
-				t.Errorf("%v, %v", info, err)
-			}
-		}
-		return errors.New("of no record")
-	})
-	if err == nil {
-		t.Error("a vector of no record is stored")
-	}
-}
-
-// Where rows could not be written once, no others are: the records are pending, each
-// once.
-func TestRowsAfterRowsThatCannotBeWritten(t *testing.T) {
-	s, e, file := embeddingStore(t)
-	list := toEmbed()[:60]
-	err := s.inTransaction(t.Context(), func(tx *sql.Tx) error {
-		w, err := s.newEmbeddingWriter(t.Context(), tx, e, &PutResult{})
-		if err != nil {
-			return err
-		}
-		defer w.close()
-		for i, r := range list {
-			if err := w.put(r); err != nil {
-				return err
-			}
-			if i == 19 || i == 39 {
-				if err := errors.Join(w.settle(), w.vectors.write()); err != nil {
-					return err
-				}
-			}
-			if i == 19 {
-				misplace(t, file)
-			}
-		}
-		return w.finish()
-	})
-	restoreMisplaced(t, file)
-	if named, pending := len(namesOf(t, s)), len(pendingOf(t, s)); err != nil || named != 20 || pending != 40 {
-		t.Errorf("%d vectors and %d pending records: %v", named, pending, err)
-	}
-	mustVerify(t, s)
 }
 
 // Words whose numbers are of another vocabulary go into a segment of their own.
 func TestWordsOfTwoVocabularies(t *testing.T) {
-	s, e, _ := embeddingStore(t)
+	s, e := embeddingStore(t)
 	err := s.inTransaction(t.Context(), func(tx *sql.Tx) error {
 		w, err := s.newEmbeddingWriter(t.Context(), tx, e, &PutResult{})
 		if err != nil {

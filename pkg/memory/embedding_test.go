@@ -1,14 +1,11 @@
 package memory
 
 import (
-	"bytes"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
 	"iter"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -19,9 +16,8 @@ import (
 	"github.com/sessctl/sessctl/pkg/embed"
 )
 
-// embeddingStore is an empty memory, the built-in embedder, and where it keeps the
-// vectors of agent a.
-func embeddingStore(t *testing.T) (s *Store, e *embedding, vectors string) {
+// embeddingStore is an empty memory and the built-in embedder.
+func embeddingStore(t *testing.T) (s *Store, e *embedding) {
 	t.Helper()
 	s, err := Open(context.Background(), t.TempDir(), Options{})
 	if err != nil {
@@ -33,7 +29,7 @@ func embeddingStore(t *testing.T) (s *Store, e *embedding, vectors string) {
 		t.Fatal(err)
 	}
 	e = &embedding{b, b.Model(), "a"}
-	return s, e, s.vectorPath("a", e.model.Fingerprint()+packedSuffix)
+	return s, e
 }
 
 // toEmbed are more texts than are prepared together, one of which has nothing to
@@ -71,7 +67,7 @@ func tableOf(t *testing.T, s *Store, query string) (rows []string) {
 }
 
 func namesOf(t *testing.T, s *Store) []string {
-	return tableOf(t, s, "SELECT r.id||' '||v.slot||' '||v.crc||' '||v.agent FROM vectors v JOIN records r ON r.rowid=v.record ORDER BY r.id")
+	return tableOf(t, s, "SELECT r.id||' '||v.block||' '||v.crc||' '||v.agent FROM vectors v JOIN records r ON r.rowid=v.record ORDER BY r.id")
 }
 
 func pendingOf(t *testing.T, s *Store) []string {
@@ -89,14 +85,14 @@ func mustVerify(t *testing.T, s *Store) {
 // the failures that they have when they are stored first and embedded then.
 func TestPutEmbeddedIsPutThenEmbed(t *testing.T) {
 	ctx, source := t.Context(), Source{Agent: "a", Session: "s"}
-	first, e, firstFile := embeddingStore(t)
+	first, e := embeddingStore(t)
 	if _, err := first.Put(ctx, source, sequence(toEmbed(), nil)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := first.EmbedPending(ctx, e.embedder, e.model, "a", nil); err != nil {
 		t.Fatal(err)
 	}
-	s, _, file := embeddingStore(t)
+	s, _ := embeddingStore(t)
 	list := toEmbed()
 	for _, part := range [][]Record{list[:120], list} { // some are there when all are put
 		if _, err := s.PutEmbedded(ctx, source, Embedding{e.embedder, e.model}, sequence(part, nil)); err != nil {
@@ -112,24 +108,23 @@ func TestPutEmbeddedIsPutThenEmbed(t *testing.T) {
 	if got := pendingOf(t, s); len(got) != 2 {
 		t.Error(got)
 	}
-	sameVectors(t, firstFile, file)
+	sameVectors(t, first, s)
 	mustVerify(t, s)
 }
 
-// sameVectors holds one file of vectors to another.
-func sameVectors(t *testing.T, wantFile, gotFile string) {
+// sameVectors holds the blocks of one memory to those of another.
+func sameVectors(t *testing.T, want, got *Store) {
 	t.Helper()
-	want, err := os.ReadFile(wantFile)
-	got, gotErr := os.ReadFile(gotFile)
-	if err != nil || gotErr != nil || !bytes.Equal(want, got) {
-		t.Errorf("%d bytes of vectors, want %d: %v %v", len(got), len(want), err, gotErr)
+	const blocks = "SELECT block||' '||sum||' '||hex(records)||' '||hex(rows) FROM vector_blocks ORDER BY block"
+	if a, b := tableOf(t, want, blocks), tableOf(t, got, blocks); len(a) == 0 || !slices.Equal(a, b) {
+		t.Errorf("%d blocks of vectors, want %d with the same", len(b), len(a))
 	}
 }
 
 // More batches than are on their way at once: each text keeps its words and its
 // vector, although batches are used again.
 func TestManyBatches(t *testing.T) {
-	s, e, _ := embeddingStore(t)
+	s, e := embeddingStore(t)
 	list := make([]Record, 8*batchTexts)
 	for i := range list {
 		list[i] = Record{ID: fmt.Sprint("id", i), Text: fmt.Sprintf("the crane number %d lifts beams", i), Category: "session_history", Branch: "active", Position: i}
@@ -200,7 +195,7 @@ func TestVocabularyIsRenewed(t *testing.T) {
 
 // A writer that is closed has nothing left that prepares texts.
 func TestClosedWriterPreparesNothing(t *testing.T) {
-	s, e, _ := embeddingStore(t)
+	s, e := embeddingStore(t)
 	err := s.inTransaction(t.Context(), func(tx *sql.Tx) error {
 		w, err := s.newEmbeddingWriter(t.Context(), tx, e, &PutResult{})
 		if err != nil {
@@ -231,7 +226,7 @@ func TestClosedWriterPreparesNothing(t *testing.T) {
 // The vectors of another model are not those of the built-in embedder: for that
 // model the records are pending.
 func TestPutEmbeddedBesideAnotherModel(t *testing.T) {
-	s, e, _ := embeddingStore(t)
+	s, e := embeddingStore(t)
 	other := e.model
 	other.Revision += "-other"
 	if err := s.inTransaction(t.Context(), func(tx *sql.Tx) error { return registerIn(t.Context(), tx, other) }); err != nil {
@@ -250,7 +245,7 @@ func TestPutEmbeddedBesideAnotherModel(t *testing.T) {
 // A record whose text has changed gets the vector of the new one, in the same run.
 func TestPutEmbeddedChangedText(t *testing.T) {
 	ctx, source := t.Context(), Source{Agent: "a", Session: "s"}
-	s, e, _ := embeddingStore(t)
+	s, e := embeddingStore(t)
 	list := toEmbed()[:3]
 	for range 2 {
 		if _, err := s.PutEmbedded(ctx, source, Embedding{e.embedder, e.model}, sequence(list, nil)); err != nil {
@@ -267,11 +262,10 @@ func TestPutEmbeddedChangedText(t *testing.T) {
 	}
 }
 
-// What stands in the file of vectors when the run fails has no name, and the next
-// run writes over it.
-func TestFailedPutNamesNothing(t *testing.T) {
+// What a run that fails has written is not there.
+func TestFailedPutStoresNothing(t *testing.T) {
 	ctx, source := t.Context(), Source{Agent: "a", Session: "s"}
-	s, e, file := embeddingStore(t)
+	s, e := embeddingStore(t)
 	broken := errors.New("the log has changed")
 	err := s.inTransaction(ctx, func(tx *sql.Tx) error {
 		w, err := s.newEmbeddingWriter(ctx, tx, e, &PutResult{})
@@ -284,16 +278,13 @@ func TestFailedPutNamesNothing(t *testing.T) {
 				return err
 			}
 		}
-		return errors.Join(w.settle(), w.vectors.write(), broken)
+		return errors.Join(w.settle(), w.vectors.flush(), broken)
 	})
 	if !errors.Is(err, broken) {
 		t.Fatal(err)
 	}
-	if info, err := os.Stat(file); err != nil || info.Size() == 0 {
-		t.Fatal("nothing was written:", err)
-	}
-	if names := namesOf(t, s); len(names) != 0 {
-		t.Error(names)
+	if names, blocks := namesOf(t, s), tableOf(t, s, "SELECT block FROM vector_blocks"); len(names)+len(blocks) != 0 {
+		t.Error(names, blocks)
 	}
 	mustVerify(t, s)
 	if _, err := s.PutEmbedded(ctx, source, Embedding{e.embedder, e.model}, sequence(toEmbed()[:40], nil)); err != nil {
@@ -303,14 +294,11 @@ func TestFailedPutNamesNothing(t *testing.T) {
 		t.Error(names)
 	}
 	mustVerify(t, s)
-	if left, err := filepath.Glob(filepath.Join(filepath.Dir(file), "*")); err != nil || len(left) != 1 {
-		t.Error(left, err)
-	}
 }
 
 // An error of the sequence undoes all, also what is being prepared.
 func TestPutEmbeddedIsAllOrNothing(t *testing.T) {
-	s, e, _ := embeddingStore(t)
+	s, e := embeddingStore(t)
 	broken := errors.New("broken")
 	if _, err := s.PutEmbedded(t.Context(), Source{Agent: "a"}, Embedding{e.embedder, e.model}, sequence(toEmbed(), broken)); !errors.Is(err, broken) {
 		t.Fatal(err)
@@ -360,75 +348,42 @@ func TestGatheredRoomIsUsedAgain(t *testing.T) {
 	}
 }
 
-// Where the file of vectors cannot be written the texts are stored all the same,
-// and are pending: from the beginning, and from the middle on.
+// A vector that cannot be written fails its transaction like anything else: nothing
+// is stored, and the next run stores all.
 func TestVectorsThatCannotBeWritten(t *testing.T) {
-	for name, from := range map[string]int{"from the beginning": 0, "in the middle": 60} {
-		t.Run(name, func(t *testing.T) {
-			s, e, file := embeddingStore(t)
-			list := toEmbed()
-			err := s.inTransaction(t.Context(), func(tx *sql.Tx) error {
-				w, err := s.newEmbeddingWriter(t.Context(), tx, e, &PutResult{})
-				if err != nil {
-					return err
-				}
-				defer w.close()
-				for i, r := range list {
-					if i == from {
-						if err := errors.Join(w.settle(), w.vectors.write()); err != nil {
-							return err
-						}
-						misplace(t, file)
-					}
-					if err := w.put(r); err != nil {
-						return err
-					}
-				}
-				return w.finish()
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if named, pending := len(namesOf(t, s)), len(pendingOf(t, s)); named != from || named+pending != len(list) {
-				t.Errorf("%d vectors and %d pending records", named, pending)
-			}
-			if _, err := s.EmbedPending(t.Context(), e.embedder, e.model, "a", nil); err == nil {
-				t.Error("vectors are written although there is no file for them")
-			}
-			restoreMisplaced(t, file)
-			mustVerify(t, s)
-			if _, err := s.EmbedPending(t.Context(), e.embedder, e.model, "a", nil); err != nil || len(pendingOf(t, s)) != 2 {
-				t.Error(pendingOf(t, s), err)
-			}
-			mustVerify(t, s)
-		})
-	}
-}
-
-// misplace puts a directory in the place of a file, which is kept beside it.
-func misplace(t *testing.T, file string) {
-	if err := os.Rename(file, file+".away"); err != nil && !errors.Is(err, os.ErrNotExist) {
-		t.Fatal(err)
-	}
-	if err := os.MkdirAll(file, 0o700); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func restoreMisplaced(t *testing.T, file string) {
-	t.Helper()
-	if err := os.Remove(file); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Rename(file+".away", file); err != nil && !errors.Is(err, os.ErrNotExist) {
-		t.Fatal(err)
+	for _, table := range []string{"vector_spaces", "vector_blocks", "vector_rows", "pending"} {
+		s, e := embeddingStore(t)
+		if _, err := s.PutEmbedded(t.Context(), Source{Agent: "b"}, Embedding{e.embedder, e.model}, sequence(nil, nil)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.db.Exec("CREATE TRIGGER broken BEFORE INSERT ON " + table + " BEGIN SELECT RAISE(ROLLBACK, 'the disk is broken'); END"); err != nil {
+			t.Fatal(err)
+		}
+		_, err := s.PutEmbedded(t.Context(), Source{Agent: "a"}, Embedding{e.embedder, e.model}, sequence(toEmbed(), nil))
+		if err == nil || !strings.Contains(err.Error(), "the disk is broken") {
+			t.Errorf("%s: the run says %v", table, err)
+		}
+		if _, err := s.db.Exec("DROP TRIGGER broken"); err != nil {
+			t.Fatal(err)
+		}
+		if rows := tableOf(t, s, "SELECT id FROM record_rows"); len(rows) > 0 {
+			t.Errorf("%s: %d records are stored", table, len(rows))
+		}
+		mustVerify(t, s)
+		if _, err := s.PutEmbedded(t.Context(), Source{Agent: "a"}, Embedding{e.embedder, e.model}, sequence(toEmbed(), nil)); err != nil {
+			t.Fatal(err)
+		}
+		if names := namesOf(t, s); len(names) != len(toEmbed())-2 {
+			t.Errorf("%s: %d vectors", table, len(names))
+		}
+		mustVerify(t, s)
 	}
 }
 
 // A record that is given twice, the second time without anything to embed, keeps
 // no vector of the first text.
 func TestEmbeddedTwiceInOnePut(t *testing.T) {
-	s, e, _ := embeddingStore(t)
+	s, e := embeddingStore(t)
 	list := []Record{
 		{ID: "twice", Text: "red apples", Category: "session_history", Branch: "active"},
 		{ID: "twice", Text: "the of", Category: "session_history", Branch: "active"},
@@ -442,53 +397,10 @@ func TestEmbeddedTwiceInOnePut(t *testing.T) {
 	mustVerify(t, s)
 }
 
-// An error of the database while the file of vectors is looked up ends the run: it
-// may have undone half of a statement's work, or all of the transaction.
-func TestVectorsOfDamagedDatabase(t *testing.T) {
-	for name, trigger := range map[string]string{
-		"transaction undone": "CREATE TRIGGER broken BEFORE INSERT ON files BEGIN SELECT RAISE(ROLLBACK, 'the disk is broken'); END",
-		"statement failed":   "CREATE TRIGGER broken BEFORE INSERT ON pending WHEN NEW.record=1 BEGIN SELECT RAISE(FAIL, 'the disk is broken'); END",
-	} {
-		t.Run(name, func(t *testing.T) {
-			s, e, file := embeddingStore(t)
-			list := toEmbed()
-			if name == "statement failed" {
-				if _, err := s.PutEmbedded(t.Context(), Source{Agent: "a"}, Embedding{e.embedder, e.model}, sequence(list[:5], nil)); err != nil {
-					t.Fatal(err)
-				}
-				if err := os.Truncate(file, 0); err != nil {
-					t.Fatal(err)
-				}
-			}
-			before := tableOf(t, s, "SELECT id FROM record_rows")
-			if _, err := s.db.ExecContext(t.Context(), trigger); err != nil {
-				t.Fatal(err)
-			}
-			_, err := s.PutEmbedded(t.Context(), Source{Agent: "a"}, Embedding{e.embedder, e.model}, sequence(list, nil))
-			if err == nil || !strings.Contains(err.Error(), "the disk is broken") {
-				t.Error("the run says", err)
-			}
-			if _, err := s.db.ExecContext(t.Context(), "DROP TRIGGER broken"); err != nil {
-				t.Fatal(err)
-			}
-			if after := tableOf(t, s, "SELECT id FROM record_rows"); !slices.Equal(after, before) {
-				t.Errorf("%d records, want the %d of before", len(after), len(before))
-			}
-			if _, err := s.PutEmbedded(t.Context(), Source{Agent: "a"}, Embedding{e.embedder, e.model}, sequence(list, nil)); err != nil {
-				t.Fatal(err)
-			}
-			if _, err := s.EmbedPending(t.Context(), e.embedder, e.model, "a", nil); err != nil {
-				t.Fatal(err)
-			}
-			mustVerify(t, s)
-		})
-	}
-}
-
 // The text of a record that is another agent's changes, and its vector is not put
 // among those of the agent whose run that is.
 func TestEmbeddedRecordOfAnotherAgent(t *testing.T) {
-	s, e, _ := embeddingStore(t)
+	s, e := embeddingStore(t)
 	list := []Record{{ID: "shared", Agent: "b", Text: "red apples", Category: "session_history", Branch: "active"}}
 	if _, err := s.Put(t.Context(), Source{Agent: "b", Session: "s"}, sequence(list, nil)); err != nil {
 		t.Fatal(err)

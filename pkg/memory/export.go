@@ -31,6 +31,14 @@ const exportPage = 512
 // because they are not what was stored. An error of fn ends it. ErrOtherModel is
 // returned when memory has no vectors of the model asked for.
 func (s *Store) Export(ctx context.Context, o ExportOptions, fn func(page []Exported) error) (damaged int, err error) {
+	err = s.asOfNow(ctx, func(view *Store) (err error) {
+		damaged, err = view.export(ctx, o, fn)
+		return err
+	})
+	return damaged, err
+}
+
+func (s *Store) export(ctx context.Context, o ExportOptions, fn func(page []Exported) error) (damaged int, err error) {
 	model, err := s.exportModel(ctx, o)
 	if err != nil {
 		return 0, err
@@ -40,13 +48,13 @@ func (s *Store) Export(ctx context.Context, o ExportOptions, fn func(page []Expo
 		return 0, err
 	}
 	condition, args := o.filter()
-	rows, err := s.db.QueryContext(ctx, `SELECT r.rowid, coalesce(v.slot, -1), coalesce(v.crc & 4294967295, 0), coalesce(files.name, ''), `+said+", "+s.recordColumns()+`
-		FROM records r JOIN texts t ON t.record=r.rowid `+s.joinedVectors()+" "+stated+" WHERE "+condition+" ORDER BY r.rowid", append([]any{model.fingerprint}, args...)...)
+	rows, err := s.reads().QueryContext(ctx, `SELECT r.rowid, coalesce(v.block, -1), coalesce(v.crc & 4294967295, 0), `+said+", "+recordColumns+`
+		FROM records r JOIN texts t ON t.record=r.rowid `+joinedVectors+" "+stated+" WHERE "+condition+" ORDER BY r.rowid", append([]any{model.fingerprint}, args...)...)
 	if err != nil {
 		return 0, fmt.Errorf("read records: %w", classifyError(err))
 	}
 	defer rows.Close()
-	x := &export{store: s, rows: rowReader{dim: model.dim, pins: s.pins}, fn: fn}
+	x := &export{store: s, rows: rowReader{q: s.reads(), dim: model.dim}, fn: fn}
 	for rows.Next() {
 		if err := x.scan(rows); err != nil {
 			return 0, err
@@ -92,12 +100,7 @@ func (x *export) work(ctx context.Context, o ExportOptions) error {
 
 // joinedVectors joins the vectors v of a model to records r, and the files that
 // they are in. It does not name the view: SQLite would make a table of all of it.
-func (s *Store) joinedVectors() string {
-	if s.hasNumberedFiles() {
-		return "LEFT JOIN vector_rows v ON v.record=r.rowid AND v.file IN (SELECT file FROM files WHERE model=?) LEFT JOIN files ON files.file=v.file"
-	}
-	return "LEFT JOIN vectors v ON v.record=r.rowid AND v.model=? LEFT JOIN files ON files.model=v.model AND files.agent=v.agent"
-}
+const joinedVectors = "LEFT JOIN vector_rows v ON v.record=r.rowid AND v.space IN (SELECT space FROM vector_spaces WHERE model=?)"
 
 // factColumns are the columns of facts, and the tables to read them from. A
 // memory that never had a fact has no such table.
@@ -146,20 +149,18 @@ type export struct {
 	store  *Store
 	rows   rowReader
 	page   []Exported
-	places []place // of the page's vectors; record is the index in the page
+	places []place // of the page's vectors; index is that in the page
 	fn     func(page []Exported) error
 
 	damaged int // records that were left out
 }
 
 func (x *export) scan(rows *sql.Rows) error {
-	var rowid int64
-	var file string
 	var e Exported
 	var f Fact
 	var read stored
-	p := place{record: int64(len(x.page))}
-	if err := rows.Scan(append([]any{&rowid, &p.slot, &p.crc, &file, &f.Kind, &f.Confidence, &f.Quote, &f.Speaker, &f.Topic, &f.Value, &f.Instead, &f.MadeBy, &f.Successor}, read.fields()...)...); err != nil {
+	p := place{index: len(x.page)}
+	if err := rows.Scan(append([]any{&p.record, &p.block, &p.crc, &f.Kind, &f.Confidence, &f.Quote, &f.Speaker, &f.Topic, &f.Value, &f.Instead, &f.MadeBy, &f.Successor}, read.fields()...)...); err != nil {
 		return fmt.Errorf("read records: %w", classifyError(err))
 	}
 	if !read.sound() {
@@ -171,8 +172,7 @@ func (x *export) scan(rows *sql.Rows) error {
 		f.Record = e.Record
 		e.Fact = &f
 	}
-	if file != "" {
-		p.file = x.store.vectorPath(e.Agent, file)
+	if p.block >= 0 {
 		x.places = append(x.places, p)
 	}
 	x.page = append(x.page, e)
@@ -185,11 +185,11 @@ func (x *export) flush(ctx context.Context) error {
 		return nil
 	}
 	vectors := make([]float32, len(x.page)*x.rows.dim)
-	err := x.rows.each(ctx, x.places, func(b block) error {
+	err := x.rows.each(ctx, x.places, func(b rowsAtOnce) error {
 		for i, p := range b.places {
-			vector := vectors[int(p.record)*x.rows.dim:][:x.rows.dim:x.rows.dim]
+			vector := vectors[p.index*x.rows.dim:][:x.rows.dim:x.rows.dim]
 			copy(vector, b.rows[i])
-			x.page[p.record].Vector = vector
+			x.page[p.index].Vector = vector
 		}
 		return nil
 	})

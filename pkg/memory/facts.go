@@ -187,7 +187,7 @@ func (s *Store) Facts(ctx context.Context, o FactFilter) ([]Fact, error) {
 	}
 	rows, err := s.db.QueryContext(ctx, `SELECT r.id, t.text, r.category, r.importance, r.created_at, r.runtime, r.agent, r.session, r.key, r.archive, r.archive_path,
 		r.first_line, r.last_line, r.first_byte, r.end_byte, r.branch, r.position, f.kind, f.confidence, f.quote, f.speaker, f.topic, f.value, f.instead, f.made_by,
-		iif(`+live+`, '', f.successor), f.successor, `+s.sumColumns()+`
+		iif(`+live+`, '', f.successor), f.successor, r.sum, f.sum
 		FROM facts f JOIN records r ON r.rowid=f.record JOIN texts t ON t.record=r.rowid WHERE `+condition+" ORDER BY r.created_at, r.first_line, r.rowid", args...)
 	if err != nil {
 		return nil, fmt.Errorf("list facts: %w", classifyError(err))

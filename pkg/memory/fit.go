@@ -22,28 +22,6 @@ import (
 // of those that stand nowhere in memory: what it knows nothing of it cannot
 // answer. meaning is how near record and question are by meaning.
 
-// LeastFit is the fit below which the best hit of a question does not answer
-// it, as it was measured.
-const LeastFit = 0.3
-
-const (
-	absentShare = 0.5
-	// unknownMeaning stands for a meaning that nothing is known of, and
-	// servedFloor for one that only a served model knows: it never speaks against
-	// a record.
-	unknownMeaning = 0.5
-	servedFloor    = 0.6
-	// builtinMeaning brings the cosines of embed.Builtin, which reach 0.28, to
-	// the scale of words.
-	builtinMeaning = 4
-	// servedMeaning does so for those of a model that a server runs: for how far
-	// a record is above the least of those that were proposed.
-	servedMeaning = 2
-	// otherRecords are added to a memory: in one of a few records no word is
-	// rare.
-	otherRecords = 500
-)
-
 // fitting judges how well records fit a question.
 type fitting struct {
 	recall *recall

@@ -316,10 +316,13 @@ func addActionTombstones(ctx context.Context, tx *sql.Tx, selection Selection, t
 	return tombstones, err
 }
 
-// remove deletes records with their words; text, vectors and pending rows go
-// with them.
+// remove deletes records with their words and vectors; text and pending rows go with
+// them.
 func remove(ctx context.Context, tx *sql.Tx, condition string, args []any) (int, error) {
-	if err := removeWords(ctx, tx, condition, args...); err != nil {
+	if err := recordWords().removeWords(ctx, tx, "SELECT rowid FROM records WHERE "+condition, args...); err != nil {
+		return 0, err
+	}
+	if err := removeVectors(ctx, tx, "record IN (SELECT rowid FROM records WHERE "+condition+")", args...); err != nil {
 		return 0, err
 	}
 	result, err := tx.ExecContext(ctx, "DELETE FROM record_rows WHERE record IN (SELECT rowid FROM records WHERE "+condition+")", args...)

@@ -15,9 +15,6 @@ const identityState = "identity"
 // memory, so a backup has the same one, and a memory that is made anew another.
 // "" is returned if there is none yet.
 func (s *Store) Identity(ctx context.Context) (string, error) {
-	if s.schema < checksumVersion {
-		return "", nil
-	}
 	return s.shareNote(ctx, identityState)
 }
 

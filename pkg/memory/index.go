@@ -2,6 +2,7 @@ package memory
 
 import (
 	"context"
+	"strings"
 
 	"github.com/sessctl/sessctl/pkg/embed"
 )
@@ -51,6 +52,11 @@ type Match struct {
 
 // IsEmpty reports whether there is nothing to match.
 func (m Match) IsEmpty() bool { return len(m.All)+len(m.Any) == 0 }
+
+// key tells a match from every other.
+func (m Match) key() string {
+	return strings.Join(m.All, " ") + "|" + strings.Join(m.Any, " ")
+}
 
 // Scored is a record and its cosine with the question.
 type Scored struct {

@@ -40,7 +40,7 @@ func (s *Store) OtherModels(ctx context.Context, agent string, m embed.Model) ([
 // any), and whether m did too.
 func (s *Store) modelsOf(ctx context.Context, agent string, m embed.Model) (others []string, own bool, err error) {
 	rows, err := s.reads().QueryContext(ctx, `SELECT fingerprint, name FROM models
-		WHERE EXISTS (SELECT 1 FROM vectors v WHERE v.model=fingerprint AND (?1='' OR v.agent=?1)) ORDER BY name`, agent)
+		WHERE EXISTS (SELECT 1 FROM vector_spaces s WHERE s.model=fingerprint AND (?1='' OR s.agent=?1) AND `+hasVectors+`) ORDER BY name`, agent)
 	if err != nil {
 		return nil, false, fmt.Errorf("list models: %w", classifyError(err))
 	}
@@ -100,9 +100,9 @@ func (r *recall) noteOthers(ctx context.Context) error {
 
 // agentsWithout lists the agents that have vectors of other models only.
 func (s *Store) agentsWithout(ctx context.Context, m embed.Model) ([]string, error) {
-	return readStrings(ctx, s.reads(), `SELECT DISTINCT f.agent FROM files f JOIN models o ON o.fingerprint=f.model
+	return readStrings(ctx, s.reads(), `SELECT DISTINCT f.agent FROM vector_spaces f JOIN models o ON o.fingerprint=f.model
 		WHERE f.model<>?1 AND o.name NOT LIKE '%`+stagedMark+`'
-		AND NOT EXISTS (SELECT 1 FROM files own WHERE own.model=?1 AND own.agent=f.agent) ORDER BY f.agent`, m.Fingerprint())
+		AND NOT EXISTS (SELECT 1 FROM vector_spaces own WHERE own.model=?1 AND own.agent=f.agent) ORDER BY f.agent`, m.Fingerprint())
 }
 
 // register makes a model known: from now on every record has a vector of it or
@@ -130,7 +130,7 @@ func registerIn(ctx context.Context, tx *sql.Tx, model embed.Model) error {
 
 // dropUnused drops the models, other than this one, that no vector is of.
 func dropUnused(ctx context.Context, tx *sql.Tx, model string) error {
-	names, err := readStrings(ctx, tx, "SELECT fingerprint FROM models WHERE NOT EXISTS (SELECT 1 FROM vectors v WHERE v.model=fingerprint)")
+	names, err := readStrings(ctx, tx, "SELECT fingerprint FROM models WHERE NOT EXISTS (SELECT 1 FROM vector_spaces s WHERE s.model=fingerprint AND "+hasVectors+")")
 	if err != nil {
 		return err
 	}
@@ -146,7 +146,10 @@ func dropUnused(ctx context.Context, tx *sql.Tx, model string) error {
 }
 
 func dropModel(ctx context.Context, tx *sql.Tx, fingerprint string) error {
-	for _, table := range []string{"files WHERE model", "pending WHERE model", "models WHERE fingerprint"} {
+	if err := dropSpaces(ctx, tx, "s.model=?", fingerprint); err != nil {
+		return err
+	}
+	for _, table := range []string{"pending WHERE model", "models WHERE fingerprint"} {
 		if _, err := tx.ExecContext(ctx, "DELETE FROM "+table+"=?", fingerprint); err != nil {
 			return fmt.Errorf("drop model: %w", err)
 		}

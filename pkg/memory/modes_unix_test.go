@@ -40,7 +40,7 @@ func TestFilesAreForThisUserOnly(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, ext := range []string{".db", ".db-wal", ".db-shm", ".i8", ".json"} {
+	for _, ext := range []string{".db", ".db-wal", ".db-shm", ".json"} {
 		if !seen[ext] {
 			t.Errorf("no %s file was there to be looked at", ext)
 		}

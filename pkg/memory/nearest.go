@@ -3,10 +3,8 @@ package memory
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 
@@ -64,38 +62,19 @@ func (r *recall) compare(ctx context.Context) error {
 
 // listPlaces lists the vectors of the model that pass the filters.
 func (x *embeddedIndex) listPlaces(ctx context.Context) ([]place, error) {
-	files, keyed, err := x.store.filesOf(ctx, x.model)
+	spaces, err := readNumbers(ctx, x.store.reads(), "SELECT space FROM vector_spaces WHERE model=?", x.model.Fingerprint())
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("list vectors: %w", err)
 	}
-	if x.unfiltered() && (!x.query.facts || x.query.Superseded) {
-		return x.allPlaces(ctx, files)
+	if len(spaces) == 0 {
+		return nil, nil
 	}
 	condition, args := x.query.filter()
-	table, key := x.store.vectorRows()
-	from := table + " v CROSS JOIN records r"
+	from := "vector_rows v CROSS JOIN records r"
 	if x.query.isNarrow() {
-		from = "records r CROSS JOIN " + table + " v"
+		from = "records r CROSS JOIN vector_rows v"
 	}
-	rows, err := x.store.reads().QueryContext(ctx, "SELECT v.record, "+key+", v.slot<<32 | (v.crc & 4294967295), r.importance FROM "+from+" ON v.record=r.rowid WHERE "+condition, args...)
-	if err != nil {
-		return nil, fmt.Errorf("list vectors: %w", classifyError(err))
-	}
-	defer rows.Close()
-	var places []place
-	for rows.Next() {
-		var p place
-		var file any
-		var packed int64
-		if err := rows.Scan(&p.record, &file, &packed, &p.importance); err != nil {
-			return nil, fmt.Errorf("list vectors: %w", classifyError(err))
-		}
-		p.slot, p.crc = packed>>32, uint32(packed)
-		if p.file = keyed[file]; p.file != "" { // else it is of another model
-			places = append(places, p)
-		}
-	}
-	return places, classifyError(rows.Err())
+	return readPlaces(ctx, x.store.reads(), "SELECT v.record, v.block, v.crc & 4294967295, r.importance FROM "+from+" ON v.record=r.rowid WHERE v.space IN "+listedNumbers(spaces)+" AND "+condition, args...)
 }
 
 // isNarrow says whether few records may pass: then they are looked for first, and
@@ -104,84 +83,12 @@ func (q Query) isNarrow() bool {
 	return q.Session != "" || q.Agent != "" || q.Since != 0 || q.Until != 0
 }
 
-// vectorRows is the table of vectors as it is stored, and what tells the file of
-// one: its number, or the model and agent in a memory of version 3 and before.
-func (s *Store) vectorRows() (table, key string) {
-	if s.hasNumberedFiles() {
-		return "vector_rows", "v.file"
-	}
-	return "vectors", "v.model || ' ' || v.agent"
-}
-
 // unfiltered reports whether there is no filter but the agent, and that for
 // superseded facts.
 func (x *embeddedIndex) unfiltered() bool {
 	q := x.query
 	bare := Query{Text: q.Text, Agent: q.Agent, Limit: q.Limit, MinScore: q.MinScore, LeastFit: q.LeastFit, Rank: q.Rank, Superseded: q.Superseded, Now: q.Now, facts: q.facts}
 	return bare == q && q.Rank != RankSeed
-}
-
-// allPlaces lists the vectors of the model, those of one agent if the query
-// names it. Listing them was once more than half of a recall: every value
-// that goes through database/sql costs as much as comparing a tenth of a
-// vector, so a row has two. A slot has 31 bits: 8 TB of vectors.
-func (x *embeddedIndex) allPlaces(ctx context.Context, files map[string]string) ([]place, error) {
-	var places []place
-	for _, agent := range slices.Sorted(maps.Keys(files)) {
-		if x.query.Agent != "" && x.query.Agent != agent {
-			continue
-		}
-		rows, err := x.store.reads().QueryContext(ctx, "SELECT record, slot<<32 | crc FROM vectors WHERE model=? AND agent=?", x.model.Fingerprint(), agent)
-		if err != nil {
-			return nil, fmt.Errorf("list vectors: %w", classifyError(err))
-		}
-		places, err = appendPlaces(places, rows, files[agent])
-		if err != nil {
-			return nil, fmt.Errorf("list vectors: %w", classifyError(err))
-		}
-	}
-	return places, nil
-}
-
-// appendPlaces takes the rows of one file. Values are taken as they come,
-// which database/sql does without looking at their types.
-func appendPlaces(places []place, rows *sql.Rows, file string) ([]place, error) {
-	defer rows.Close()
-	var record, packed any
-	for rows.Next() {
-		if err := rows.Scan(&record, &packed); err != nil {
-			return nil, err
-		}
-		id, ok := record.(int64)
-		at, fits := packed.(int64)
-		if !ok || !fits {
-			return nil, fmt.Errorf("%w: a vector's place is %v, %v", ErrCorrupt, record, packed)
-		}
-		places = append(places, place{record: id, file: file, slot: at >> 32, crc: uint32(at)})
-	}
-	return places, rows.Err()
-}
-
-// filesOf returns the paths of a model's files, by agent and by the key of
-// vectorRows.
-func (s *Store) filesOf(ctx context.Context, m embed.Model) (files map[string]string, keyed map[any]string, err error) {
-	_, key := s.vectorRows()
-	rows, err := s.reads().QueryContext(ctx, "SELECT v.agent, v.name, "+key+" FROM files v WHERE v.model=?", m.Fingerprint())
-	if err != nil {
-		return nil, nil, fmt.Errorf("list vector files: %w", classifyError(err))
-	}
-	defer rows.Close()
-	files, keyed = map[string]string{}, map[any]string{}
-	for rows.Next() {
-		var agent, name string
-		var key any
-		if err := rows.Scan(&agent, &name, &key); err != nil {
-			return nil, nil, fmt.Errorf("list vector files: %w", classifyError(err))
-		}
-		files[agent] = s.vectorPath(agent, name)
-		keyed[key] = files[agent]
-	}
-	return files, keyed, classifyError(rows.Err())
 }
 
 // scored is a record and its cosine with the query, and what it is ranked by:
@@ -203,7 +110,7 @@ type vectorQuery struct {
 // engine gives it: the engine chooses in float32, then float64 decides.
 func nearest(ctx context.Context, e engine, r *rowReader, q vectorQuery) ([]scored, error) {
 	best := &shortlist{n: q.n}
-	err := r.each(ctx, q.places, func(b block) error {
+	err := r.each(ctx, q.places, func(b rowsAtOnce) error {
 		found, err := e.nearest(ctx, q.vector, b.rows, q.n)
 		if err != nil {
 			return err
@@ -223,7 +130,7 @@ func nearest(ctx context.Context, e engine, r *rowReader, q vectorQuery) ([]scor
 // importance, on raw cosines: the ranking of RankSeed.
 func highest(ctx context.Context, r *rowReader, q vectorQuery) ([]scored, error) {
 	best := &shortlist{n: q.n}
-	err := r.each(ctx, q.places, func(b block) error {
+	err := r.each(ctx, q.places, func(b rowsAtOnce) error {
 		for i, row := range b.rows {
 			cosine := dot(q.vector, row)
 			best.add(scored{b.places[i].record, cosine, relevanceShare*cosine + importanceShare*b.places[i].importance})

@@ -257,7 +257,7 @@ func (s *Store) ListOwnWords(ctx context.Context, o OwnWordsFilter) (list []Reco
 
 func (s *Store) ownWords(ctx context.Context, q querier, o OwnWordsFilter) (list []stored, err error) {
 	condition, args := Query{Runtime: o.Runtime, Agent: o.Agent, Category: o.Category}.filter()
-	rows, err := q.QueryContext(ctx, "SELECT "+s.recordColumns()+" FROM records r JOIN texts t ON t.record=r.rowid WHERE r.branch=? AND "+condition+" ORDER BY r.created_at DESC, r.rowid DESC", append([]any{BranchStored}, args...)...)
+	rows, err := q.QueryContext(ctx, "SELECT "+recordColumns+" FROM records r JOIN texts t ON t.record=r.rowid WHERE r.branch=? AND "+condition+" ORDER BY r.created_at DESC, r.rowid DESC", append([]any{BranchStored}, args...)...)
 	if err != nil {
 		return nil, fmt.Errorf("list own words: %w", classifyError(err))
 	}

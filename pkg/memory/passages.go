@@ -10,23 +10,6 @@ import (
 	"github.com/sessctl/sessctl/pkg/embed"
 )
 
-// What a second, closer look at the best of the pool counts: the words of the
-// record, the words of its best passage, and its meaning: as a whole, and that
-// of the nearest passage (docs/dev/ranking.md, Passages).
-const (
-	wholeTextShare = 0.4
-	passageShare   = 0.3
-	meaningShare   = 0.3
-	detailShare    = 0.1 // of which that of the nearest passage
-)
-
-// Bounds of the second look: how many records, and about how many bytes of text
-// in all. A record of 3,500 characters costs about 0.3 ms.
-const (
-	refined      = 100
-	refinedBytes = 180_000
-)
-
 // worthwhile is how many records of a list are looked at again.
 func (r *recall) worthwhile(list []*candidate) int {
 	least, size := max(poolSize, r.query.Limit), 0
@@ -172,15 +155,6 @@ func rate(list []*candidate) {
 	}
 }
 
-// passageBytes is how long a passage of one message may be; shortPassage is
-// how short two neighbours must be together to be one. A chunk of 3,500
-// characters says many things, and what answers a question is a few lines of
-// it (docs/dev/ranking.md, Passages).
-const (
-	passageBytes = 800
-	shortPassage = 200
-)
-
 // passage is a part of a record's text, and where it begins.
 type passage struct {
 	text string
@@ -227,14 +201,6 @@ func cutAt(text string) int {
 	}
 	return at
 }
-
-// How fast a repeated term stops adding to a passage's score, and how much a
-// long passage is held back: the constants of the built-in embedder
-// (docs/dev/decisions.md D6).
-const (
-	wordSaturation  = 0.9
-	wordLengthShare = 0.4
-)
 
 // term is a word of a query and how much it says: the rarer in all of memory,
 // the more.

@@ -147,8 +147,9 @@ type writer struct {
 	terms      []byte
 	names      *embed.NameReader // of the texts of the work; nil until there is one
 	words      *wordWriter
-	tombstones bool // something was forgotten once
-	wasNew     bool // the record before was not there
+	workWords  *wordWriter // of the texts of the work
+	tombstones bool        // something was forgotten once
+	wasNew     bool        // the record before was not there
 	// keepTexts leaves a record alone that is no piece of a log, and whose text is
 	// another one than is given.
 	keepTexts bool
@@ -168,13 +169,13 @@ func newWriter(ctx context.Context, tx *sql.Tx, result *PutResult) (*writer, err
 // newEmbeddingWriter returns a writer that gives new records their vectors; e may
 // be nil.
 func (s *Store) newEmbeddingWriter(ctx context.Context, tx *sql.Tx, e *embedding, result *PutResult) (*writer, error) {
-	w := &writer{memory: s, cancelled: ctx.Err, ctx: context.WithoutCancel(ctx), tx: tx, result: result, prepared: map[string]*sql.Stmt{}, sources: map[Record]int64{}, words: newWordWriter(ctx, tx)}
+	w := &writer{memory: s, cancelled: ctx.Err, ctx: context.WithoutCancel(ctx), tx: tx, result: result, prepared: map[string]*sql.Stmt{}, sources: map[Record]int64{}, words: recordWords().newWordWriter(ctx, tx), workWords: workWords().newWordWriter(ctx, tx)}
 	var err error
 	if e != nil {
-		if w.vectors, err = newVectorWriter(w.ctx, tx, s, e); err != nil {
+		if w.vectors, err = newVectorWriter(w.ctx, tx, e.model, e.agent); err != nil {
 			return nil, err
 		}
-		w.vectors.insert = w.exec
+		w.vectors.exec = w.exec
 	}
 	if w.ahead, err = newPreparation(e); err != nil {
 		return nil, err
@@ -197,7 +198,7 @@ func (w *writer) finish() error {
 		return err
 	}
 	if w.vectors != nil {
-		if err := w.vectors.finish(); err != nil {
+		if err := w.vectors.flush(); err != nil {
 			return err
 		}
 	}
@@ -207,15 +208,25 @@ func (w *writer) finish() error {
 // finishWords stores the words that are still held. Where those of before are
 // damaged it reads all anew: they stand in the texts.
 func (w *writer) finishWords() error {
-	if err := w.words.flush(); err != nil {
+	if err := w.finishLexicon(w.words); err != nil {
 		return err
 	}
-	few, err := lackRecords(w.ctx, w.tx)
-	if err != nil || !few && !w.words.damaged {
+	if has, err := hasActions(w.ctx, w.tx); err != nil || !has {
+		return err
+	}
+	return w.finishLexicon(w.workWords)
+}
+
+func (w *writer) finishLexicon(words *wordWriter) error {
+	if err := words.flush(); err != nil {
+		return err
+	}
+	few, err := words.lackRecords(w.ctx, w.tx)
+	if err != nil || !few && !words.damaged {
 		return err
 	}
 	w.result.WordsAnew = true
-	return readWordsAnew(w.words.ctx, w.tx)
+	return words.readWordsAnew(words.ctx, w.tx)
 }
 
 func (w *writer) statement(text string) (*sql.Stmt, error) {
@@ -341,7 +352,7 @@ func (w *writer) update(rowid int64, r Record) error {
 		return err
 	case !known.sound():
 		w.result.Repaired++
-		if err := w.words.remove(rowid); err != nil {
+		if err := errors.Join(w.words.remove(rowid), w.dropVectors(rowid)); err != nil {
 			return err
 		}
 		if _, err := remove(w.ctx, w.tx, "rowid=?", []any{rowid}); err != nil {
@@ -474,9 +485,7 @@ func (w *writer) embed(x *preparedText, model string) error {
 	if w.vectors != nil && model == w.vectors.fingerprint {
 		switch {
 		case x.row != nil:
-			if added, err := w.vectors.add(x.record, x.row, x.crc); added || err != nil {
-				return err
-			}
+			return w.vectors.add(x.record, x.row, x.crc)
 		case errors.Is(x.err, embed.ErrNoVector):
 			tries, reason = nothingTries, x.err.Error()
 		case x.err != nil:
@@ -549,17 +558,26 @@ func (w *writer) rewrite(rowid int64, r Record) error {
 		return err
 	}
 	for _, statement := range []string{
-		"DELETE FROM texts WHERE record=?",
-		"DELETE FROM vector_rows WHERE record=?", "DELETE FROM pending WHERE record=?",
+		"DELETE FROM texts WHERE record=?", "DELETE FROM pending WHERE record=?",
 	} {
 		if _, err := w.exec(statement, rowid); err != nil {
 			return err
 		}
 	}
-	if w.vectors != nil {
-		w.vectors.drop(rowid)
+	if err := w.dropVectors(rowid); err != nil {
+		return err
 	}
 	return w.write(rowid, r)
+}
+
+// dropVectors deletes the vectors of a record.
+func (w *writer) dropVectors(rowid int64) error {
+	if w.vectors != nil {
+		if err := w.vectors.flush(); err != nil { // it may be in the block that is filled
+			return err
+		}
+	}
+	return removeVectors(w.ctx, w.tx, "record=?", rowid)
 }
 
 // sum gives a record its checksum as it is stored now.

@@ -9,11 +9,6 @@ import (
 	"github.com/sessctl/sessctl/pkg/embed"
 )
 
-// answerShare is what a record gains whose passage has the words of a question
-// and what its answer must have: a time for "when", a number for "how many"
-// (docs/dev/ranking.md, Passages).
-const answerShare = 0.1
-
 // answerWords say what the answer of a question has among its words, or are
 // nil: only English questions are known.
 func answerWords(question string) func(term []byte) bool {

@@ -10,18 +10,39 @@ import (
 	"github.com/sessctl/sessctl/pkg/embed"
 )
 
-// ranked turns the pool into hits, best first.
+// ranked turns the pool into hits, best first. These are the stages, in their order;
+// weights.go has what each of them weighs.
+//
+//  1. relevance: the words and the vector of each record, mixed (relevant)
+//  2. dates and neighbours, and a closer look at the best (lookClosely); RankHybrid only
+//  3. the score: relevance and importance (score)
+//  4. what is there twice is folded, and what comes behind the first places is put
+//     in the order of what it has in common with them (foldAll)
+//  5. identifiers of the question come to the top (pinIdentifiers)
+//  6. the fit of each hit, by which some are left out (fitting)
 func (r *recall) ranked(ctx context.Context) ([]Hit, error) {
-	list := r.relevant()
-	if r.closely {
-		r.favourDated(list)
-		boostNeighbours(list)
-		sortByRelevance(list)
-		list = r.keep(list, r.worthwhile(list))
-		if err := r.refine(ctx, list); err != nil {
-			return nil, err
-		}
+	list, err := r.lookClosely(ctx, r.relevant())
+	if err != nil {
+		return nil, err
 	}
+	list = r.foldAll(r.score(list))
+	return r.fitting(ctx, pinIdentifiers(list, len(r.names)))
+}
+
+// lookClosely looks at the best of a list again, by their passages (refine).
+func (r *recall) lookClosely(ctx context.Context, list []*candidate) ([]*candidate, error) {
+	if !r.closely {
+		return list, nil
+	}
+	r.favourDated(list)
+	boostNeighbours(list)
+	sortByRelevance(list)
+	list = r.keep(list, r.worthwhile(list))
+	return list, r.refine(ctx, list)
+}
+
+// score gives a list its scores, best first. But for RankSeed only the pool has any.
+func (r *recall) score(list []*candidate) []*candidate {
 	if r.query.Rank == RankSeed {
 		for _, x := range list {
 			x.Score = relevanceShare*x.cosine + importanceShare*x.Importance
@@ -33,13 +54,18 @@ func (r *recall) ranked(ctx context.Context) ([]Hit, error) {
 	slices.SortFunc(list, func(x, y *candidate) int {
 		return cmp.Or(cmp.Compare(y.Score, x.Score), strings.Compare(x.ID, y.ID))
 	})
+	return list
+}
+
+// foldAll drops what says again what others of a list say, and orders what comes
+// behind the first places.
+func (r *recall) foldAll(list []*candidate) []*candidate {
 	list = fold(list, nearlyEqual)
 	if r.closely && r.query.Limit > firstPlaces {
 		list = r.foldRepeats(list, firstPlaces)
 		r.favourAlike(list)
 	}
-	list = r.foldRepeats(list, max(r.query.Limit, pinnedPlaces))
-	return r.fitting(ctx, pinIdentifiers(list, len(r.names)))
+	return r.foldRepeats(list, max(r.query.Limit, pinnedPlaces))
 }
 
 // foldRepeats drops what says again what another record says, as far as the first
@@ -102,10 +128,6 @@ func (r *recall) relevant() []*candidate {
 	sortByRelevance(list)
 	return r.fewOwnWords(fold(list, func(x, y Hit) bool { return x.Text == y.Text }))
 }
-
-// ownPlaces is how many of the pool may be an agent's own words: the other
-// places are for what was said.
-const ownPlaces = poolSize / 5
 
 // fewOwnWords drops an agent's own words but for the first of them.
 func (r *recall) fewOwnWords(list []*candidate) []*candidate {
@@ -197,15 +219,6 @@ func sortByRelevance(list []*candidate) {
 	})
 }
 
-// ShortBytes is how long a record is, in bytes, that is understood from those
-// around it: about four short messages.
-const ShortBytes = 900
-
-// What comes before or after a relevant record is more likely to be relevant.
-// neighbourShare is how much each of the two counts; it falls with the square of
-// the length beyond ShortBytes.
-const neighbourShare = 0.2
-
 // boostNeighbours adds to the relevance of each record a share of its neighbours'.
 func boostNeighbours(list []*candidate) {
 	type seat struct {
@@ -287,10 +300,6 @@ func fold(list []*candidate, same func(x, y Hit) bool) []*candidate {
 	}
 	return slices.DeleteFunc(slices.Clone(list), func(x *candidate) bool { return dropped[x] })
 }
-
-// nearShare is how much of their words two neighbours must share to be one
-// hit. Neighbours share 200 of 3,500 characters by design and stay apart.
-const nearShare = 0.9
 
 // nearlyEqual says whether two records are neighbours in one session (or the
 // same place of it, cut twice as the session grew) with nearly the same words.
@@ -484,10 +493,6 @@ func statements(text string) iter.Seq[string] {
 	}
 }
 
-// quotedShare is how many of a line's words must occur in what it is quoted
-// from: a label may come first, and the end may be cut.
-const quotedShare = 0.8
-
 func isQuoted(line, piece map[string]bool) bool {
 	common := 0
 	for term := range line {
@@ -517,9 +522,6 @@ func askedTerms(asked map[string]bool, text string) map[string]bool {
 	}
 	return have
 }
-
-// pinnedPlaces is how many places at the top can go to records with identifiers.
-const pinnedPlaces = 3
 
 // pinIdentifiers makes sure that each identifier of the query that occurs
 // anywhere in the list occurs in the first three. Otherwise the order stays.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sessctl/sessctl/pkg/durable"
+	"github.com/sessctl/sessctl/pkg/embed"
 )
 
 // Rebuild is one session whose records are made again from its archives.
@@ -169,43 +170,45 @@ func (s *Store) BeginRebuild(ctx context.Context) (removed int, err error) {
 	return removed, s.repairWords(ctx)
 }
 
-// repairWords reads the words of all texts anew if the full-text index has
-// others.
+// repairWords reads the words of all texts anew if their index has others.
 func (s *Store) repairWords(ctx context.Context) error {
-	var wrong, wrongWork []Problem
-	err := s.atOneMoment(ctx, func(c *sql.Conn) (err error) {
-		if wrong, err = s.verifyWords(ctx, c); err == nil {
-			wrongWork, err = s.verifyWorkWords(ctx, c)
+	wrong := map[lexicon]bool{}
+	err := s.atOneMoment(ctx, func(c *sql.Conn) error {
+		for x, check := range map[lexicon]func(context.Context, *sql.Conn) ([]Problem, error){recordWords(): s.verifyWords, workWords(): s.verifyWorkWords} {
+			found, err := check(ctx, c)
+			if err != nil {
+				return err
+			}
+			wrong[x] = len(found) > 0
 		}
-		return err
+		return nil
 	})
-	if err == nil && len(wrong) > 0 {
-		err = s.inTransaction(ctx, func(tx *sql.Tx) error { return readWordsAnew(ctx, tx) })
-	}
-	if err == nil && len(wrongWork) > 0 {
-		err = s.inTransaction(ctx, func(tx *sql.Tx) error { return readWorkWordsAnew(ctx, tx) })
+	for x, is := range wrong {
+		if err == nil && is {
+			err = s.inTransaction(ctx, func(tx *sql.Tx) error { return x.readWordsAnew(ctx, tx) })
+		}
 	}
 	return err
 }
 
 // readWordsAnew makes the index of words again, of the texts.
-func readWordsAnew(ctx context.Context, tx *sql.Tx) error {
+func (x lexicon) readWordsAnew(ctx context.Context, tx *sql.Tx) error {
 	for _, table := range []string{"word_pages", "word_index", "word_segments", "word_gone"} {
-		if _, err := tx.ExecContext(ctx, "DELETE FROM "+table); err != nil {
+		if _, err := tx.ExecContext(ctx, x.sql("DELETE FROM "+table)); err != nil {
 			return fmt.Errorf("read the words anew: %w", err)
 		}
 	}
-	w := newWordWriter(ctx, tx)
+	w := x.newWordWriter(ctx, tx)
 	for after := int64(0); ; {
-		list, err := textsAfter(ctx, tx, after)
+		list, err := x.textsAfter(ctx, tx, after)
 		if err != nil {
 			return fmt.Errorf("read the words anew: %w", err)
 		}
 		if len(list) == 0 {
 			break
 		}
-		for _, x := range list {
-			if err := w.add(x.record, x.text); err != nil {
+		for _, text := range list {
+			if err := x.addText(w, text); err != nil {
 				return fmt.Errorf("read the words anew: %w", err)
 			}
 		}
@@ -227,33 +230,32 @@ type recordText struct {
 }
 
 // textsAfter returns up to summedPage texts of the records after one.
-func textsAfter(ctx context.Context, q querier, after int64) (list []recordText, err error) {
-	rows, err := q.QueryContext(ctx, "SELECT r.record, t.text FROM record_rows r JOIN texts t ON t.record=r.record WHERE r.record>? ORDER BY r.record LIMIT ?", after, summedPage)
+func (x lexicon) textsAfter(ctx context.Context, q querier, after int64) (list []recordText, err error) {
+	query := "SELECT r.record, t.text FROM record_rows r JOIN texts t ON t.record=r.record WHERE r.record>? ORDER BY r.record LIMIT ?"
+	if x == workWords() {
+		query = "SELECT text, body FROM work_texts WHERE text>? ORDER BY text LIMIT ?"
+	}
+	rows, err := q.QueryContext(ctx, query, after, summedPage)
 	if err != nil {
 		return nil, classifyError(err)
 	}
 	defer rows.Close()
 	for rows.Next() {
-		var x recordText
-		if err := rows.Scan(&x.record, (*keptText)(&x.text)); err != nil {
+		var text recordText
+		if err := rows.Scan(&text.record, (*keptText)(&text.text)); err != nil {
 			return nil, classifyError(err)
 		}
-		list = append(list, x)
+		list = append(list, text)
 	}
 	return list, classifyError(rows.Err())
 }
 
-// readWorkWordsAnew makes the full-text index of the texts of actions again.
-func readWorkWordsAnew(ctx context.Context, tx *sql.Tx) error {
-	if _, err := tx.ExecContext(ctx, "INSERT INTO work_words (work_words) VALUES ('delete-all')"); err != nil {
-		return fmt.Errorf("read the words of the work anew: %w", err)
+// addText gives a writer the words of a text.
+func (x lexicon) addText(w *wordWriter, text recordText) error {
+	if x == workWords() {
+		return w.addTerms(text.record, appendWorkTerms(nil, embed.NewNameReader(), text.text))
 	}
-	w, err := newWriter(ctx, tx, &PutResult{})
-	if err != nil {
-		return err
-	}
-	defer w.close()
-	return eachWorkText(ctx, tx, func(row int64, t workText) error { return w.writeWorkWords(row, t.body) })
+	return w.add(text.record, text.text)
 }
 
 // Rebuilt returns the mark that Rebuild left on a session since the last
@@ -267,15 +269,9 @@ func (s *Store) Rebuilt(ctx context.Context, source Source) (mark string, err er
 	return mark, classifyError(err)
 }
 
-// EndRebuild removes all marks: the rebuild is complete; all says that it was one
-// of every archive. What it took out again because it was forgotten leaves no
-// trace; ErrUnwiped is returned if it does.
-func (s *Store) EndRebuild(ctx context.Context, all bool) error {
-	if all {
-		if _, err := s.db.ExecContext(ctx, "DELETE FROM state WHERE name=?", workDue); err != nil {
-			return fmt.Errorf("end the rebuild: %w", classifyError(err))
-		}
-	}
+// EndRebuild removes all marks: the rebuild is complete. What it took out again
+// because it was forgotten leaves no trace; ErrUnwiped is returned if it does.
+func (s *Store) EndRebuild(ctx context.Context) error {
 	if _, err := s.db.ExecContext(ctx, "DELETE FROM rebuilt"); err != nil {
 		return fmt.Errorf("end the rebuild: %w", classifyError(err))
 	}
@@ -289,9 +285,6 @@ const incomplete = "incomplete"
 // Incomplete says whether the memory was made to be filled from the archives, and
 // that has not been done yet: what is not found may be in one of them.
 func (s *Store) Incomplete(ctx context.Context) (is bool, err error) {
-	if s.schema < 2 {
-		return false, nil
-	}
 	err = s.reads().QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM state WHERE name=?)", incomplete).Scan(&is)
 	return is, classifyError(err)
 }

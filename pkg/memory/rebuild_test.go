@@ -152,7 +152,7 @@ func TestRebuiltMarks(t *testing.T) {
 	}{
 		{func() error { return nil }, ""},
 		{func() error { rebuild(t, s, cut("one", 100)...); return nil }, "m"},
-		{func() error { return s.EndRebuild(ctx, true) }, ""},
+		{func() error { return s.EndRebuild(ctx) }, ""},
 	} {
 		if err := step.do(); err != nil {
 			t.Fatal(err)

@@ -73,24 +73,12 @@ func (s *Store) Recall(ctx context.Context, q Query, e embed.QueryEmbedder, m em
 	if err != nil {
 		return Result{}, err
 	}
-	for try := 1; ; try++ {
-		var before []string
-		var result Result
-		var damaged bool
-		err := s.asOfNow(ctx, func(view *Store) (err error) {
-			if before, err = view.vectorFiles(ctx); err == nil {
-				result, damaged, err = view.recallOnce(ctx, q, e, m, known)
-			}
-			return err
-		})
-		if err != nil || !damaged || try == recallTries {
-			return result, err
-		}
-		// A reindex may have put other files in the place of those that were read.
-		if after, err := s.vectorFiles(ctx); err != nil || slices.Equal(after, before) {
-			return result, err
-		}
-	}
+	var result Result
+	err = s.asOfNow(ctx, func(view *Store) (err error) {
+		result, err = view.recallOnce(ctx, q, e, m, known)
+		return err
+	})
+	return result, err
 }
 
 // embeddedQuery is what an embedder made of a query: neither vector nor error if
@@ -108,39 +96,24 @@ func (s *Store) embedQuery(ctx context.Context, q Query, e embed.QueryEmbedder, 
 		return v, nil
 	}
 	var some bool
-	if err := s.db.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM vectors WHERE model=?)", m.Fingerprint()).Scan(&some); err != nil || !some {
+	if err := s.db.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM vector_spaces s WHERE s.model=? AND "+hasVectors+")", m.Fingerprint()).Scan(&some); err != nil || !some {
 		return v, classifyError(err)
 	}
 	v.vector, v.err = e.EmbedQuery(ctx, q.Text)
 	return v, ctx.Err()
 }
 
-// recallTries is how often a question is asked while vectors change under it.
-const recallTries = 3
-
-// vectorFiles names the vector files that are in use, and what shows that they
-// have changed.
-func (s *Store) vectorFiles(ctx context.Context) ([]string, error) {
-	files, err := readStrings(ctx, s.reads(), "SELECT model || ' ' || agent || ' ' || name || ' ' || slots || ' ' || stamp FROM files ORDER BY model, agent")
-	if err != nil {
-		return nil, fmt.Errorf("list vector files: %w", err)
-	}
-	return files, nil
-}
-
-// recallOnce reports besides whether vectors were lost or damaged.
-func (s *Store) recallOnce(ctx context.Context, q Query, e embed.QueryEmbedder, m embed.Model, known embeddedQuery) (Result, bool, error) {
+func (s *Store) recallOnce(ctx context.Context, q Query, e embed.QueryEmbedder, m embed.Model, known embeddedQuery) (Result, error) {
 	x, err := s.newIndex(ctx, m)
 	if err != nil {
-		return Result{}, false, err
+		return Result{}, err
 	}
 	r, err := newRecall(x, q, e, m)
 	if err != nil {
-		return Result{}, false, err
+		return Result{}, err
 	}
 	r.known = known
-	result, err := r.answer(ctx)
-	return result, x.rows.damaged > 0, err
+	return r.answer(ctx)
 }
 
 // newRecall begins to answer a query.
@@ -187,21 +160,6 @@ func (q Query) withDefaults() Query {
 	q.Rank = cmp.Or(q.Rank, RankHybrid)
 	return q
 }
-
-// The mix of the two halves, and of relevance and importance
-// (docs/dev/decisions.md D9).
-const (
-	textShare       = 0.6
-	vectorShare     = 0.4
-	relevanceShare  = 0.7
-	importanceShare = 0.3
-)
-
-const (
-	candidates    = 100  // that each half proposes
-	maxCandidates = 1600 // if most of those have the same text
-	poolSize      = 50   // by relevance, before importance has its say
-)
 
 // recall is one query on its way.
 type recall struct {
@@ -460,9 +418,6 @@ func (q Query) filter() (string, []any) {
 	return condition, args
 }
 
-// maxTerms bounds a full-text query: a pasted page is not a question.
-const maxTerms = 64
-
 // matchAny finds what has any of the terms of a text. It is empty if the text
 // has none.
 func matchAny(text string) Match { return Match{Any: terms(text)} }
@@ -514,7 +469,7 @@ func (s *Store) Neighbors(ctx context.Context, x Record, n int) (near Neighborho
 	if n < 1 || x.Position < 0 {
 		return near, nil
 	}
-	rows, err := s.reads().QueryContext(ctx, "SELECT "+s.recordColumns()+` FROM records r JOIN texts t ON t.record=r.rowid
+	rows, err := s.reads().QueryContext(ctx, "SELECT "+recordColumns+` FROM records r JOIN texts t ON t.record=r.rowid
 		WHERE r.agent=? AND r.runtime=? AND r.session=? AND r.category=? AND r.position BETWEEN max(?, 0) AND ? AND r.position<>?
 		ORDER BY r.position, r.archive=? DESC, r.rowid DESC`,
 		x.Agent, x.Runtime, x.Session, x.Category, x.Position-n, x.Position+n, x.Position, x.Archive)

@@ -6,9 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"os"
-	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/sessctl/sessctl/pkg/embed"
 )
@@ -25,8 +24,13 @@ type ReindexResult struct {
 type ReindexProgress func(agent string, done, total int64)
 
 // EmbedMissing gives a vector of the model to every record of these agents
-// that has none. Vectors that are there stay.
+// that has none, or one that is not what was stored. Other vectors stay.
 func (s *Store) EmbedMissing(ctx context.Context, e embed.Embedder, m embed.Model, agents []string, progress ReindexProgress) (ReindexResult, error) {
+	for _, agent := range agents {
+		if _, err := s.Reclaim(ctx, m, agent); err != nil {
+			return ReindexResult{}, err
+		}
+	}
 	result, err := s.embedAgents(ctx, e, m, agents, progress)
 	if err != nil {
 		return result, err
@@ -36,11 +40,10 @@ func (s *Store) EmbedMissing(ctx context.Context, e embed.Embedder, m embed.Mode
 	return result, err
 }
 
-// Reindex makes new vectors for these agents, with this model, in new files
-// beside those in use, and then switches in one transaction: before it recall
-// sees all of the old vectors, after it all of the new ones. The old files,
-// also those of other models, go, and with them the rows of records that were
-// forgotten or changed. A Reindex that was killed, or found the embedder out of
+// Reindex makes new vectors for these agents, with this model, beside those in
+// use, and then switches in one transaction: before it recall sees all of the old
+// vectors, after it all of the new ones. The old ones, also those of other models,
+// go, and the database is written anew, so that their room is given back. A Reindex that was killed, or found the embedder out of
 // service, is taken up again where it stopped.
 func (s *Store) Reindex(ctx context.Context, e embed.Embedder, m embed.Model, agents []string, progress ReindexProgress) (ReindexResult, error) {
 	result, err := s.embedAgents(ctx, e, beside(m), agents, progress)
@@ -52,7 +55,7 @@ func (s *Store) Reindex(ctx context.Context, e embed.Embedder, m embed.Model, ag
 		return result, fmt.Errorf("change over to the new vectors: %w", err)
 	}
 	result.Vectors, result.Done = vectors, true
-	return result, s.removeUnnamed(ctx)
+	return result, s.giveBack(ctx)
 }
 
 // embedAgents embeds what some agents have pending.
@@ -126,8 +129,8 @@ func (s *Store) changeOver(ctx context.Context, m embed.Model, agents []string) 
 		if err := dropUnused(ctx, tx, m.Fingerprint()); err != nil {
 			return err
 		}
-		if _, err := tx.ExecContext(ctx, "DELETE FROM files WHERE NOT EXISTS (SELECT 1 FROM vector_rows v WHERE v.file=files.file)"); err != nil {
-			return fmt.Errorf("drop empty files: %w", err)
+		if err := dropSpaces(ctx, tx, "NOT "+hasVectors); err != nil {
+			return err
 		}
 		vectors, err = countVectors(ctx, tx, m.Fingerprint(), agents)
 		return err
@@ -139,13 +142,15 @@ func (s *Store) changeOver(ctx context.Context, m embed.Model, agents []string) 
 // and gives that to the model it is of. Of the models that are left the
 // agent's records are pending.
 func replaceVectors(ctx context.Context, tx *sql.Tx, staged, model, agent string) error {
+	if err := dropSpaces(ctx, tx, "s.agent=? AND s.model<>?", agent, staged); err != nil {
+		return err
+	}
 	for _, step := range []struct {
 		sql  string
 		args []any
 	}{
-		{"DELETE FROM files WHERE agent=? AND model<>?", []any{agent, staged}},
 		{"DELETE FROM pending WHERE agent=? AND model=?", []any{agent, model}},
-		{"UPDATE files SET model=? WHERE agent=? AND model=?", []any{model, agent, staged}},
+		{"UPDATE vector_spaces SET model=? WHERE agent=? AND model=?", []any{model, agent, staged}},
 		{"UPDATE pending SET model=? WHERE agent=? AND model=?", []any{model, agent, staged}},
 		{`INSERT OR IGNORE INTO pending (model, agent, record, tries, reason)
 			SELECT fingerprint, agent, rowid, 0, '' FROM models, records WHERE agent=? AND fingerprint NOT IN (?, ?)`, []any{agent, staged, model}},
@@ -170,42 +175,14 @@ func anyOf(list []string) []any {
 	return args
 }
 
-// removeUnnamed removes the vector files that the database does not name. The
-// caller holds the lock of the data directory.
-func (s *Store) removeUnnamed(ctx context.Context) error {
-	files, err := s.files(ctx, s.db)
-	if err != nil {
-		return err
+// giveBack writes the database anew after much of it has become free. Where somebody
+// reads it that room is filled later: nothing is wrong then.
+func (s *Store) giveBack(ctx context.Context) error {
+	err := classifyError(s.overwriting(ctx, s.wipeDatabase))
+	if err == nil || errors.Is(err, ErrBusy) {
+		return nil
 	}
-	named := map[string]bool{}
-	for _, f := range files {
-		named[f.path] = true
-	}
-	var found []string
-	for _, suffix := range []string{packedSuffix, floatSuffix} {
-		list, err := filepath.Glob(filepath.Join(globEscape(s.dir), "vectors", "*", "*"+suffix))
-		if err != nil {
-			return fmt.Errorf("list vector files: %w", err)
-		}
-		found = append(found, list...)
-	}
-	for _, path := range found {
-		if info, err := os.Lstat(path); err != nil || named[path] || !info.Mode().IsRegular() {
-			continue
-		}
-		if err := s.pins.RemoveFile(path); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// globEscape makes a path a pattern that matches only itself.
-func globEscape(path string) string {
-	if os.PathSeparator == '\\' {
-		return path // no escapes there
-	}
-	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
+	return fmt.Errorf("give back the room of the old vectors: %w", err)
 }
 
 // embedPage is how many pending texts are held at a time, and stored together.
@@ -228,7 +205,7 @@ const builtinProvider = "builtin"
 // cannot serve at all leaves everything pending and is not an error.
 // progress is told how many records are done of how many, and may be nil.
 func (s *Store) EmbedPending(ctx context.Context, e embed.Embedder, m embed.Model, agent string, progress func(done, total int64)) (pending int, err error) {
-	if _, err := s.Reclaim(ctx, m, agent); err != nil {
+	if _, err := s.reclaim(ctx, m, agent, time.Now().Add(-checkEvery)); err != nil {
 		return 0, err
 	}
 	open, refused, err := s.CountPending(ctx, m, agent)
@@ -328,8 +305,7 @@ const (
 )
 
 // Pending returns up to limit records of an agent that have no vector of this
-// model, in the order they were stored. Rows that a vector file has lost are
-// pending again. What an embedder has refused three times is not offered.
+// model, in the order they were stored, those that Reclaim finds included. What an embedder has refused three times is not offered.
 func (s *Store) Pending(ctx context.Context, model embed.Model, agent string, limit int) ([]PendingText, error) {
 	if _, err := s.Reclaim(ctx, model, agent); err != nil {
 		return nil, err

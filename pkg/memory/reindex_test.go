@@ -1,9 +1,8 @@
 package memory_test
 
 import (
-	"bytes"
 	"context"
-	"encoding/binary"
+	"database/sql"
 	"errors"
 	"fmt"
 	"os"
@@ -79,13 +78,18 @@ func models(t *testing.T, s *memory.Store) map[string]int {
 	return vectors
 }
 
-func vectorFiles(t *testing.T, dir string) int {
+// vectorSpaces counts the agents and models that have vectors.
+func vectorSpaces(t *testing.T, dir string) (n int) {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(dir, "vectors", "*", "*"))
+	db, err := sql.Open("sqlite", filepath.Join(dir, "memory.db"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return len(files)
+	defer db.Close()
+	if err := db.QueryRow("SELECT count(*) FROM vector_spaces").Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	return n
 }
 
 // While another model's vectors are made, and the embedder fails in between,
@@ -113,8 +117,8 @@ func TestReindexToAnotherModel(t *testing.T) {
 	if got := models(t, s); len(got) != 1 || got[a.model().String()] != 703 {
 		t.Fatal(got)
 	}
-	if n := vectorFiles(t, dir); n != 2 {
-		t.Fatalf("%d vector files", n)
+	if n := vectorSpaces(t, dir); n != 2 {
+		t.Fatalf("%d agents have vectors", n)
 	}
 	a.serves = 10
 	if found, err = s.Recall(ctx, memory.Query{Text: "importer", Rank: memory.RankVector}, a, a.model()); err != nil || len(found.Hits) == 0 {
@@ -149,16 +153,18 @@ func TestReindexTakesRoomBack(t *testing.T) {
 	put(t, s, changed)
 	embedAll(t, s, "a")
 	b, m := builtin(t)
+	size := int64(0)
 	for range 3 {
 		before := recall(t, s, memory.Query{Text: "record 17 importer", Limit: 20})
 		if result, err := s.Reindex(ctx, b, m, []string{"a"}, nil); err != nil || result.Vectors != 700 {
 			t.Fatalf("%+v, %v", result, err)
 		}
 		verify(t, s)
-		stats, err := s.Stats(ctx)
-		if err != nil || stats.Models[0].Unnamed != 0 {
-			t.Fatal(stats.Models, err)
+		info, err := os.Stat(filepath.Join(dir, "memory.db"))
+		if err != nil || size > 0 && info.Size() > size {
+			t.Errorf("the database has %d bytes, it had %d (%v)", info.Size(), size, err)
 		}
+		size = info.Size()
 		after := recall(t, s, memory.Query{Text: "record 17 importer", Limit: 20})
 		for i, h := range before.Hits {
 			if after.Hits[i].ID != h.ID {
@@ -166,22 +172,27 @@ func TestReindexTakesRoomBack(t *testing.T) {
 			}
 		}
 	}
-	if n := vectorFiles(t, dir); n != 1 { // nothing is left of b
-		t.Fatalf("%d vector files", n)
+	if n := vectorSpaces(t, dir); n != 1 { // nothing is left of b
+		t.Fatalf("%d agents have vectors", n)
 	}
 }
 
-// What was forgotten leaves no numbers in the vector file either.
+// What was forgotten leaves no numbers either, and what stands beside it stays.
 func TestForgetOverwritesVectors(t *testing.T) {
 	s, dir := newStore(t)
-	put(t, s, record(0, "the heron"), record(1, "the otter"))
+	put(t, s, record(0, "the heron"))
 	embedAll(t, s, "a")
+	gone := vectorsOf(t, dir, "s1")
+	put(t, s, record(1, "the otter"))
+	embedAll(t, s, "a")
+	if len(gone) != 1 || len(filesWith(t, dir, gone[0])) == 0 {
+		t.Fatalf("there is nothing to forget: %q", gone)
+	}
 	if _, err := s.Forget(context.Background(), memory.Selection{ID: record(0, "the heron").ID}); err != nil {
 		t.Fatal(err)
 	}
-	files, _ := filepath.Glob(filepath.Join(dir, "vectors", "*", "*.i8"))
-	if rows := rowsOf(t, files[0]); len(rows) != 2 || !isEmpty(rows[0]) || isEmpty(rows[1]) {
-		t.Fatalf("%x", rows)
+	if left := filesWith(t, dir, gone[0]); len(left) > 0 || len(vectorsOf(t, dir, "s1")) != 1 {
+		t.Fatalf("traces in %v", left)
 	}
 	verify(t, s)
 	if hits := recall(t, s, memory.Query{Text: "otter", Rank: memory.RankVector}).Hits; len(hits) != 1 {
@@ -227,23 +238,4 @@ func TestInterruptedServerKeepsItsBatches(t *testing.T) {
 	if err != nil || open != 200-2*64 {
 		t.Fatalf("%d are pending, %v", open, err)
 	}
-}
-
-// rowsOf are the rows of a vector file. A row begins with its size in units of
-// 4 bytes, and has 0xFFFF behind it if it holds no vector.
-func rowsOf(t *testing.T, path string) (rows [][]byte) {
-	t.Helper()
-	raw, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for len(raw) > 0 {
-		size := 4 * int(binary.LittleEndian.Uint16(raw))
-		rows, raw = append(rows, raw[:size]), raw[size:]
-	}
-	return rows
-}
-
-func isEmpty(row []byte) bool {
-	return binary.LittleEndian.Uint16(row[2:]) == 0xFFFF && len(bytes.Trim(row[4:], "\x00")) == 0
 }

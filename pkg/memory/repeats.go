@@ -113,7 +113,7 @@ func (s *Store) nearWords(ctx context.Context, w OwnWords, words []string) (list
 	if len(rows) == 0 {
 		return nil, nil
 	}
-	found, err := s.db.QueryContext(ctx, "SELECT "+s.recordColumns()+" FROM records r JOIN texts t ON t.record=r.rowid WHERE r.rowid IN "+listed(rows))
+	found, err := s.db.QueryContext(ctx, "SELECT "+recordColumns+" FROM records r JOIN texts t ON t.record=r.rowid WHERE r.rowid IN "+listed(rows))
 	if err != nil {
 		return nil, fmt.Errorf("read records: %w", classifyError(err))
 	}

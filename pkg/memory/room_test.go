@@ -13,9 +13,8 @@ import (
 // perSession is how many records a session has: a chat has few.
 const perSession = 6
 
-// roomOf is how many bytes a memory of texts takes, in files of vectors and in
-// the database.
-func roomOf(t *testing.T, texts []string) (vectors, database int64) {
+// roomOf is how many bytes a memory of texts takes.
+func roomOf(t *testing.T, texts []string) (database int64) {
 	t.Helper()
 	s, dir := newStore(t)
 	var records []memory.Record
@@ -37,9 +36,7 @@ func roomOf(t *testing.T, texts []string) (vectors, database int64) {
 			return err
 		}
 		info, err := e.Info()
-		if err == nil && filepath.Ext(path) == ".i8" {
-			vectors += info.Size()
-		} else if err == nil {
+		if err == nil {
 			database += info.Size()
 		}
 		return err
@@ -47,7 +44,7 @@ func roomOf(t *testing.T, texts []string) (vectors, database int64) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return vectors, database
+	return database
 }
 
 // A record takes less room than the log that it comes from: 4,700 bytes for one
@@ -60,7 +57,7 @@ func TestRoom(t *testing.T) {
 	if err != nil || len(pages) == 0 {
 		t.Fatal(pages, err)
 	}
-	_, empty := roomOf(t, []string{"one"})
+	empty := roomOf(t, []string{"one"})
 	for name, c := range map[string]struct {
 		characters, records int
 		most                int64 // bytes a record
@@ -76,10 +73,10 @@ func TestRoom(t *testing.T) {
 				texts = append(texts, string(text[:c.characters]))
 			}
 		}
-		vectors, database := roomOf(t, texts)
+		database := roomOf(t, texts)
 		n := int64(len(texts))
-		t.Logf("%s: %d records, %d bytes of vectors and %d of database each", name, n, vectors/n, (database-c.apart)/n)
-		if got := (vectors + database - c.apart) / n; len(texts) < c.records || got > c.most {
+		t.Logf("%s: %d records, %d bytes each", name, n, (database-c.apart)/n)
+		if got := (database - c.apart) / n; len(texts) < c.records || got > c.most {
 			t.Errorf("%s: a record takes %d bytes, want at most %d", name, got, c.most)
 		}
 	}

@@ -7,7 +7,6 @@ import (
 	"math"
 	"math/bits"
 	"slices"
-	"strings"
 )
 
 // A vector is kept as a row of small whole numbers: docs/dev/decisions.md D27 says
@@ -36,70 +35,21 @@ const (
 	maxDim = 1 << 15
 )
 
-// noSplit marks a row whose vector was forgotten: it has a size, and nothing
-// else.
-const noSplit = math.MaxUint16
-
-// packedSuffix ends the name of a file of such rows. A memory of version 2 and
-// before has floatSuffix: rows of float32.
-const (
-	packedSuffix = ".i8"
-	floatSuffix  = ".f32"
-)
-
-// rowFormat is how the rows of a file are read.
-type rowFormat struct {
-	dim    int
-	packed bool
-}
-
-// formatOf returns the format of a file, by its name.
-func formatOf(path string, dim int) rowFormat {
-	return rowFormat{dim: dim, packed: !strings.HasSuffix(path, floatSuffix)}
-}
-
-// unit is what slots count, in bytes: a packed row lies at a multiple of
-// slotBytes.
-func (f rowFormat) unit() int64 {
-	if f.packed {
-		return slotBytes
+// cutRow returns the row that data begins with, or nil if there is none.
+func cutRow(data []byte) []byte {
+	if len(data) < slotBytes {
+		return nil
 	}
-	return int64(f.dim) * 4
-}
-
-// most is the size of the largest row, in bytes.
-func (f rowFormat) most() int64 {
-	if f.packed {
-		return rowHeader + int64(f.dim) + int64(f.dim)/8 + 16
-	}
-	return f.unit()
-}
-
-// cut returns the row that data begins with, or nil if there is none.
-func (f rowFormat) cut(data []byte) []byte {
-	size := int(f.unit())
-	if f.packed {
-		if len(data) < slotBytes {
-			return nil
-		}
-		size = slotBytes * int(binary.LittleEndian.Uint16(data))
-	}
+	size := slotBytes * int(binary.LittleEndian.Uint16(data))
 	if size == 0 || size > len(data) {
 		return nil
 	}
 	return data[:size]
 }
 
-// decode writes the vector of a row. It reports whether it is a row of this
-// format.
-func (f rowFormat) decode(row []byte, vector []float32) bool {
-	if !f.packed {
-		for i := range vector {
-			vector[i] = math.Float32frombits(binary.LittleEndian.Uint32(row[4*i:]))
-		}
-		return true
-	}
-	p, ok := openRow(row, f.dim)
+// decodeRow writes the vector of a row. It reports whether it is one.
+func decodeRow(row []byte, vector []float32) bool {
+	p, ok := openRow(row, len(vector))
 	if ok {
 		p.decode(vector)
 	}
@@ -118,8 +68,7 @@ type packedRow struct {
 	others      []byte // of the components from split on; to a multiple of 8
 }
 
-// openRow finds the parts of a row. It reports false for what is none, or for a
-// row whose vector was forgotten.
+// openRow finds the parts of a row. It reports false for what is none.
 func openRow(row []byte, dim int) (p packedRow, ok bool) {
 	if len(row) < rowHeader {
 		return p, false
@@ -267,30 +216,19 @@ func bestSplit(numbers []int8) (split int) {
 	return split
 }
 
-// encodeRows scales vectors to unit length and lays them out as rows. Slots
-// count from 0.
-func encodeRows(vectors []Vector, dim int) (rows []byte, places []row, err error) {
+// encodeRows scales vectors to unit length and makes rows of them. It returns
+// their checksums, too.
+func encodeRows(vectors []Vector, dim int) (rows [][]byte, sums []uint32, err error) {
 	if dim > maxDim {
 		return nil, nil, fmt.Errorf("vectors of %d components are too long, at most %d", dim, maxDim)
 	}
-	numbers, unit := make([]int8, dim), make([]float32, 0, dim)
+	numbers, unit, all := make([]int8, dim), make([]float32, 0, dim), []byte(nil)
 	for _, v := range vectors {
-		start := len(rows)
+		start := len(all)
 		unit = appendUnit(unit[:0], v.Values)
-		rows = appendRow(rows, unit, numbers)
-		places = append(places, row{int64(start / slotBytes), crc32.Checksum(rows[start:], castagnoli())})
+		all = appendRow(all, unit, numbers)
+		row := all[start:len(all):len(all)]
+		rows, sums = append(rows, row), append(sums, crc32.Checksum(row, castagnoli()))
 	}
-	return rows, places, nil
-}
-
-// mostEmpty is the size of the largest row without a vector.
-const mostEmpty = slotBytes * math.MaxUint16
-
-// emptyRow is a row without a vector: it takes the place of those that were
-// forgotten.
-func emptyRow(size int64) []byte {
-	row := make([]byte, size)
-	binary.LittleEndian.PutUint16(row, uint16(size/slotBytes))
-	binary.LittleEndian.PutUint16(row[2:], noSplit)
-	return row
+	return rows, sums, nil
 }

@@ -8,22 +8,16 @@ import (
 	"time"
 )
 
-// prepare checks the version, makes the tables of a new database, and brings
-// one of an earlier version up to date. One that is only to be read is read as
-// it is.
-func (s *Store) prepare(ctx context.Context) (err error) {
-	s.schema, err = checkVersion(ctx, s.db)
+// prepare checks the version, and makes the tables of a new database.
+func (s *Store) prepare(ctx context.Context) error {
+	isNew, err := checkVersion(ctx, s.db)
 	switch {
 	case err != nil:
 		return err
-	case s.readOnly && s.schema == 0:
-		return ErrEmpty
-	case s.readOnly:
+	case !isNew:
 		return nil
-	case s.schema == schemaVersion:
-		return s.giveBack(ctx)
-	case s.schema != 0:
-		return s.upgrade(ctx)
+	case s.readOnly:
+		return ErrEmpty
 	}
 	if err := s.setUp(ctx); err != nil {
 		return err
@@ -63,13 +57,13 @@ const (
 func (s *Store) create(ctx context.Context) error {
 	return s.inTransaction(ctx, func(tx *sql.Tx) (err error) {
 		// Another process may have been faster.
-		if s.schema, err = checkVersion(ctx, tx); err != nil || s.schema != 0 {
+		if isNew, err := checkVersion(ctx, tx); err != nil || !isNew {
 			return err
 		}
 		if _, err := tx.ExecContext(ctx, schema+markVersion); err != nil {
 			return err
 		}
-		s.schema, s.created = schemaVersion, true
+		s.created = true
 		if s.rebuild {
 			if _, err := tx.ExecContext(ctx, "INSERT INTO state (name, value) VALUES (?, '')", incomplete); err != nil {
 				return err
@@ -86,35 +80,41 @@ type querier interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-// checkVersion returns the version of the database, 0 if it is new. If it is
-// not ours, or newer, the error says so.
-func checkVersion(ctx context.Context, q querier) (version int, err error) {
-	var application, tables int
+// checkVersion says whether a database is new. The error says if it is newer
+// than this program, or not ours.
+func checkVersion(ctx context.Context, q querier) (isNew bool, err error) {
+	var version, application, tables int
 	err = q.QueryRowContext(ctx, `SELECT user_version, application_id, (SELECT count(*) FROM sqlite_schema)
 		FROM pragma_user_version, pragma_application_id`).Scan(&version, &application, &tables)
 	switch {
 	case err != nil:
-		return 0, classifyError(err)
+		return false, classifyError(err)
 	case application == applicationID && version > schemaVersion:
-		return 0, fmt.Errorf("%w (schema %d, this one knows %d)", ErrNewerSchema, version, schemaVersion)
-	case application == applicationID && version > 0:
-		return version, nil
+		return false, fmt.Errorf("%w (schema %d, this one knows %d)", ErrNewerSchema, version, schemaVersion)
+	case application == applicationID && version == schemaVersion:
+		return false, nil
+	case application == unreleasedID:
+		return false, fmt.Errorf("%w: a version of sessctl before the first release wrote it", ErrCorrupt)
 	case application != 0 || version != 0 || tables != 0:
-		return 0, fmt.Errorf("%w: not a memory of sessctl", ErrCorrupt)
+		return false, fmt.Errorf("%w: not a memory of sessctl", ErrCorrupt)
 	}
-	return 0, nil
+	return true, nil
 }
 
 // schemaVersion is the user_version of the database; a newer one is refused.
 // Whoever changes the schema of a released version raises it and writes the
 // way from the old one to the new.
-const schemaVersion = 6
+const schemaVersion = 1
 
-// applicationID marks the file as ours ("sess").
-const applicationID = 0x73657373
+// applicationID marks the file as ours ("sesm"), and unreleasedID ("sess") as one
+// of the formats before version 1, which nothing reads.
+const (
+	applicationID = 0x7365736d
+	unreleasedID  = 0x73657373
+)
 
 // markVersion are the statements that mark a database as one of this version.
-const markVersion = "PRAGMA user_version = 6; PRAGMA application_id = 1936028531;"
+const markVersion = "PRAGMA user_version = 1; PRAGMA application_id = 1936028525;"
 
 // pageSize in bytes is that of a new database: each table and index has a page
 // at least, and most have one that is nearly empty (docs/dev/decisions.md D27).
@@ -150,9 +150,8 @@ CREATE TABLE rebuilt (
 ) STRICT, WITHOUT ROWID;
 ` + stateTable
 
-// recordTables are those that version 3 changed, textTable and vectorTables included. What the
-// records of a session have in common is kept once; the view records is what all
-// queries read.
+// recordTables have the records. What those of a session have in common is kept
+// once; the view records is what all queries read.
 const recordTables = `
 CREATE TABLE sources (
   source       INTEGER PRIMARY KEY,
@@ -204,35 +203,34 @@ CREATE TABLE texts (
 ) STRICT;
 `
 
-// vectorTables are those that version 4 changed: a vector names its file by a
-// number. The view vectors is what queries read; its left join is left out where
-// nothing of a file is asked for.
+// vectorTables: see vectorblocks.go. The view vectors is what queries read that ask
+// for the model or the agent.
 const vectorTables = `
--- files: one of vectors an agent and model
-CREATE TABLE files (
-  file    INTEGER PRIMARY KEY,
+-- vector_spaces: the vectors of an agent and model
+CREATE TABLE vector_spaces (
+  space   INTEGER PRIMARY KEY,
   model   TEXT    NOT NULL REFERENCES models (fingerprint),
   agent   TEXT    NOT NULL,
-  name    TEXT    NOT NULL, -- of the file, in the agent's directory
-  slots   INTEGER NOT NULL, -- where the rows end that may have a name, see vectors
-  rows    INTEGER NOT NULL, -- how many there are
-  stamp   TEXT    NOT NULL, -- of the file when it was last written or checked
-  checked INTEGER NOT NULL, -- epoch milliseconds of the last check of every row
+  checked INTEGER NOT NULL, -- epoch milliseconds of the last check of every vector
   UNIQUE (model, agent)
 ) STRICT;
+CREATE TABLE vector_blocks (
+  block   INTEGER PRIMARY KEY, -- of a space: its number times 4294967296, and how many blocks came before
+  sum     INTEGER NOT NULL, -- checksum of all else, see sumOfBlock
+  records BLOB    NOT NULL, -- whose the rows are
+  rows    BLOB    NOT NULL
+) STRICT;
 CREATE TABLE vector_rows (
-  file   INTEGER NOT NULL REFERENCES files (file) ON DELETE CASCADE,
-  slot   INTEGER NOT NULL, -- where the row begins in the file, in units of 4 bytes
-  record INTEGER NOT NULL REFERENCES record_rows (record) ON DELETE CASCADE,
-  crc    INTEGER NOT NULL, -- CRC-32C of the row's bytes, as a number with a sign: it is shorter
-  PRIMARY KEY (file, slot)
+  record INTEGER NOT NULL REFERENCES record_rows (record),
+  space  INTEGER NOT NULL REFERENCES vector_spaces (space),
+  block  INTEGER NOT NULL, -- that has the row
+  crc    INTEGER NOT NULL, -- CRC-32C of the row, as a number with a sign: it is shorter
+  PRIMARY KEY (record, space)
 ) STRICT, WITHOUT ROWID;
-CREATE UNIQUE INDEX vector_rows_by_record ON vector_rows (record, file);
-CREATE VIEW vectors AS SELECT f.model, f.agent, v.slot, v.record, v.crc & 4294967295 AS crc
-  FROM vector_rows v LEFT JOIN files f ON f.file=v.file;
+CREATE VIEW vectors AS SELECT s.model, s.agent, v.record, v.block, v.crc & 4294967295 AS crc
+  FROM vector_rows v LEFT JOIN vector_spaces s ON s.space=v.space;
 `
 
-// stateTable came with version 2.
 const stateTable = `
 -- state: what a later run has to do
 CREATE TABLE state (

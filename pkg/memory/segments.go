@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"strings"
 )
 
 // The words of records are kept in segments, each written once: its terms in
@@ -39,27 +40,44 @@ import (
 // (checkSegments). What is not as it was written is ErrDamagedWords. The texts
 // have all words, so the next write that meets damage reads them anew.
 const wordTables = `
-CREATE TABLE word_segments (
+CREATE TABLE IF NOT EXISTS word_segments (
   segment INTEGER PRIMARY KEY,
   pages   INTEGER NOT NULL,
   records INTEGER NOT NULL
 ) STRICT;
-CREATE TABLE word_pages (
+CREATE TABLE IF NOT EXISTS word_pages (
   page INTEGER PRIMARY KEY, -- of a segment: its number times 16777216, and how many pages are before it
   data BLOB    NOT NULL
 ) STRICT;
-CREATE TABLE word_index (
+CREATE TABLE IF NOT EXISTS word_index (
   segment INTEGER NOT NULL,
   term    BLOB    NOT NULL, -- the first that begins in the page
   page    INTEGER NOT NULL, -- how many are before it
   PRIMARY KEY (segment, term)
 ) STRICT, WITHOUT ROWID;
-CREATE TABLE word_gone (
+CREATE TABLE IF NOT EXISTS word_gone (
   record  INTEGER PRIMARY KEY,
   segment INTEGER NOT NULL, -- what it and older ones say of the record does not count
   sum     INTEGER NOT NULL -- of both, see sumOfGone
 ) STRICT;
 `
+
+// lexicon is an index of words: of the texts of records, or of those of actions. Each
+// has tables of its own. What is called a record in the files about words is the row
+// of a text.
+type lexicon struct {
+	tables string // how the names of its tables begin
+	texts  string // the table that has a row for each text
+}
+
+// recordWords and workWords are the two.
+func recordWords() lexicon { return lexicon{"word_", "record_rows"} }
+func workWords() lexicon   { return lexicon{"work_word_", "work_texts"} }
+
+// sql is a statement that names the tables as wordTables does, for the index.
+func (x lexicon) sql(statement string) string {
+	return strings.ReplaceAll(statement, "word_", x.tables)
+}
 
 // sumOfGone is the checksum of a row of word_gone, as SQL: no change of a bit
 // leaves it as it is.
@@ -90,8 +108,8 @@ type wordSegment struct{ number, pages, records int64 }
 func (s wordSegment) page(n int64) int64 { return s.number*segmentPages + n }
 
 // readSegments lists the segments, oldest first.
-func readSegments(ctx context.Context, q querier) (list []wordSegment, err error) {
-	rows, err := q.QueryContext(ctx, "SELECT segment, pages, records FROM word_segments ORDER BY segment")
+func (x lexicon) readSegments(ctx context.Context, q querier) (list []wordSegment, err error) {
+	rows, err := q.QueryContext(ctx, x.sql("SELECT segment, pages, records FROM word_segments ORDER BY segment"))
 	if err != nil {
 		return nil, fmt.Errorf("list the words: %w", classifyError(err))
 	}
@@ -108,8 +126,8 @@ func readSegments(ctx context.Context, q querier) (list []wordSegment, err error
 
 // readGone returns the records that were removed: the newest segment of which
 // each is gone.
-func readGone(ctx context.Context, q querier) (map[int64]int64, error) {
-	rows, err := q.QueryContext(ctx, "SELECT record, segment, sum="+sumOfGone+" FROM word_gone")
+func (x lexicon) readGone(ctx context.Context, q querier) (map[int64]int64, error) {
+	rows, err := q.QueryContext(ctx, x.sql("SELECT record, segment, sum="+sumOfGone+" FROM word_gone"))
 	if err != nil {
 		return nil, fmt.Errorf("list words that are gone: %w", classifyError(err))
 	}
@@ -140,10 +158,10 @@ func sumOfPage(page int64, data []byte) uint32 {
 // checkSegments checks that the pages there are are those of the segments, each of
 // which has its first and its last: where a segment is lost, what only it has would
 // not be found.
-func checkSegments(ctx context.Context, q querier, segments []wordSegment) error {
+func (x lexicon) checkSegments(ctx context.Context, q querier, segments []wordSegment) error {
 	end := int64(0) // of the pages of the segment before
 	next := func(from int64) (page int64, err error) {
-		err = q.QueryRowContext(ctx, "SELECT coalesce(min(page), -1) FROM word_pages WHERE page>=?", from).Scan(&page)
+		err = q.QueryRowContext(ctx, x.sql("SELECT coalesce(min(page), -1) FROM word_pages WHERE page>=?"), from).Scan(&page)
 		return page, classifyError(err)
 	}
 	for _, s := range segments {
@@ -172,8 +190,8 @@ func checkSegments(ctx context.Context, q querier, segments []wordSegment) error
 
 // lackRecords says whether the segments have fewer records than there are, as where
 // all segments are lost, with their pages.
-func lackRecords(ctx context.Context, q querier) (lack bool, err error) {
-	err = q.QueryRowContext(ctx, "SELECT (SELECT count(*) FROM record_rows) > (SELECT coalesce(sum(records), 0) FROM word_segments)").Scan(&lack)
+func (x lexicon) lackRecords(ctx context.Context, q querier) (lack bool, err error) {
+	err = q.QueryRowContext(ctx, x.sql("SELECT (SELECT count(*) FROM "+x.texts+") > (SELECT coalesce(sum(records), 0) FROM word_segments)")).Scan(&lack)
 	return lack, classifyError(err)
 }
 
@@ -223,6 +241,7 @@ func (p *postings) next() bool {
 
 // segmentWriter writes a segment.
 type segmentWriter struct {
+	lexicon
 	ctx     context.Context
 	tx      *sql.Tx
 	segment wordSegment
@@ -234,17 +253,17 @@ type segmentWriter struct {
 	lead    *sql.Stmt // of the term that leads to a page
 }
 
-func newSegmentWriter(ctx context.Context, tx *sql.Tx) (*segmentWriter, error) {
-	w := &segmentWriter{ctx: ctx, tx: tx, page: make([]byte, wordPageHead, wordPageBytes)}
+func (x lexicon) newSegmentWriter(ctx context.Context, tx *sql.Tx) (*segmentWriter, error) {
+	w := &segmentWriter{lexicon: x, ctx: ctx, tx: tx, page: make([]byte, wordPageHead, wordPageBytes)}
 	// Not one whose pages are still there, though it is lost: they would be in the way.
-	err := tx.QueryRowContext(ctx, "SELECT 1 + max((SELECT coalesce(max(segment), 0) FROM word_segments), (SELECT coalesce(max(segment), 0) FROM word_gone), (SELECT coalesce(max(page), 0)/? FROM word_pages))", segmentPages).Scan(&w.segment.number)
+	err := tx.QueryRowContext(ctx, x.sql("SELECT 1 + max((SELECT coalesce(max(segment), 0) FROM word_segments), (SELECT coalesce(max(segment), 0) FROM word_gone), (SELECT coalesce(max(page), 0)/? FROM word_pages))"), segmentPages).Scan(&w.segment.number)
 	if err != nil {
 		return nil, classifyError(err)
 	}
-	if w.insert, err = tx.PrepareContext(ctx, "INSERT INTO word_pages (page, data) VALUES (?, ?)"); err != nil {
+	if w.insert, err = tx.PrepareContext(ctx, x.sql("INSERT INTO word_pages (page, data) VALUES (?, ?)")); err != nil {
 		return w, classifyError(err)
 	}
-	w.lead, err = tx.PrepareContext(ctx, "INSERT INTO word_index (segment, term, page) VALUES (?, ?, ?)")
+	w.lead, err = tx.PrepareContext(ctx, x.sql("INSERT INTO word_index (segment, term, page) VALUES (?, ?, ?)"))
 	return w, classifyError(err)
 }
 
@@ -331,12 +350,13 @@ func (w *segmentWriter) finish() error {
 	if w.segment.records == 0 {
 		return nil
 	}
-	_, err := w.tx.ExecContext(w.ctx, "INSERT INTO word_segments (segment, pages, records) VALUES (?, ?, ?)", w.segment.number, w.segment.pages, w.segment.records)
+	_, err := w.tx.ExecContext(w.ctx, w.sql("INSERT INTO word_segments (segment, pages, records) VALUES (?, ?, ?)"), w.segment.number, w.segment.pages, w.segment.records)
 	return classifyError(err)
 }
 
 // segmentReader reads a segment, from its beginning or from a term.
 type segmentReader struct {
+	lexicon
 	q       querier
 	segment wordSegment
 	batch   int64    // pages that are read at a time, at least
@@ -359,7 +379,7 @@ func (r *segmentReader) load(ctx context.Context, page, n int64) error {
 		return r.torn()
 	}
 	n = min(max(n, r.batch, 1), r.segment.pages-page)
-	rows, err := r.q.QueryContext(ctx, "SELECT data FROM word_pages WHERE page>=? AND page<? ORDER BY page", r.segment.page(page), r.segment.page(page+n))
+	rows, err := r.q.QueryContext(ctx, r.sql("SELECT data FROM word_pages WHERE page>=? AND page<? ORDER BY page"), r.segment.page(page), r.segment.page(page+n))
 	if err != nil {
 		return fmt.Errorf("read the words: %w", classifyError(err))
 	}
@@ -420,7 +440,7 @@ func firstEntry(page []byte) int { return int(binary.LittleEndian.Uint16(page[wo
 func (r *segmentReader) seek(ctx context.Context, term []byte) (records, size int64, found bool, err error) {
 	var page int64
 	var first []byte
-	err = r.q.QueryRowContext(ctx, "SELECT page, term FROM word_index WHERE segment=? AND term<=? ORDER BY term DESC LIMIT 1", r.segment.number, append([]byte{}, term...)).Scan(&page, &first)
+	err = r.q.QueryRowContext(ctx, r.sql("SELECT page, term FROM word_index WHERE segment=? AND term<=? ORDER BY term DESC LIMIT 1"), r.segment.number, append([]byte{}, term...)).Scan(&page, &first)
 	if errors.Is(err, sql.ErrNoRows) { // not even the empty term
 		return 0, 0, false, r.torn()
 	}

@@ -101,7 +101,12 @@ func (s *Store) EachUnshared(ctx context.Context, q ShareQuery, fn func([]Shared
 		return 0, err
 	}
 	for after := int64(0); ; {
-		page, last, bad, err := s.sharePage(ctx, source, q, after)
+		var page []Shared
+		last, bad := after, 0
+		err := s.asOfNow(ctx, func(view *Store) (err error) {
+			page, last, bad, err = view.sharePage(ctx, source, q, after)
+			return err
+		})
 		damaged += bad
 		if err != nil || last == after {
 			return damaged, err
@@ -133,13 +138,13 @@ func (s *Store) shareSource(ctx context.Context) (x shareSource, err error) {
 	if x.facts {
 		fact = "coalesce(f.sum, 0)"
 	}
-	x.said += ", coalesce(v.crc, -1), " + fact
+	x.said += ", coalesce(v.crc & 4294967295, -1), " + fact
 	if x.noted, err = s.hasTable(ctx, "shared"); err != nil || !x.noted {
 		x.differ = "?='' OR 1=1"
 		return x, err
 	}
 	x.known = " LEFT JOIN shared p ON p.server=? AND p.id=r.id"
-	x.differ = "p.id IS NULL OR p.sum IS NOT r.sum OR p.vector IS NOT coalesce(v.crc, -1) OR p.fact IS NOT " + fact
+	x.differ = "p.id IS NULL OR p.sum IS NOT r.sum OR p.vector IS NOT coalesce(v.crc & 4294967295, -1) OR p.fact IS NOT " + fact
 	return x, nil
 }
 
@@ -155,13 +160,12 @@ func (x shareSource) from(all bool) string {
 	if all {
 		condition = "(" + condition + ") OR 1=1"
 	}
-	return ` FROM records r LEFT JOIN vectors v ON v.record=r.rowid AND v.model=?
-		LEFT JOIN files ON files.model=v.model AND files.agent=v.agent ` + x.stated + x.known + " WHERE (" + condition + ")"
+	return " FROM records r " + joinedVectors + " " + x.stated + x.known + " WHERE (" + condition + ")"
 }
 
 // sharePage reads the page after a row, and returns its last row.
 func (s *Store) sharePage(ctx context.Context, source shareSource, q ShareQuery, after int64) (page []Shared, last int64, damaged int, err error) {
-	rows, err := s.db.QueryContext(ctx, "SELECT r.rowid, coalesce(v.slot, -1), coalesce(files.name, ''), "+source.said+", "+s.recordColumns()+
+	rows, err := s.reads().QueryContext(ctx, "SELECT r.rowid, coalesce(v.block, -1), "+source.said+", "+recordColumns+
 		strings.Replace(source.from(q.All), "FROM records r", "FROM records r JOIN texts t ON t.record=r.rowid", 1)+
 		" AND r.rowid>? ORDER BY r.rowid LIMIT ?", q.Model.Fingerprint, q.Server, after, sharePage)
 	if err != nil {
@@ -174,9 +178,8 @@ func (s *Store) sharePage(ctx context.Context, source shareSource, q ShareQuery,
 		var x Shared
 		var r stored
 		var f Fact
-		var file string
-		p := place{}
-		if err := rows.Scan(append([]any{&x.row, &p.slot, &file, &f.Kind, &f.Confidence, &f.Quote, &f.Speaker, &f.Topic, &f.Value, &f.Instead, &f.MadeBy, &f.Successor,
+		var p place
+		if err := rows.Scan(append([]any{&x.row, &p.block, &f.Kind, &f.Confidence, &f.Quote, &f.Speaker, &f.Topic, &f.Value, &f.Instead, &f.MadeBy, &f.Successor,
 			&x.marks[1], &x.marks[2]}, r.fields()...)...); err != nil {
 			return nil, after, 0, fmt.Errorf("read records: %w", classifyError(err))
 		}
@@ -185,8 +188,8 @@ func (s *Store) sharePage(ctx context.Context, source shareSource, q ShareQuery,
 			continue
 		}
 		x.complete(r, f, q.Model)
-		if file != "" {
-			p.record, p.crc, p.file = int64(len(page)), uint32(x.marks[1]), s.vectorPath(x.Agent, file)
+		if p.block >= 0 {
+			p.record, p.crc, p.index = x.row, uint32(x.marks[1]), len(page)
 			places = append(places, p)
 		}
 		page = append(page, x)
@@ -215,12 +218,12 @@ func (x *Shared) complete(r stored, f Fact, m VectorModel) {
 	x.Digest = int64(binary.LittleEndian.Uint64(h.Sum(nil)))
 }
 
-// readShared reads the vectors of a page; the record of a place is an index.
+// readShared reads the vectors of a page.
 func (s *Store) readShared(ctx context.Context, page []Shared, places []place, dim int) error {
-	reader := rowReader{dim: dim, pins: s.pins}
-	return reader.each(ctx, places, func(b block) error {
+	reader := rowReader{q: s.reads(), dim: dim}
+	return reader.each(ctx, places, func(b rowsAtOnce) error {
 		for i, p := range b.places {
-			page[p.record].Vector = append([]float32(nil), b.rows[i]...)
+			page[p.index].Vector = append([]float32(nil), b.rows[i]...)
 		}
 		return nil
 	})

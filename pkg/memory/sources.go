@@ -60,7 +60,7 @@ func (s *Store) Count(ctx context.Context, ids []string) (records, forgotten int
 // is [fs.ErrNotExist]; one that is not what was stored is [ErrCorrupt].
 func (s *Store) Record(ctx context.Context, id string) (Record, error) {
 	var r stored
-	err := s.db.QueryRowContext(ctx, "SELECT "+s.recordColumns()+" FROM records r JOIN texts t ON t.record=r.rowid WHERE r.id=?", id).Scan(r.fields()...)
+	err := s.db.QueryRowContext(ctx, "SELECT "+recordColumns+" FROM records r JOIN texts t ON t.record=r.rowid WHERE r.id=?", id).Scan(r.fields()...)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		return s.action(ctx, id)

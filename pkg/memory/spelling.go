@@ -16,13 +16,6 @@ import (
 // English letters that the built-in embedder does not know are looked at, names and
 // paths too; a first letter is seldom wrong; and a number or an id means what it
 // says (docs/recall.md, Typing errors).
-const (
-	shortestTyped = 5 // letters: shorter words have too many others beside them
-	longestTyped  = 40
-	mostTyped     = 3 // words of a question
-	// spellingPages bounds what is read to find them, in pages of 4 KB.
-	spellingPages = 256
-)
 
 // correctSpelling puts words that were said in the place of words of the query that
 // were not, as far as those may be replaced. It reports whether there were any.
@@ -167,9 +160,6 @@ func nearWords(typed string) (list []string) {
 
 // Known walks the words that begin as a term does.
 func (x *embeddedIndex) Known(ctx context.Context, term string, near map[string]bool) (map[string]int, error) {
-	if x.store.hasFullText() { // an earlier version's index has no list of them
-		return nil, nil
-	}
 	words, err := x.wordIndex(ctx)
 	if err != nil {
 		return nil, err
@@ -202,7 +192,7 @@ func (x *wordIndex) countKnown(ctx context.Context, term string, near map[string
 
 // pagesOf counts the pages in which a term begins that begins so.
 func (x *wordIndex) pagesOf(ctx context.Context, beginning string) (pages int, err error) {
-	err = x.q.QueryRowContext(ctx, "SELECT count(*) FROM word_index WHERE term>=? AND term<?", []byte(beginning), []byte(beginning+"\xff")).Scan(&pages)
+	err = x.q.QueryRowContext(ctx, x.sql("SELECT count(*) FROM word_index WHERE term>=? AND term<?"), []byte(beginning), []byte(beginning+"\xff")).Scan(&pages)
 	if err != nil {
 		return 0, fmt.Errorf("count words: %w", classifyError(err))
 	}
@@ -211,7 +201,7 @@ func (x *wordIndex) pagesOf(ctx context.Context, beginning string) (pages int, e
 
 // countIn counts those of a segment.
 func (x *wordIndex) countIn(ctx context.Context, s wordSegment, beginning []byte, near map[string]bool, known map[string]int) error {
-	r := segmentReader{q: x.q, segment: s, batch: 16}
+	r := segmentReader{lexicon: x.lexicon, q: x.q, segment: s, batch: 16}
 	records, size, _, err := r.seek(ctx, beginning)
 	for ; err == nil && bytes.HasPrefix(r.term, beginning); records, size, err = r.next(ctx) {
 		if near[string(r.term)] {

@@ -2,9 +2,7 @@ package memory
 
 import (
 	"context"
-	"crypto/sha256"
 	"database/sql"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -13,7 +11,6 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
 
 	"github.com/sessctl/sessctl/pkg/durable"
 	"modernc.org/sqlite"
@@ -24,10 +21,6 @@ var (
 	// ErrNewerSchema is returned when the database was written by a newer
 	// sessctl. Nothing of it is touched. What to do: use that sessctl.
 	ErrNewerSchema = errors.New("memory was written by a newer sessctl")
-	// ErrUnreleased is returned when a question is put to a memory whose words a
-	// version of sessctl has written that was never released. What to do: any
-	// command that changes the memory reads the words of its texts anew.
-	ErrUnreleased = errors.New("the words of this memory were written by a development version of sessctl")
 	// ErrCorrupt is returned when the database is damaged or is not ours. What
 	// to do: move the directory away; the archives still have everything, and
 	// memory can be rebuilt from them.
@@ -61,9 +54,6 @@ type Options struct {
 	// Rebuild says that a memory that is missing is made to be filled from the
 	// archives: it is Incomplete until Complete is called.
 	Rebuild bool
-	// Progress is told how much of a memory of an earlier version has been
-	// brought up to date, texts and vectors, of how many. It may be nil.
-	Progress func(done, total int64)
 	// Pins hold the directories of the memory open for longer than the store is;
 	// nil holds them from here to Close.
 	Pins *durable.Pins
@@ -77,13 +67,9 @@ type Store struct {
 	pins     *durable.Pins   // its directories, until Close
 	held     *durable.Handle // that of the database
 	readOnly bool
-	rebuild  bool // one that is made is incomplete
-	schema   int  // version of the database
-	created  bool // it was made when it was opened
-	upgraded Upgrade
-	roomLeft bool
-	progress func(done, total int64) // of an upgrade; may be nil
-	moment   querier                 // sees the database as it was at one moment; nil sees it as it is
+	rebuild  bool    // one that is made is incomplete
+	created  bool    // it was made when it was opened
+	moment   querier // sees the database as it was at one moment; nil sees it as it is
 }
 
 // reads is what questions are put to.
@@ -99,7 +85,7 @@ func (s *Store) reads() querier {
 // ErrNewerSchema, ErrCorrupt.
 func Open(ctx context.Context, dir string, o Options) (*Store, error) {
 	o.ReadOnly = o.ReadOnly || o.NoTrace
-	s := &Store{dir: dir, readOnly: o.ReadOnly, rebuild: o.Rebuild, progress: o.Progress}
+	s := &Store{dir: dir, readOnly: o.ReadOnly, rebuild: o.Rebuild}
 	s.hold(o.Pins)
 	if err := s.open(ctx, o); err != nil {
 		s.letGo()
@@ -307,8 +293,7 @@ type ModelStats struct {
 	Fingerprint string `json:"fingerprint"`
 	Dimensions  int    `json:"dimensions"`
 	Vectors     int    `json:"vectors"`
-	Unnamed     int    `json:"unnamed"` // rows of its files that belong to no record; Reindex frees their space
-	Bytes       int64  `json:"bytes"`   // of its files
+	Bytes       int64  `json:"bytes"` // of its vectors
 }
 
 // Stats counts what memory has.
@@ -332,35 +317,22 @@ func (s *Store) Stats(ctx context.Context) (Stats, error) {
 	return stats, s.countAgents(ctx, &stats)
 }
 
-// countModels counts the vectors of each model, and the rows of its files.
+// countModels counts the vectors of each model.
 func (s *Store) countModels(ctx context.Context, stats *Stats) error {
 	rows, err := s.db.QueryContext(ctx, `SELECT fingerprint, name, dim, (SELECT count(*) FROM vectors v WHERE v.model=fingerprint),
-		(SELECT coalesce(sum(`+s.rowCount()+`), 0) FROM files f WHERE f.model=fingerprint) FROM models ORDER BY name`)
+		(SELECT coalesce(sum(length(b.records)+length(b.rows)), 0) FROM vector_spaces s JOIN vector_blocks b ON `+inSpace+` WHERE s.model=fingerprint) FROM models ORDER BY name`)
 	if err != nil {
 		return fmt.Errorf("count vectors: %w", classifyError(err))
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var m ModelStats
-		var inFiles int
-		if err := rows.Scan(&m.Fingerprint, &m.Name, &m.Dimensions, &m.Vectors, &inFiles); err != nil {
+		if err := rows.Scan(&m.Fingerprint, &m.Name, &m.Dimensions, &m.Vectors, &m.Bytes); err != nil {
 			return fmt.Errorf("count vectors: %w", classifyError(err))
 		}
-		m.Unnamed = inFiles - m.Vectors
 		stats.Models = append(stats.Models, m)
 	}
-	if err := rows.Err(); err != nil {
-		return classifyError(err)
-	}
-	files, err := s.files(ctx, s.db)
-	for _, f := range files {
-		for i := range stats.Models {
-			if info, err := f.pins.Lstat(f.path); err == nil && stats.Models[i].Fingerprint == f.fingerprint {
-				stats.Models[i].Bytes += info.Size()
-			}
-		}
-	}
-	return err
+	return classifyError(rows.Err())
 }
 
 func (s *Store) countAgents(ctx context.Context, stats *Stats) error {
@@ -442,22 +414,6 @@ func treeBytes(dir string) (total int64) {
 		return nil
 	})
 	return total
-}
-
-// safeName makes a directory name of an agent's id: what is safe of it, and a
-// hash, so that two agents never share one, also where case does not count.
-func safeName(agent string) string {
-	safe := strings.Map(func(r rune) rune {
-		switch {
-		case r >= 'a' && r <= 'z', r >= '0' && r <= '9', r == '-', r == '_':
-			return r
-		case r >= 'A' && r <= 'Z':
-			return r
-		}
-		return '_'
-	}, agent)
-	sum := sha256.Sum256([]byte(agent))
-	return safe[:min(len(safe), 60)] + "-" + hex.EncodeToString(sum[:4])
 }
 
 // Agents returns the agents that memory has records of, in order, filtered by

@@ -116,7 +116,7 @@ func (s *Store) removeBeside(path string) error {
 // agent. What agents stored is none.
 func (s *Store) LastSummary(ctx context.Context, of Source) (Record, bool, error) {
 	var r stored
-	err := s.db.QueryRowContext(ctx, "SELECT "+s.recordColumns()+` FROM records r JOIN texts t ON t.record=r.rowid
+	err := s.db.QueryRowContext(ctx, "SELECT "+recordColumns+` FROM records r JOIN texts t ON t.record=r.rowid
 		WHERE r.runtime=? AND r.agent=? AND r.category=? AND r.branch<>? ORDER BY r.session=? DESC, r.created_at DESC, r.rowid DESC LIMIT 1`,
 		of.Runtime, of.Agent, CategorySummary, BranchStored, of.Session).Scan(r.fields()...)
 	if errors.Is(err, sql.ErrNoRows) || err == nil && !r.sound() {

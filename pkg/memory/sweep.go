@@ -5,158 +5,124 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"io/fs"
 	"slices"
-
-	"github.com/sessctl/sessctl/pkg/durable"
 )
 
-// sweepBytes is how much of a file is read at a time: the processor's cache
-// still holds it when it is compared.
-const sweepBytes = 256 << 10
-
-// A sweep compares the query with every row of vector files and only then asks
-// which records the best rows belong to. Listing the owner of every row and
-// checking every checksum costs more than comparing them all
+// A sweep compares the query with every vector, block by block, and only then asks
+// for the names of the best: asking for all costs more than comparing them all
 // (docs/dev/performance.md).
 //
-// What a row says is still never believed unread: a row is proposed only if the
-// database names it and its checksum holds. Damage elsewhere in a file is not
-// looked for, so a file is swept only while it is as the program has left it;
-// one that anybody has touched since is read row by row, and each is checked.
+// What a block says is not believed unread: one whose checksum does not hold ends
+// the sweep, and every vector is then read and checked by its own.
 type sweep struct {
-	store  *Store
-	query  Query
-	model  string // fingerprint
-	vector []float32
-	files  []sweptFile
-	scores []float32 // of all rows, file by file: their cosines, to within slack
-	slots  []uint32  // where those rows lie
-	slack  float64
+	store   *Store
+	query   Query
+	spaces  []vectorSpace
+	vector  []float32
+	scores  []float32 // of all vectors: their cosines, to within slack
+	records []int64   // whose those are
+	slack   float64
 }
 
-// sweptFile is a vector file, and which of the scores are those of its rows.
-type sweptFile struct {
-	agent, path string
-	end         int64 // bytes of the rows that may have a name
-	first, rows int
-}
+// errSweepMore is returned when most of the best vectors may not be found, or a block
+// is damaged: then those that may be found are listed.
+var errSweepMore = errors.New("too few of the vectors may be found")
 
-// errSweepMore is returned when most of the best rows belong to no record, or
-// what is no row stands among them: then those that belong to records are
-// listed.
-var errSweepMore = errors.New("too few of the rows belong to a record")
+// sweptBlocks is how many blocks there must be for a sweep: of fewer it does not
+// matter.
+const sweptBlocks = chromemLimit/blockVectors + 2
 
 // newSweep returns nil if the query is not one for a sweep: it has filters that
-// most records may not pass, or so few vectors that it does not matter, or a
-// file was touched.
+// most records may not pass, or there are few vectors.
 func (x *embeddedIndex) newSweep(ctx context.Context) (*sweep, error) {
-	if !x.unfiltered() || !x.store.hasPackedRows() {
+	if !x.unfiltered() {
 		return nil, nil
 	}
-	w := &sweep{store: x.store, query: x.query, model: x.model.Fingerprint()}
-	rows, err := x.store.reads().QueryContext(ctx, `SELECT agent, name, slots, rows, stamp FROM files f WHERE model=?1 AND (?2='' OR agent=?2)
-		AND EXISTS (SELECT 1 FROM vectors v WHERE v.model=f.model AND v.agent=f.agent) ORDER BY agent`, w.model, x.query.Agent)
+	spaces, err := vectorSpaces(ctx, x.store.reads(), "s.model=?1 AND (?2='' OR s.agent=?2)", x.model.Fingerprint(), x.query.Agent)
 	if err != nil {
-		return nil, fmt.Errorf("list vector files: %w", classifyError(err))
+		return nil, err
 	}
-	defer rows.Close()
-	total := 0
-	for rows.Next() {
-		var f sweptFile
-		var name, stamp string
-		if err := rows.Scan(&f.agent, &name, &f.end, &f.rows, &stamp); err != nil {
-			return nil, fmt.Errorf("list vector files: %w", classifyError(err))
+	w, blocks := &sweep{store: x.store, query: x.query, spaces: spaces}, 0
+	for _, s := range spaces {
+		var n int
+		err := x.store.reads().QueryRowContext(ctx, "SELECT count(*) FROM (SELECT 1 FROM vector_blocks WHERE block>=? AND block<? LIMIT ?)", s.space*spaceBlocks, (s.space+1)*spaceBlocks, sweptBlocks).Scan(&n)
+		if err != nil {
+			return nil, fmt.Errorf("count vectors: %w", classifyError(err))
 		}
-		f.path, f.end = x.store.vectorPath(f.agent, name), f.end*slotBytes
-		if stamp != stampOf(w.store.pins, f.path) {
-			return nil, nil
+		if blocks += n; blocks >= sweptBlocks {
+			return w, nil
 		}
-		total += f.rows
-		w.files = append(w.files, f)
 	}
-	if total <= chromemLimit {
-		return nil, classifyError(rows.Err())
-	}
-	w.scores, w.slots = make([]float32, 0, total), make([]uint32, 0, total)
-	return w, classifyError(rows.Err())
+	return nil, nil
 }
 
-// compare compares the query with all rows. errSweepMore is returned when a
-// file has what is no row.
+// compare compares the query with all vectors. errSweepMore is returned when a block
+// is damaged.
 func (w *sweep) compare(ctx context.Context, vector []float32) error {
 	w.vector = vector
 	c := newComparer(vector)
 	w.slack = c.slack
-	buffer := make([]byte, sweepBytes)
-	for i := range w.files {
-		f := &w.files[i]
-		f.first = len(w.scores)
-		if err := w.compareFile(ctx, f, c, buffer); err != nil {
+	for _, s := range w.spaces {
+		if err := w.compareSpace(ctx, s, c); err != nil {
 			return err
 		}
-		f.rows = len(w.scores) - f.first
 	}
 	return nil
 }
 
-func (w *sweep) compareFile(ctx context.Context, f *sweptFile, c *comparer, buffer []byte) error {
-	file, err := w.store.pins.OpenRegular(f.path)
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, durable.ErrNotRegular) {
-		return errSweepMore // gone this moment: whoever lists its rows counts them as lost
-	}
+func (w *sweep) compareSpace(ctx context.Context, s vectorSpace, c *comparer) error {
+	rows, err := w.store.reads().QueryContext(ctx, "SELECT block, sum, records, rows FROM vector_blocks WHERE block>=? AND block<?", s.space*spaceBlocks, (s.space+1)*spaceBlocks)
 	if err != nil {
-		return fmt.Errorf("open vectors: %w", err)
+		return fmt.Errorf("read vectors: %w", classifyError(err))
 	}
-	defer file.Close()
-	format := rowFormat{dim: len(w.vector), packed: true}
-	for at := int64(0); at < f.end; {
-		if err := ctx.Err(); err != nil {
-			return err
+	defer rows.Close()
+	var number, sum any // taken as they come, which database/sql does without looking at their types
+	var list, data sql.RawBytes
+	for rows.Next() {
+		if err := rows.Scan(&number, &sum, &list, &data); err != nil {
+			return fmt.Errorf("read vectors: %w", classifyError(err))
 		}
-		if most := format.most(); int64(len(buffer)) < most {
-			buffer = make([]byte, most)
-		}
-		got, _ := file.ReadAt(buffer[:min(int64(len(buffer)), f.end-at)], at) // what is missing is no row
-		done := w.compareRows(format, c, buffer[:got], at)
-		if done == 0 {
+		block, _ := number.(int64)
+		if sum != sumOfBlock(block, list, data) || !w.compareBlock(c, list, data) {
 			return errSweepMore
 		}
-		at += done
 	}
-	return nil
+	return classifyError(rows.Err())
 }
 
-// compareRows compares the query with the rows in a part of a file, which lies
-// at an offset. It returns how many bytes it went through.
-func (w *sweep) compareRows(format rowFormat, c *comparer, part []byte, at int64) (done int64) {
-	for {
-		row := format.cut(part[done:])
-		if row == nil {
-			return done
-		}
-		w.scores = append(w.scores, c.cosine(row))
-		w.slots = append(w.slots, uint32((at+done)/slotBytes))
-		done += int64(len(row))
+// compareBlock compares the query with the rows of a block. It reports whether there
+// is one for each of its records.
+func (w *sweep) compareBlock(c *comparer, list, data []byte) (ok bool) {
+	from := len(w.records)
+	if w.records, ok = readRecords(w.records, list); !ok {
+		return false
 	}
+	for range w.records[from:] {
+		row := cutRow(data)
+		if row == nil {
+			return false
+		}
+		w.scores, data = append(w.scores, c.cosine(row)), data[len(row):]
+	}
+	return len(data) == 0
 }
 
 // nearest returns the n records whose vectors are nearest to the query, best
 // first, equal ones by record: what function nearest returns of all vectors
-// that are named. A row below floor cannot be among them once n others are
+// that are named. A vector below floor cannot be among them once n others are
 // above it by more than slack.
 func (w *sweep) nearest(ctx context.Context, n int, reader *rowReader) ([]scored, error) {
 	for k := 2*n + tieRoom; ; k *= 4 {
-		floor, rows := w.best(k)
-		if 8*len(rows) > len(w.scores) {
+		floor, records := w.best(k)
+		if 8*len(records) > len(w.scores) {
 			return nil, errSweepMore
 		}
-		places, err := w.placesOf(ctx, rows)
+		places, err := w.placesOf(ctx, records, true)
 		if err != nil {
 			return nil, err
 		}
 		best := &shortlist{n: n}
-		err = reader.each(ctx, places, func(b block) error {
+		err = reader.each(ctx, places, func(b rowsAtOnce) error {
 			for i, row := range b.rows {
 				cosine := dot(w.vector, row)
 				best.add(scored{b.places[i].record, cosine, cosine})
@@ -171,9 +137,9 @@ func (w *sweep) nearest(ctx context.Context, n int, reader *rowReader) ([]scored
 	}
 }
 
-// best returns the k rows with the highest scores, more if several have the
-// lowest of these, in order, and that score.
-func (w *sweep) best(k int) (floor float32, rows []int) {
+// best returns the records with the k highest scores, more if several have the
+// lowest of these, and that score.
+func (w *sweep) best(k int) (floor float32, records []int64) {
 	k = min(k, len(w.scores))
 	var top []float32
 	floor = -2
@@ -192,70 +158,50 @@ func (w *sweep) best(k int) (floor float32, rows []int) {
 	if len(top) >= k {
 		cut()
 	}
-	for row, score := range w.scores {
+	for i, score := range w.scores {
 		if score >= floor {
-			rows = append(rows, row)
+			records = append(records, w.records[i])
 		}
 	}
-	return floor, rows
+	return floor, records
 }
 
 // cosines are those of records that have a vector.
 func (w *sweep) cosines(ctx context.Context, keys []int64, reader *rowReader) (map[int64]float64, error) {
-	rows, err := w.store.reads().QueryContext(ctx, "SELECT record, slot<<32 | crc, agent FROM vectors WHERE model=? AND record IN "+listed(keySet(keys)), w.model)
+	places, err := w.placesOf(ctx, keys, false)
 	if err != nil {
-		return nil, fmt.Errorf("look up vectors: %w", classifyError(err))
-	}
-	places, err := w.readPlaces(nil, rows)
-	if err != nil {
-		return nil, fmt.Errorf("look up vectors: %w", classifyError(err))
+		return nil, err
 	}
 	return cosinesOf(ctx, reader, vectorQuery{vector: w.vector, places: places})
 }
 
-// placesOf returns the records that rows belong to, as far as the query may
-// find them.
-func (w *sweep) placesOf(ctx context.Context, rows []int) (places []place, err error) {
-	condition := ""
-	if w.query.facts && !w.query.Superseded {
-		condition = " AND record NOT IN (SELECT f.record FROM facts f WHERE NOT " + live + ")"
+// placesOf returns where the vectors of records are; found leaves those out that the
+// query may not find.
+func (w *sweep) placesOf(ctx context.Context, records []int64, found bool) (places []place, err error) {
+	spaces := make([]int64, len(w.spaces))
+	for i, s := range w.spaces {
+		spaces[i] = s.space
 	}
-	for _, f := range w.files {
-		slots := map[int64]bool{}
-		for _, row := range rows {
-			if row >= f.first && row < f.first+f.rows {
-				slots[int64(w.slots[row])] = true
-			}
-		}
-		if len(slots) == 0 {
-			continue
-		}
-		found, err := w.store.reads().QueryContext(ctx, "SELECT record, slot<<32 | crc, agent FROM vectors WHERE model=? AND agent=? AND slot IN "+listed(slots)+condition, w.model, f.agent)
-		if err != nil {
-			return nil, fmt.Errorf("look up vectors: %w", classifyError(err))
-		}
-		if places, err = w.readPlaces(places, found); err != nil {
-			return nil, fmt.Errorf("look up vectors: %w", classifyError(err))
-		}
+	query := "SELECT record, block, crc & 4294967295, 0.0 FROM vector_rows WHERE record IN " + listedNumbers(records) + " AND space IN " + listedNumbers(spaces)
+	if found && w.query.facts && !w.query.Superseded {
+		query += " AND record NOT IN (SELECT f.record FROM facts f WHERE NOT " + live + ")"
 	}
-	return places, nil
+	return readPlaces(ctx, w.store.reads(), query)
 }
 
-// readPlaces takes rows of record, packed place and agent. Those of an agent
-// whose file is not swept are not asked for.
-func (w *sweep) readPlaces(places []place, rows *sql.Rows) ([]place, error) {
+// readPlaces reads rows of record, block, checksum and importance.
+func readPlaces(ctx context.Context, q querier, query string, args ...any) (places []place, err error) {
+	rows, err := q.QueryContext(ctx, query, args...)
+	if err != nil {
+		return nil, fmt.Errorf("look up vectors: %w", classifyError(err))
+	}
 	defer rows.Close()
 	for rows.Next() {
-		var record, packed int64
-		var agent string
-		if err := rows.Scan(&record, &packed, &agent); err != nil {
-			return nil, err
+		var p place
+		if err := rows.Scan(&p.record, &p.block, &p.crc, &p.importance); err != nil {
+			return nil, fmt.Errorf("look up vectors: %w", classifyError(err))
 		}
-		for _, f := range w.files {
-			if f.agent == agent {
-				places = append(places, place{record: record, file: f.path, slot: packed >> 32, crc: uint32(packed)})
-			}
-		}
+		places = append(places, p)
 	}
-	return places, rows.Err()
+	return places, classifyError(rows.Err())
 }

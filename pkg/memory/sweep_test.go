@@ -6,7 +6,6 @@ import (
 	"hash/fnv"
 	"iter"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -131,9 +130,9 @@ func askEveryWay(t *testing.T, s *Store, d drawn) {
 	}
 }
 
-// TestSweepOfDamage: a row that is damaged costs its vector and gives no wrong
-// answer. A file that was touched is read in the careful way, which says what is
-// lost; even of one whose stamp was forged nothing is believed.
+// TestSweepOfDamage: a vector that is damaged gives no wrong answer, and is told:
+// where the checksum of its block does not hold every vector is read and held to its
+// own.
 func TestSweepOfDamage(t *testing.T) {
 	ctx, d := context.Background(), drawn{16}
 	s := sweptMemory(t, t.TempDir(), d, 3000, 100_000)
@@ -146,46 +145,76 @@ func TestSweepOfDamage(t *testing.T) {
 	if whole.Hits[0].ID != "id1004" {
 		t.Fatalf("nearest is %s", whole.Hits[0].ID)
 	}
-	var name string
-	var slot int64
-	if err := s.db.QueryRow("SELECT f.name, v.slot FROM vectors v JOIN files f USING (model, agent) JOIN records r ON r.rowid=v.record WHERE r.id='id1004'").Scan(&name, &slot); err != nil {
+	var number, record int64
+	if err := s.db.QueryRow("SELECT v.block, v.record FROM vectors v JOIN records r ON r.rowid=v.record WHERE r.id='id1004'").Scan(&number, &record); err != nil {
 		t.Fatal(err)
 	}
-	path := s.vectorPath("a", name)
-	file, err := os.OpenFile(path, os.O_RDWR, 0)
-	if err != nil {
-		t.Fatal(err)
+	sound, err := readBlock(ctx, s.db, number)
+	if err != nil || sound == nil {
+		t.Fatal(sound, err)
 	}
-	defer file.Close()
+	at := slices.Index(sound.records, record) * len(sound.rows) / len(sound.records)
 	for what, harm := range map[string]string{
-		"zeroes": strings.Repeat("\x00", 30), "large": strings.Repeat("\x00\x00\x00\x7f", 4), "not a number": strings.Repeat("\xff", 14), "another size": "",
+		"zeroes": "\x08\x00" + strings.Repeat("\x00", 30), "large": "\x08\x00" + strings.Repeat("\x00\x00\x00\x7f", 4), "not a number": "\x08\x00" + strings.Repeat("\xff", 14),
+		"another size": "\xff\xff", "end of file": "",
 	} {
-		row := []byte("\x08\x00" + harm) // its size, and what follows
-		if harm == "" {
-			row = []byte{255, 255}
+		data := slices.Clone(sound.rows)
+		if copy(data[at:], harm); harm == "" {
+			data = data[:at]
 		}
-		if _, err := file.WriteAt(row, slot*slotBytes); err != nil {
+		if _, err := s.db.Exec("UPDATE vector_blocks SET rows=? WHERE block=?", data, number); err != nil {
 			t.Fatal(err)
 		}
-		for _, forged := range []bool{false, true} {
-			if forged {
-				if _, err := s.db.Exec("UPDATE files SET stamp=? WHERE agent='a'", stampOf(nil, path)); err != nil {
-					t.Fatal(err)
-				}
-			}
-			if isSwept(t, s, d, q) != (forged && harm != "") {
-				t.Fatalf("%s: swept is not %v", what, forged)
-			}
-			got, err := s.Recall(ctx, q, d, d.model())
-			if err != nil {
-				t.Fatal(err)
-			}
-			if !forged && !strings.Contains(got.Notice, "1 vectors are lost or damaged") {
-				t.Errorf("%s: notice %q", what, got.Notice)
-			}
-			if slices.ContainsFunc(got.Hits, func(h Hit) bool { return h.ID == "id1004" }) || got.Hits[0].ID != whole.Hits[1].ID {
-				t.Errorf("%s, forged %v: %v", what, forged, got.Hits)
-			}
+		if isSwept(t, s, d, q) {
+			t.Fatalf("%s: swept", what)
+		}
+		got, err := s.Recall(ctx, q, d, d.model())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(got.Notice, "vectors are lost or damaged") {
+			t.Errorf("%s: notice %q", what, got.Notice)
+		}
+		if slices.ContainsFunc(got.Hits, func(h Hit) bool { return h.ID == "id1004" }) || harm != "" && got.Hits[0].ID != whole.Hits[1].ID {
+			t.Errorf("%s: %v", what, got.Hits)
+		}
+		if problems, err := s.Verify(ctx); err != nil || len(problems) != 1 || !strings.Contains(problems[0].Message, "vectors are lost or damaged; sessctl memory reindex --pending") {
+			t.Errorf("%s: %v, %v", what, problems, err)
 		}
 	}
+	if lost, err := s.Reclaim(ctx, d.model(), "a"); err != nil || lost != blockVectors {
+		t.Errorf("%d pending again, %v", lost, err)
+	}
+	mustVerify(t, s)
+}
+
+// Who embeds checks every vector once a week, and who asks for what is missing does
+// so at once.
+func TestVectorsAreCheckedWeekly(t *testing.T) {
+	ctx := t.Context()
+	s, e := embeddingStore(t)
+	if _, err := s.PutEmbedded(ctx, Source{Agent: "a", Session: "s"}, Embedding{e.embedder, e.model}, sequence(toEmbed()[:5], nil)); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		days int
+		want bool
+	}{{6, false}, {8, true}} {
+		if _, err := s.db.Exec("UPDATE vector_blocks SET sum=sum+1; UPDATE vector_spaces SET checked=?", time.Now().AddDate(0, 0, -c.days).UnixMilli()); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.EmbedPending(ctx, e.embedder, e.model, "a", nil); err != nil {
+			t.Fatal(err)
+		}
+		if problems, err := s.Verify(ctx); err != nil || (len(problems) == 0) != c.want {
+			t.Errorf("after %d days: %v, %v", c.days, problems, err)
+		}
+	}
+	if _, err := s.db.Exec("UPDATE vector_blocks SET sum=sum+1"); err != nil {
+		t.Fatal(err)
+	}
+	if result, err := s.EmbedMissing(ctx, e.embedder, e.model, []string{"a"}, nil); err != nil || result.Vectors != 5 {
+		t.Error(result, err)
+	}
+	mustVerify(t, s)
 }

@@ -365,7 +365,7 @@ func (s *Store) verifyTombstones(ctx context.Context, c *sql.Conn) (problems []P
 	switch {
 	case strange > 0:
 		problems = append(problems, Problem{ForgottenDir(s.dir), fmt.Sprintf("no file records that %d records were forgotten", strange)})
-	case len(rows) > 0 && len(k.list.Files) == 0 && s.HasChecksums():
+	case len(rows) > 0 && len(k.list.Files) == 0:
 		problems = append(problems, Problem{forgottenListPath(s.dir), "the list of what was forgotten is missing"})
 	}
 	return problems, nil

@@ -3,9 +3,10 @@ package memory
 import (
 	"cmp"
 	"context"
+	"database/sql"
+	"fmt"
+	"iter"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"slices"
 	"testing"
 
@@ -13,33 +14,43 @@ import (
 	"pgregory.net/rapid"
 )
 
-// newRows writes unit rows to two files in turn and returns their places, and
-// the vectors as they are kept.
-func newRows(t testing.TB, dir string, rows [][]float32) (places []place, kept [][]float32) {
+// newRows writes unit rows to blocks of a memory and returns their places, and the
+// vectors as they are kept.
+func newRows(t testing.TB, rows [][]float32) (s *Store, places []place, kept [][]float32) {
 	t.Helper()
-	files := [2][]byte{}
-	for i, x := range rows {
-		row, at, err := encodeRows([]Vector{{Values: x}}, len(x))
-		if err != nil {
-			t.Fatal(err)
-		}
-		places = append(places, place{
-			record: int64(i + 1), file: filepath.Join(dir, []string{"a", "b"}[i%2]+packedSuffix),
-			slot: int64(len(files[i%2]) / slotBytes), crc: at[0].crc, importance: float64(i%7) / 7,
-		})
-		files[i%2] = append(files[i%2], row...)
-		vector := make([]float32, len(x))
-		if !formatOf("", len(x)).decode(row, vector) {
-			t.Fatal("not a row")
-		}
-		kept = append(kept, vector)
+	s, err := Open(context.Background(), t.TempDir(), Options{})
+	if err != nil {
+		t.Fatal(err)
 	}
-	for k, name := range []string{"a", "b"} {
-		if err := os.WriteFile(filepath.Join(dir, name+packedSuffix), files[k], 0o600); err != nil {
-			t.Fatal(err)
+	t.Cleanup(func() { s.Close() })
+	b := &vectorBlock{number: spaceBlocks}
+	err = s.inTransaction(context.Background(), func(tx *sql.Tx) error {
+		exec := func(text string, args ...any) (sql.Result, error) { return tx.Exec(text, args...) }
+		for i, x := range rows {
+			row, sums, err := encodeRows([]Vector{{Values: x}}, len(x))
+			if err != nil {
+				return err
+			}
+			places = append(places, place{record: int64(i + 1), block: b.number, crc: sums[0], importance: float64(i%7) / 7})
+			b.records, b.rows = append(b.records, int64(i+1)), append(b.rows, row[0]...)
+			if len(b.records) == blockVectors || i == len(rows)-1 {
+				if err := b.write(exec); err != nil {
+					return err
+				}
+				b = &vectorBlock{number: b.number + 1}
+			}
+			vector := make([]float32, len(x))
+			if !decodeRow(row[0], vector) {
+				t.Fatal("not a row")
+			}
+			kept = append(kept, vector)
 		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
-	return places, kept
+	return s, places, kept
 }
 
 func unit(random *rand.Rand, dim int) []float32 {
@@ -64,7 +75,6 @@ func plainly(query []float32, rows [][]float32, n int) []scored {
 // Property: both engines give exactly the answer of a plain loop, however many
 // rows are equal: same records, same order, same cosines.
 func TestEnginesAgree(t *testing.T) {
-	dir := t.TempDir()
 	rapid.Check(t, func(rt *rapid.T) {
 		random := rand.New(rand.NewPCG(rapid.Uint64().Draw(rt, "seed"), 1))
 		dim := rapid.SampledFrom([]int{1, 3, 16, 33}).Draw(rt, "dim")
@@ -79,12 +89,13 @@ func TestEnginesAgree(t *testing.T) {
 			}
 			rows[i] = rows[random.IntN(variety)]
 		}
-		places, rows := newRows(t, dir, rows)
+		s, places, rows := newRows(t, rows)
+		defer s.Close()
 		random.Shuffle(len(places), func(i, j int) { places[i], places[j] = places[j], places[i] })
 		query := unit(random, dim)
 		want := plainly(query, rows, n)
 		for name, e := range map[string]engine{"chromem": chromemEngine{}, "scan": scanEngine{}} {
-			got, err := nearest(context.Background(), e, &rowReader{dim: dim}, vectorQuery{query, places, n})
+			got, err := nearest(context.Background(), e, &rowReader{q: s.db, dim: dim}, vectorQuery{query, places, n})
 			if err != nil {
 				rt.Fatal(err)
 			}
@@ -95,36 +106,39 @@ func TestEnginesAgree(t *testing.T) {
 	})
 }
 
-// A row that is damaged, beyond the end of its file, or whose file is missing,
-// is passed over and counted; the others are found.
+// A row that is damaged, beyond the end of its block, or whose block is missing, is
+// passed over and counted; the others are found.
 func TestDamagedRowsArePassedOver(t *testing.T) {
-	dir := t.TempDir()
 	random := rand.New(rand.NewPCG(3, 4))
 	rows := make([][]float32, 40)
 	for i := range rows {
 		rows[i] = unit(random, 8)
 	}
-	places, rows := newRows(t, dir, rows)
-	raw, err := os.ReadFile(places[0].file)
-	if err != nil {
+	s, places, rows := newRows(t, rows)
+	b, err := readBlock(t.Context(), s.db, spaceBlocks)
+	if err != nil || b == nil {
+		t.Fatal(b, err)
+	}
+	size := len(b.rows) / len(rows)
+	b.rows[6*size+rowHeader] ^= 1 // a number of record 7; and the last is record 40
+	if _, err := s.db.Exec("UPDATE vector_blocks SET rows=?", b.rows[:len(b.rows)-1]); err != nil {
 		t.Fatal(err)
 	}
-	raw[places[6].slot*slotBytes+rowHeader] ^= 1                                  // a number of record 7
-	if err := os.WriteFile(places[0].file, raw[:len(raw)-1], 0o600); err != nil { // and the last is record 39
-		t.Fatal(err)
+	if b, err := readBlock(t.Context(), s.db, spaceBlocks); b != nil || err != nil {
+		t.Errorf("a damaged block is taken for sound (%v)", err)
 	}
-	lost := append(slices.Clone(places), place{record: 99, file: filepath.Join(dir, "missing"+packedSuffix)})
+	lost := append(slices.Clone(places), place{record: 99, block: spaceBlocks + 9}, place{record: 98, block: spaceBlocks})
 	for name, e := range map[string]engine{"chromem": chromemEngine{}, "scan": scanEngine{}} {
-		reader := &rowReader{dim: 8}
+		reader := &rowReader{q: s.db, dim: 8}
 		got, err := nearest(context.Background(), e, reader, vectorQuery{rows[0], lost, 100})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(got) != 38 || reader.damaged != 3 {
+		if len(got) != 38 || reader.damaged != 4 {
 			t.Errorf("%s: %d rows, %d damaged", name, len(got), reader.damaged)
 		}
 		for _, x := range got {
-			if x.record == 7 || x.record == 39 || x.record == 99 {
+			if x.record == 7 || x.record == 40 || x.record > 90 {
 				t.Errorf("%s: record %d has no row that verifies", name, x.record)
 			}
 		}
@@ -138,7 +152,7 @@ func TestHighestIsExact(t *testing.T) {
 	for i := range rows {
 		rows[i] = unit(random, 12)
 	}
-	places, rows := newRows(t, t.TempDir(), rows)
+	s, places, rows := newRows(t, rows)
 	query := unit(random, 12)
 	var want []scored
 	for i, p := range places {
@@ -146,7 +160,7 @@ func TestHighestIsExact(t *testing.T) {
 		want = append(want, scored{p.record, c, 0.7*c + 0.3*p.importance})
 	}
 	slices.SortFunc(want, func(x, y scored) int { return cmp.Or(cmp.Compare(y.score, x.score), cmp.Compare(x.record, y.record)) })
-	got, err := highest(context.Background(), &rowReader{dim: 12}, vectorQuery{query, places, 50})
+	got, err := highest(context.Background(), &rowReader{q: s.db, dim: 12}, vectorQuery{query, places, 50})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,16 +169,44 @@ func TestHighestIsExact(t *testing.T) {
 	}
 }
 
-func TestAgentsNeverShareAFile(t *testing.T) {
-	seen := map[string]string{}
-	for _, agent := range []string{"a", "A", "a/b", "a_b", "../x", "", "é", "è"} {
-		name := safeName(agent)
-		if other, ok := seen[name]; ok {
-			t.Errorf("%q and %q are both %s", agent, other, name)
+// Whatever is stored and deleted, and in what order: each vector that is named is
+// found in its block, no block has more than it may, and none has another one.
+func TestBlocksHaveWhatIsNamed(t *testing.T) {
+	ctx, d := t.Context(), drawn{16}
+	s := sweptMemory(t, t.TempDir(), d, 700, 700)
+	defer s.Close()
+	for round := range 6 {
+		if _, err := s.Withdraw(ctx, Withdrawal{Runtime: "pi", Agent: "a", Session: "s0", From: []string{""}}); err != nil {
+			t.Fatal(err)
 		}
-		seen[name] = agent
-		if filepath.Base(name) != name || name == "." || name == ".." {
-			t.Errorf("%q gives %q", agent, name)
+		_, err := s.Forget(ctx, Selection{IDs: []string{fmt.Sprint("id", 500+round), fmt.Sprint("id", 600+7*round)}})
+		if err != nil {
+			t.Fatal(err)
 		}
+		var vectors []Vector
+		records := func(yield func(Record, error) bool) {
+			for i := range 100 + 30*round {
+				id := fmt.Sprint("again", i)
+				text := fmt.Sprintf("no%d word%d in round %d", i, i%5, round*(i%2))
+				v, _ := d.EmbedQuery(ctx, text)
+				vectors = append(vectors, Vector{ID: id, Values: v})
+				if !yield(Record{ID: id, Text: text, Category: "session_history", CreatedAt: int64(i), Position: i}, nil) {
+					return
+				}
+			}
+		}
+		if _, err := s.Put(ctx, Source{Runtime: "pi", Agent: "a", Session: "again"}, iter.Seq2[Record, error](records)); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.PutVectors(ctx, d.model(), "a", vectors, nil); err != nil {
+			t.Fatal(err)
+		}
+		mustVerify(t, s)
+		for _, n := range tableOf(t, s, "SELECT length(records) FROM vector_blocks WHERE length(rows)>64*40") {
+			t.Errorf("a block has a list of %s bytes", n)
+		}
+	}
+	if few := tableOf(t, s, "SELECT count(*)<=20 FROM vector_blocks"); few[0] != "1" {
+		t.Error("more than 20 blocks for less than 900 vectors")
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/sessctl/sessctl/pkg/embed"
 )
@@ -18,146 +19,161 @@ type embedding struct {
 	agent    string
 }
 
-// vectorWriter adds the vectors of new records to the file of an agent, in the
-// transaction that stores the records. Rows are in the file, and synced, before
-// the transaction ends; without it nothing names them. Where the file cannot be
-// written the records are pending: who embeds them then says why.
+// vectorWriter adds vectors to the last block of an agent and model, in the
+// transaction that stores the records. What it was given is in the database after
+// flush.
 type vectorWriter struct {
 	ctx         context.Context
 	tx          *sql.Tx
-	store       *Store
-	embedding   *embedding
-	fingerprint string      // of the model
-	file        *vectorFile // nil until there is a vector
-	rows        []byte      // that are not in the file yet
-	written     int64       // bytes that are, behind those before
-	count       int64       // of all rows
-	unnamed     []namedRow  // rows that are not named yet
-	failed      bool        // the file cannot be written
-	insert      func(text string, args ...any) (sql.Result, error)
+	fingerprint string // of the model
+	agent       string
+	space       int64 // 0 until there is a vector
+	block       *vectorBlock
+	unnamed     []namedRow // the last rows of block
+	exec        func(text string, args ...any) (sql.Result, error)
 }
 
-// namedRow is a row and the record that it belongs to.
+// namedRow is a record and the checksum of its row.
 type namedRow struct {
-	row
 	record int64
+	crc    uint32
 }
 
-const (
-	// heldRows is how many bytes of rows are held before they are written: those
-	// of thousands of records. Until the transaction ends, who asks the memory finds
-	// the file touched and checks all of it, so it is written late.
-	heldRows = 1 << 20
-	// namedTogether is how many rows get their names in one statement.
-	namedTogether = 64
-)
-
-func newVectorWriter(ctx context.Context, tx *sql.Tx, s *Store, e *embedding) (*vectorWriter, error) {
-	if err := registerIn(ctx, tx, e.model); err != nil {
+func newVectorWriter(ctx context.Context, tx *sql.Tx, model embed.Model, agent string) (*vectorWriter, error) {
+	if err := registerIn(ctx, tx, model); err != nil {
 		return nil, err
 	}
-	return &vectorWriter{ctx: ctx, tx: tx, store: s, embedding: e, fingerprint: e.model.Fingerprint()}, nil
+	exec := func(text string, args ...any) (sql.Result, error) { return tx.ExecContext(ctx, text, args...) }
+	return &vectorWriter{ctx: ctx, tx: tx, fingerprint: model.Fingerprint(), agent: agent, exec: exec}, nil
 }
 
-// add adds the vector of a new record. It returns false where the file cannot be
-// written.
-func (v *vectorWriter) add(record int64, encoded []byte, crc uint32) (added bool, err error) {
-	if v.file == nil {
+// add adds the vector of a record that has none.
+func (v *vectorWriter) add(record int64, row []byte, crc uint32) error {
+	if v.block == nil {
 		if err := v.open(); err != nil {
-			return false, err
-		}
-	}
-	if v.failed {
-		return false, nil
-	}
-	slot := v.file.slots + (v.written+int64(len(v.rows)))/slotBytes
-	v.rows = append(v.rows, encoded...)
-	v.unnamed = append(v.unnamed, namedRow{row{slot, crc}, record})
-	if len(v.rows) >= heldRows {
-		return true, v.write()
-	}
-	return true, nil
-}
-
-// drop takes back the vector of a record whose text changed, unless it is named.
-func (v *vectorWriter) drop(record int64) {
-	v.unnamed = slices.DeleteFunc(v.unnamed, func(r namedRow) bool { return r.record == record })
-}
-
-// open looks the file up. What it has lost is pending again. An error is one of the
-// database, which may have undone the transaction.
-func (v *vectorWriter) open() (err error) {
-	if v.file, err = v.store.fileOf(v.ctx, v.tx, v.embedding.model, v.embedding.agent); err != nil {
-		return err
-	}
-	if _, err = v.file.check(v.ctx, v.tx, false); errors.Is(err, errVectorsUnopened) {
-		v.failed = true
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	return v.file.register(v.ctx, v.tx)
-}
-
-// write writes the rows that are held, syncs and names them.
-func (v *vectorWriter) write() error {
-	if len(v.rows) == 0 {
-		return nil
-	}
-	if err := v.file.pins.AppendRows(v.file.path, v.file.slots*slotBytes+v.written, v.rows, 0o600); err != nil {
-		return v.giveUp()
-	}
-	v.written += int64(len(v.rows))
-	v.count += int64(len(v.unnamed))
-	v.rows = v.rows[:0]
-	return v.name()
-}
-
-// giveUp makes the records pending whose rows could not be written.
-func (v *vectorWriter) giveUp() error {
-	v.failed = true
-	for _, r := range v.unnamed {
-		if _, err := v.insert(insertPending, v.fingerprint, v.embedding.agent, r.record, 0, ""); err != nil {
 			return err
 		}
 	}
-	v.rows, v.unnamed = v.rows[:0], v.unnamed[:0]
+	v.block.records, v.block.rows = append(v.block.records, record), append(v.block.rows, row...)
+	v.unnamed = append(v.unnamed, namedRow{record, crc})
+	if len(v.block.records) < blockVectors {
+		return nil
+	}
+	if err := v.write(); err != nil {
+		return err
+	}
+	v.block = &vectorBlock{number: v.block.number + 1, records: v.block.records[:0], rows: v.block.rows[:0]}
 	return nil
 }
 
-// nameVectors is the statement that names n rows.
-func nameVectors(n int) string {
-	return "INSERT OR REPLACE INTO vector_rows (file, slot, record, crc) VALUES " + strings.Repeat("(?,?,?,?),", n-1) + "(?,?,?,?)"
+// open goes to the end of the vectors. One block that is not what was written stays
+// as it is: what it has lost is told.
+func (v *vectorWriter) open() error {
+	if err := v.findSpace(); err != nil {
+		return err
+	}
+	last, number, err := lastBlock(v.ctx, v.tx, v.space)
+	if err != nil {
+		return err
+	}
+	if v.block = last; last == nil || len(last.records) >= blockVectors {
+		v.block = &vectorBlock{number: number + 1}
+	}
+	return nil
 }
 
-// name says which records the rows belong to that are not named yet. That is done
-// for many at once: before a statement of several rows SQLite makes the full-text
-// index write down what it has gathered.
-func (v *vectorWriter) name() error {
-	args := make([]any, 0, 4*namedTogether)
-	for some := range slices.Chunk(v.unnamed, namedTogether) {
-		args = args[:0]
-		for _, r := range some {
-			args = append(args, v.file.number, r.slot, r.record, int32(r.crc))
-		}
-		if _, err := v.insert(nameVectors(len(some)), args...); err != nil {
-			return fmt.Errorf("name vectors: %w", err)
-		}
+func (v *vectorWriter) findSpace() error {
+	if v.space != 0 {
+		return nil
+	}
+	err := v.tx.QueryRowContext(v.ctx, "SELECT space FROM vector_spaces WHERE model=? AND agent=?", v.fingerprint, v.agent).Scan(&v.space)
+	if !errors.Is(err, sql.ErrNoRows) {
+		return classifyError(err)
+	}
+	result, err := v.tx.ExecContext(v.ctx, "INSERT INTO vector_spaces (model, agent, checked) VALUES (?, ?, ?)", v.fingerprint, v.agent, time.Now().UnixMilli())
+	if err != nil {
+		return fmt.Errorf("begin the vectors of an agent: %w", err)
+	}
+	v.space, err = result.LastInsertId()
+	return err
+}
+
+// write writes the block, and names its new rows in one statement.
+func (v *vectorWriter) write() error {
+	if len(v.unnamed) == 0 {
+		return nil
+	}
+	if err := v.block.write(v.exec); err != nil {
+		return err
+	}
+	args := make([]any, 0, 4*len(v.unnamed))
+	for _, r := range v.unnamed {
+		args = append(args, r.record, v.space, v.block.number, int32(r.crc))
+	}
+	if _, err := v.exec(nameVectors(len(v.unnamed)), args...); err != nil {
+		return fmt.Errorf("name vectors: %w", err)
 	}
 	v.unnamed = v.unnamed[:0]
 	return nil
 }
 
-// finish writes what is still held.
-func (v *vectorWriter) finish() error {
-	if v.file == nil {
-		return nil
-	}
-	if err := v.write(); err != nil || v.written == 0 {
+// nameVectors is the statement that names n rows.
+func nameVectors(n int) string {
+	return "INSERT INTO vector_rows (record, space, block, crc) VALUES " + strings.Repeat("(?,?,?,?),", n-1) + "(?,?,?,?)"
+}
+
+// flush writes what is still held. The next vector finds the last block again:
+// others may have changed it.
+func (v *vectorWriter) flush() error {
+	err := v.write()
+	v.block = nil
+	return err
+}
+
+// putAll adds the vectors of records by their ids. The last of a record counts; one
+// that is gone, or is another agent's, gets none. What a record had is replaced.
+func (v *vectorWriter) putAll(dim int, vectors []Vector) error {
+	records, err := v.recordsOf(vectors)
+	if err != nil {
 		return err
 	}
-	v.file.slots, v.file.rows = v.file.slots+v.written/slotBytes, v.file.rows+v.count
-	v.written, v.count = 0, 0
-	return v.file.save(v.ctx, v.tx)
+	if err := v.findSpace(); err != nil {
+		return err
+	}
+	list := listedNumbers(records)
+	if err := removeVectors(v.ctx, v.tx, "record IN "+list+" AND space=?", v.space); err != nil {
+		return err
+	}
+	rows, sums, err := encodeRows(vectors, dim)
+	if err != nil {
+		return err
+	}
+	for i, row := range rows {
+		if records[i] == 0 || slices.Contains(records[i+1:], records[i]) {
+			continue
+		}
+		if err := v.add(records[i], row, sums[i]); err != nil {
+			return err
+		}
+	}
+	if _, err := v.tx.ExecContext(v.ctx, "DELETE FROM pending WHERE model=? AND agent=? AND record IN "+list, v.fingerprint, v.agent); err != nil {
+		return fmt.Errorf("name vectors: %w", err)
+	}
+	return v.flush()
+}
+
+// recordsOf are the records of vectors, 0 for none.
+func (v *vectorWriter) recordsOf(vectors []Vector) ([]int64, error) {
+	s, err := v.tx.PrepareContext(v.ctx, "SELECT coalesce((SELECT rowid FROM records WHERE id=? AND agent=?), 0)")
+	if err != nil {
+		return nil, fmt.Errorf("look up records: %w", classifyError(err))
+	}
+	defer s.Close()
+	list := make([]int64, len(vectors))
+	for i, x := range vectors {
+		if err := s.QueryRowContext(v.ctx, x.ID, v.agent).Scan(&list[i]); err != nil {
+			return nil, fmt.Errorf("look up records: %w", classifyError(err))
+		}
+	}
+	return list, nil
 }

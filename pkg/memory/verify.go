@@ -27,7 +27,7 @@ type Problem struct {
 // Verify checks the database (its pages, its indexes, that every record has a
 // text, words, and of each model a vector or a pending row), every record and
 // fact and action against its checksum, the words against the texts, every named
-// vector against its file, and what records that something was forgotten. All of
+// vector against its checksum, and what records that something was forgotten. All of
 // it is seen as it was at one moment, whatever another process does meanwhile.
 // Then it checks the files of what agents stored. It changes nothing. An error
 // means that it could not check.
@@ -56,25 +56,9 @@ func (s *Store) Verify(ctx context.Context) (problems []Problem, err error) {
 	return s.verifyOwnWords(ctx)
 }
 
-// vocabulary is a view of the full-text index of a memory of version 4 and
-// before: a row a term.
-const vocabulary = "CREATE VIRTUAL TABLE IF NOT EXISTS temp.vocabulary USING fts5vocab('main', 'words', 'row')"
-
-// workVocabulary is the same of the words of actions. It may be made before they
-// are.
-const workVocabulary = "CREATE VIRTUAL TABLE IF NOT EXISTS temp.work_vocabulary USING fts5vocab('main', 'work_words', 'row')"
-
 // atOneMoment runs f on a connection that sees the database as it is now.
 func (s *Store) atOneMoment(ctx context.Context, f func(c *sql.Conn) error) error {
-	statements := []string{workVocabulary}
-	if s.hasFullText() {
-		statements = append(statements, vocabulary)
-	}
-	if s.readOnly { // a view of its own is no change of the database
-		statements = append(append([]string{"PRAGMA query_only=0"}, statements...), "PRAGMA query_only=1")
-	}
-	statements = append(statements, "BEGIN")
-	return s.connected(ctx, statements, f)
+	return s.connected(ctx, []string{"BEGIN"}, f)
 }
 
 // connected runs f on a connection on which statements were executed, of which
@@ -100,13 +84,6 @@ func (s *Store) asOfNow(ctx context.Context, f func(view *Store) error) error {
 	return s.connected(ctx, []string{"BEGIN"}, func(c *sql.Conn) error {
 		view := *s
 		view.moment = c
-		if s.schema < schemaVersion { // another process may have brought it up to date
-			version, err := checkVersion(ctx, c)
-			if err != nil {
-				return err
-			}
-			view.schema = version
-		}
 		return f(&view)
 	})
 }
@@ -128,47 +105,30 @@ func (s *Store) verifyRecords(ctx context.Context, c *sql.Conn) (problems []Prob
 	return problems, err
 }
 
-// verifyVectors checks every named vector against its file.
+// verifyVectors checks every vector against its name, and every block.
 func (s *Store) verifyVectors(ctx context.Context, c *sql.Conn) (problems []Problem, err error) {
-	files, err := s.files(ctx, c)
+	spaces, err := vectorSpaces(ctx, c, "1=1")
 	if err != nil {
 		return nil, err
 	}
-	for _, f := range files {
-		lost, _, err := f.lost(ctx, c)
-		if err == nil && len(lost) > 0 {
-			lost, err = s.stillNamed(ctx, f, lost)
-		}
+	lost, strange := 0, 0
+	for _, space := range spaces {
+		found, err := space.check(ctx, c)
 		if err != nil {
 			return nil, err
 		}
-		if len(lost) > 0 {
-			problems = append(problems, Problem{f.path, fmt.Sprintf("%d vectors are lost or damaged; sessctl memory reindex --pending makes them again", len(lost))})
+		if found.lost == 0 && found.strange == 0 {
+			found.strange = len(found.blocks)
 		}
+		lost, strange = lost+found.lost, strange+found.strange
+	}
+	path := filepath.Join(s.dir, "memory.db")
+	if lost > 0 {
+		problems = append(problems, Problem{path, fmt.Sprintf("%d vectors are lost or damaged; sessctl memory reindex --pending makes them again", lost)})
+	} else if strange > 0 {
+		problems = append(problems, Problem{path, fmt.Sprintf("%d vectors belong to no record, or to another one; sessctl memory reindex --pending makes those beside them again", strange)})
 	}
 	return problems, nil
-}
-
-// stillNamed returns those rows of a file that the database still names, as it
-// is by now: another process may have put other vectors in their place, or
-// forgotten their records, and removed the file or overwritten the rows since.
-func (s *Store) stillNamed(ctx context.Context, f *vectorFile, lost []place) (named []place, err error) {
-	statement, err := s.db.PrepareContext(ctx, `SELECT EXISTS (SELECT 1 FROM vectors v JOIN files f ON f.model=v.model AND f.agent=v.agent
-		WHERE v.model=? AND v.agent=? AND v.slot=? AND v.record=? AND v.crc=? AND f.name=?)`)
-	if err != nil {
-		return nil, fmt.Errorf("look for vectors again: %w", classifyError(err))
-	}
-	defer statement.Close()
-	for _, p := range lost {
-		var still bool
-		if err := statement.QueryRowContext(ctx, f.fingerprint, f.agent, p.slot, p.record, p.crc, f.base).Scan(&still); err != nil {
-			return nil, fmt.Errorf("look for vectors again: %w", classifyError(err))
-		}
-		if still {
-			named = append(named, p)
-		}
-	}
-	return named, nil
 }
 
 // counts are figures that are zero in a sound database.
@@ -176,16 +136,7 @@ const counts = `
 SELECT 'records without a text' AS what, (SELECT count(*) FROM records) - (SELECT count(*) FROM texts) AS n
 UNION ALL SELECT 'records with neither a vector nor a pending row of ' || name, (SELECT count(*) FROM records)
   - (SELECT count(*) FROM vectors WHERE model=fingerprint) - (SELECT count(*) FROM pending WHERE model=fingerprint) FROM models
-UNION ALL SELECT 'vectors that are in no file', (SELECT count(*) FROM vectors v WHERE NOT EXISTS (SELECT 1 FROM files f WHERE f.model=v.model AND f.agent=v.agent AND v.slot<f.slots))`
-
-// wordCounts is the same of the words of a memory of version 4 and before; those
-// of a later one are looked at with the texts.
-func (s *Store) wordCounts() string {
-	if !s.hasFullText() {
-		return ""
-	}
-	return " UNION ALL SELECT 'records without words', (SELECT count(*) FROM records) - (SELECT count(*) FROM words_docsize)"
-}
+UNION ALL SELECT 'blocks of vectors that are of no agent', (SELECT count(*) FROM vector_blocks b WHERE NOT EXISTS (SELECT 1 FROM vector_spaces s WHERE s.space=b.block/4294967296))`
 
 // verifyDatabase asks SQLite, and then counts.
 func (s *Store) verifyDatabase(ctx context.Context, c *sql.Conn) (problems []Problem, err error) {
@@ -202,7 +153,7 @@ func (s *Store) verifyDatabase(ctx context.Context, c *sql.Conn) (problems []Pro
 	if err := ctx.Err(); err != nil || len(problems) > 0 {
 		return problems, err
 	}
-	wrong, err := readStrings(ctx, c, "SELECT abs(n) || ' ' || what FROM ("+counts+s.wordCounts()+") WHERE n<>0")
+	wrong, err := readStrings(ctx, c, "SELECT abs(n) || ' ' || what FROM ("+counts+") WHERE n<>0")
 	for _, message := range wrong {
 		problems = append(problems, Problem{path, message})
 	}
@@ -213,9 +164,6 @@ func (s *Store) verifyDatabase(ctx context.Context, c *sql.Conn) (problems []Pro
 // others, each as often, and of the records that have them: both are summed up,
 // because neither fits into memory.
 func (s *Store) verifyWords(ctx context.Context, c *sql.Conn) ([]Problem, error) {
-	if s.schema > fullTextVersion && !s.hasSegments() {
-		return nil, nil // the upgrade reads them anew
-	}
 	want, terms := newWordSum(), []byte(nil)
 	for after := int64(0); ; {
 		list, rows, err := s.readAfter(ctx, c, after)
@@ -231,58 +179,36 @@ func (s *Store) verifyWords(ctx context.Context, c *sql.Conn) ([]Problem, error)
 		}
 		after = rows[len(rows)-1]
 	}
-	have, err := s.haveWords(ctx, c, want)
+	return s.wrongWords(ctx, c, recordWords(), want, "the words are not those of the texts")
+}
+
+// wrongWords says what is wrong if an index has not the words that it should have.
+func (s *Store) wrongWords(ctx context.Context, c *sql.Conn, x lexicon, want *wordSum, message string) ([]Problem, error) {
+	have, err := want.ofSegments(ctx, c, x)
 	said := ""
 	if errors.Is(err, ErrCorrupt) {
 		said = " (" + err.Error() + ")"
-	} else if err != nil || have == want.wordCount {
+	} else if err != nil || have == want.postings {
 		return nil, err
 	}
-	return []Problem{{filepath.Join(s.dir, "memory.db"), "the words are not those of the texts" + said + "; sessctl memory reindex --from-archives reads them anew"}}, nil
+	return []Problem{{filepath.Join(s.dir, "memory.db"), message + said + "; sessctl memory reindex --from-archives reads them anew"}}, nil
 }
 
-// haveWords sums up what the index of words has.
-func (s *Store) haveWords(ctx context.Context, c *sql.Conn, want *wordSum) (have wordCount, err error) {
-	if !s.hasSegments() {
-		have, err = want.ofIndex(ctx, c, "vocabulary")
-		have.postings = want.postings // it does not say which records have a word
-		return have, err
-	}
-	have = want.wordCount // postings say all of it
-	have.postings, err = want.ofSegments(ctx, c)
-	return have, err
-}
-
-// wordSum sums up which words stand in how many records, and how often.
+// wordSum sums up which record has which word, and how often.
 type wordSum struct {
-	wordCount
-	seed   maphash.Seed
-	inText map[uint64]uint32 // the words of the text that is read, and how often
-}
-
-// wordCount is what a wordSum sums up.
-type wordCount struct {
-	records, times uint64
-	postings       uint64 // which record has which word, and how often
+	postings uint64
+	seed     maphash.Seed
+	inText   map[uint64]uint32 // the words of the text that is read, and how often
 }
 
 func newWordSum() *wordSum { return &wordSum{seed: maphash.MakeSeed(), inText: map[uint64]uint32{}} }
 
-// addTerms counts the words of a text.
-func (w *wordSum) addTerms(terms []byte) {
+// addRecord counts the words of a record, and how many it has.
+func (w *wordSum) addRecord(record int64, terms []byte) {
 	clear(w.inText)
 	for term := range bytes.FieldsSeq(terms) {
 		w.inText[maphash.Bytes(w.seed, term)]++
 	}
-	for hash, times := range w.inText {
-		w.records += hash
-		w.times += hash * uint64(times)
-	}
-}
-
-// addRecord counts the words of a record, and how many it has.
-func (w *wordSum) addRecord(record int64, terms []byte) {
-	w.addTerms(terms)
 	words := uint32(0)
 	for hash, times := range w.inText {
 		w.postings += w.posting(hash, posting{record, times})
@@ -293,50 +219,6 @@ func (w *wordSum) addRecord(record int64, terms []byte) {
 
 func (w *wordSum) posting(term uint64, p posting) uint64 {
 	return maphash.Comparable(w.seed, [3]uint64{term, uint64(p.record), uint64(p.times)})
-}
-
-// ofIndex sums up what a full-text index has, by its vocabulary.
-func (w *wordSum) ofIndex(ctx context.Context, c *sql.Conn, vocabulary string) (sum wordCount, err error) {
-	rows, err := c.QueryContext(ctx, "SELECT term, doc, coalesce(cnt, 0) FROM temp."+vocabulary)
-	if err != nil {
-		return sum, fmt.Errorf("read the words: %w", classifyError(err))
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var term string
-		var records, times uint64
-		if err := rows.Scan(&term, &records, &times); err != nil {
-			return sum, fmt.Errorf("read the words: %w", classifyError(err))
-		}
-		hash := maphash.String(w.seed, term)
-		sum.records += hash * records
-		sum.times += hash * times
-	}
-	return sum, classifyError(rows.Err())
-}
-
-// files lists all vector files.
-func (s *Store) files(ctx context.Context, q querier) ([]*vectorFile, error) {
-	return s.filesIn(ctx, q, "files")
-}
-
-// filesIn lists the vector files that a table has.
-func (s *Store) filesIn(ctx context.Context, q querier, table string) ([]*vectorFile, error) {
-	rows, err := q.QueryContext(ctx, "SELECT f.model, m.dim, f.agent, f.name FROM "+table+" f JOIN models m ON m.fingerprint=f.model ORDER BY f.agent, f.model")
-	if err != nil {
-		return nil, fmt.Errorf("list vector files: %w", classifyError(err))
-	}
-	defer rows.Close()
-	var list []*vectorFile
-	for rows.Next() {
-		f := &vectorFile{pins: s.pins}
-		if err := rows.Scan(&f.fingerprint, &f.dim, &f.agent, &f.base); err != nil {
-			return nil, fmt.Errorf("list vector files: %w", classifyError(err))
-		}
-		f.path = s.vectorPath(f.agent, f.base)
-		list = append(list, f)
-	}
-	return list, classifyError(rows.Err())
 }
 
 // examine checks the database of a memory as SetAsideDamaged needs it: what is

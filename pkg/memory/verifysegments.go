@@ -12,20 +12,20 @@ import (
 
 // ofSegments sums up what the segments of words have. ErrCorrupt says that they
 // cannot be read, or that a word would not be found where it is.
-func (w *wordSum) ofSegments(ctx context.Context, c *sql.Conn) (sum uint64, err error) {
-	segments, err := readSegments(ctx, c)
+func (w *wordSum) ofSegments(ctx context.Context, c *sql.Conn, x lexicon) (sum uint64, err error) {
+	segments, err := x.readSegments(ctx, c)
 	if err != nil {
 		return 0, err
 	}
-	if err := checkSegments(ctx, c, segments); err != nil {
+	if err := x.checkSegments(ctx, c, segments); err != nil {
 		return 0, err
 	}
-	gone, err := readGone(ctx, c)
+	gone, err := x.readGone(ctx, c)
 	for _, s := range segments {
 		if err != nil {
 			return 0, err
 		}
-		err = w.ofSegment(ctx, &segmentCheck{segmentReader: segmentReader{q: c, segment: s, batch: scannedPages}, begun: -1}, gone, &sum)
+		err = w.ofSegment(ctx, &segmentCheck{segmentReader: segmentReader{lexicon: x, q: c, segment: s, batch: scannedPages}, begun: -1}, gone, &sum)
 	}
 	return sum, err
 }
@@ -78,7 +78,7 @@ func (r *segmentCheck) open(ctx context.Context) error {
 }
 
 func (r *segmentCheck) readIndex(ctx context.Context) error {
-	rows, err := r.q.QueryContext(ctx, "SELECT page, term FROM word_index WHERE segment=? ORDER BY term", r.segment.number)
+	rows, err := r.q.QueryContext(ctx, r.sql("SELECT page, term FROM word_index WHERE segment=? ORDER BY term"), r.segment.number)
 	if err != nil {
 		return fmt.Errorf("list the pages of words: %w", classifyError(err))
 	}

@@ -9,22 +9,6 @@ import (
 // pasted: it has many of the words of a question and seldom the answer. What the
 // person and the agent said in words comes first, and a person's words before
 // an agent's where they are few (docs/dev/ranking.md, Who says it).
-const (
-	// unsaidShare is what a record loses of which nothing was said in words:
-	// half of it by how much of the text that is, half by how much of the
-	// question's words.
-	unsaidShare = 0.3
-	// dumpShare is what a passage counts that nobody said in words.
-	dumpShare = 0.3
-	// personShare is what a record gains whose best passage a person said, for
-	// each time that persons say less than half, a quarter, an eighth of all that
-	// was proposed.
-	personShare = 0.02
-	// summaryImportance is what a summary's importance counts under RankHybrid:
-	// more than that of history, less than what its record says. 0.25 and 0.5 find
-	// as much.
-	summaryImportance = 0.4
-)
 
 // voice is who says a part of a record's text.
 type voice byte

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 )
 
@@ -52,8 +51,8 @@ func (s *Store) overwriting(ctx context.Context, f func(ctx context.Context, c *
 	return f(ctx, c)
 }
 
-// Wipe removes the traces of what was forgotten from the database, its log and
-// the vector files, if there may be some. The caller holds the lock of the data
+// Wipe removes the traces of what was forgotten from the database and its log, if
+// there may be some. The caller holds the lock of the data
 // directory. ErrUnwiped is returned when it could not be done, because there is
 // no room for a copy of the database or somebody is reading it; nothing else is
 // wrong then.
@@ -62,10 +61,7 @@ func (s *Store) Wipe(ctx context.Context) error {
 	if err != nil || !due {
 		return err
 	}
-	err = s.wipeVectors(ctx)
-	if err == nil {
-		err = s.overwriting(ctx, s.wipeDatabase)
-	}
+	err = s.overwriting(ctx, s.wipeDatabase)
 	if err == nil {
 		_, err = s.db.ExecContext(ctx, "DELETE FROM state WHERE name=?", wipeDue)
 	}
@@ -75,17 +71,13 @@ func (s *Store) Wipe(ctx context.Context) error {
 	return nil
 }
 
-// WipeIsDue says whether something was forgotten whose traces may be left. A
-// memory of version 1 does not tell.
+// WipeIsDue says whether something was forgotten whose traces may be left.
 func (s *Store) WipeIsDue(ctx context.Context) (due bool, err error) {
-	if s.schema < 2 {
-		return false, nil
-	}
 	err = s.db.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM state WHERE name=?)", wipeDue).Scan(&due)
 	return due, classifyError(err)
 }
 
-// wipeDatabase writes the full-text indexes and then the whole database anew, and
+// wipeDatabase writes the indexes of words and then the whole database anew, and
 // empties the log. What SQLite gathers meanwhile lies in the memory's own
 // directory: elsewhere others might see it, or there is no room. The log is
 // emptied twice: first what was overwritten reaches the file, then the file
@@ -98,20 +90,24 @@ func (s *Store) wipeDatabase(ctx context.Context, c *sql.Conn) error {
 	if err := inTransaction(ctx, c, func(tx *sql.Tx) error { return mergeAllWords(ctx, tx) }); err != nil {
 		return err
 	}
-	var statements []string
-	has, err := hasActions(ctx, c)
-	if err != nil {
-		return err
-	}
-	if has {
-		statements = append(statements, "INSERT INTO work_words (work_words) VALUES ('optimize')")
-	}
-	for _, statement := range append(statements, truncateLog, "VACUUM", truncateLog) {
+	for _, statement := range []string{truncateLog, "VACUUM", truncateLog} {
 		if err := execute(ctx, c, statement); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// mergeAllWords makes one segment of each index of words.
+func mergeAllWords(ctx context.Context, tx *sql.Tx) error {
+	if err := recordWords().mergeAllWords(ctx, tx); err != nil {
+		return err
+	}
+	has, err := hasActions(ctx, tx)
+	if err != nil || !has {
+		return err
+	}
+	return workWords().mergeAllWords(ctx, tx)
 }
 
 const truncateLog = "PRAGMA wal_checkpoint(TRUNCATE)"
@@ -131,74 +127,4 @@ func execute(ctx context.Context, c *sql.Conn, statement string) error {
 		return fmt.Errorf("%w: somebody is reading it", ErrBusy)
 	}
 	return nil
-}
-
-// wipeVectors overwrites the rows of vector files that belong to no record, and
-// removes the files that the database does not name.
-func (s *Store) wipeVectors(ctx context.Context) error {
-	files, err := s.files(ctx, s.db)
-	if err != nil {
-		return err
-	}
-	for _, f := range files {
-		if err := s.wipeFile(ctx, f); err != nil {
-			return fmt.Errorf("overwrite vectors: %w", err)
-		}
-	}
-	return s.removeUnnamed(ctx)
-}
-
-// wipeFile overwrites the rows of a vector file that belong to no record. A
-// file that nobody else has touched stays known as such.
-func (s *Store) wipeFile(ctx context.Context, f *vectorFile) error {
-	info, err := f.pins.Lstat(f.path)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	unnamed, err := s.unnamedSpans(ctx, f, info.Size())
-	if err != nil || len(unnamed) == 0 {
-		return err
-	}
-	known := stampOf(f.pins, f.path)
-	empty := func(yield func(int64, []byte) bool) {
-		for _, x := range unnamed {
-			for at := x.from; at < x.to; at += mostEmpty {
-				if !yield(at, emptyRow(min(x.to-at, mostEmpty))) {
-					return
-				}
-			}
-		}
-	}
-	if err := f.pins.Overwrite(f.path, empty); err != nil {
-		return err
-	}
-	_, err = s.db.ExecContext(ctx, "UPDATE files SET stamp=? WHERE model=? AND agent=? AND stamp=?", stampOf(f.pins, f.path), f.fingerprint, f.agent, known)
-	return err
-}
-
-// unnamedSpans lists what of a file, which has so many bytes, is no row of a
-// record. A row that does not verify is none.
-func (s *Store) unnamedSpans(ctx context.Context, f *vectorFile, size int64) (list []byteRange, err error) {
-	places, err := listAll(ctx, s.db, f, "vectors")
-	if err != nil {
-		return nil, err
-	}
-	next := int64(0)
-	reader := rowReader{dim: f.dim, pins: f.pins}
-	err = reader.each(ctx, places, func(b block) error {
-		for i, p := range b.places {
-			if at := p.slot * slotBytes; next < at {
-				list = append(list, byteRange{next, at})
-			}
-			next = b.ends[i] * slotBytes
-		}
-		return nil
-	})
-	if size = (size + slotBytes - 1) &^ (slotBytes - 1); next < size {
-		list = append(list, byteRange{next, size})
-	}
-	return list, err
 }

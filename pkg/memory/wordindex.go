@@ -1,9 +1,13 @@
 package memory
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"io"
+	"maps"
 	"math"
 	"slices"
 	"sort"
@@ -13,6 +17,7 @@ import (
 // it reads of them it keeps, because a question asks for the same words several
 // times. Records are numbered by their order in it.
 type wordIndex struct {
+	lexicon
 	q        querier
 	segments []wordSegment
 	gone     map[int64]int64
@@ -32,15 +37,15 @@ type wordPostings struct {
 }
 
 // newWordIndex reads which records there are.
-func newWordIndex(ctx context.Context, q querier) (x *wordIndex, err error) {
-	x = &wordIndex{q: q, known: map[string]*wordPostings{}}
-	if x.segments, err = readSegments(ctx, q); err != nil {
+func (l lexicon) newWordIndex(ctx context.Context, q querier) (x *wordIndex, err error) {
+	x = &wordIndex{lexicon: l, q: q, known: map[string]*wordPostings{}}
+	if x.segments, err = x.readSegments(ctx, q); err != nil {
 		return nil, err
 	}
-	if err := checkSegments(ctx, q, x.segments); err != nil {
+	if err := x.checkSegments(ctx, q, x.segments); err != nil {
 		return nil, err
 	}
-	if x.gone, err = readGone(ctx, q); err != nil {
+	if x.gone, err = x.readGone(ctx, q); err != nil {
 		return nil, err
 	}
 	if err := x.readRecords(ctx); err != nil {
@@ -75,7 +80,7 @@ func (x *wordIndex) readRecords(ctx context.Context) (err error) {
 // of a record that has none would not be found.
 func (x *wordIndex) checkRecords(ctx context.Context) error {
 	var records int
-	if err := x.q.QueryRowContext(ctx, "SELECT count(*) FROM record_rows").Scan(&records); err != nil {
+	if err := x.q.QueryRowContext(ctx, "SELECT count(*) FROM "+x.lexicon.texts).Scan(&records); err != nil {
 		return fmt.Errorf("count records: %w", classifyError(err))
 	}
 	if records != len(x.records) {
@@ -86,7 +91,7 @@ func (x *wordIndex) checkRecords(ctx context.Context) error {
 
 // read appends the postings of a term in a segment, without those that are gone.
 func (x *wordIndex) read(ctx context.Context, s wordSegment, term []byte, list []posting) ([]posting, error) {
-	r := segmentReader{q: x.q, segment: s}
+	r := segmentReader{lexicon: x.lexicon, q: x.q, segment: s}
 	_, size, found, err := r.seek(ctx, term)
 	if err != nil || !found {
 		return list, err
@@ -161,18 +166,62 @@ func (x *wordIndex) from(at int, record int64) int {
 	return end
 }
 
-// The constants of BM25, which are those of SQLite's full-text index: an earlier
-// version ranked by it.
+// The constants of BM25, which are those of SQLite's full-text index.
 const (
 	bm25Saturation  = 1.2
 	bm25LengthShare = 0.75
 	bm25LeastWeight = 1e-6
 )
 
+// beginningWith lists the records that have a word which begins so.
+func (x *wordIndex) beginningWith(ctx context.Context, beginning string) ([]int64, error) {
+	found := map[int64]bool{}
+	for _, s := range x.segments {
+		if err := x.beginningIn(ctx, s, []byte(beginning), found); err != nil {
+			return nil, err
+		}
+	}
+	return slices.Sorted(maps.Keys(found)), nil
+}
+
+// beginningIn adds those of a segment.
+func (x *wordIndex) beginningIn(ctx context.Context, s wordSegment, beginning []byte, found map[int64]bool) error {
+	r := segmentReader{lexicon: x.lexicon, q: x.q, segment: s, batch: 4}
+	_, size, _, err := r.seek(ctx, beginning)
+	for ; err == nil && bytes.HasPrefix(r.term, beginning); _, size, err = r.next(ctx) {
+		data, err := r.bytes(ctx, size)
+		if err != nil {
+			return err
+		}
+		p := postings{data: data}
+		for p.next() {
+			if upTo, ok := x.gone[p.record]; !ok || s.number > upTo {
+				found[p.record] = true
+			}
+		}
+		if p.torn {
+			return r.torn()
+		}
+	}
+	if errors.Is(err, io.EOF) {
+		return nil
+	}
+	return err
+}
+
+// having lists the records that have a word.
+func (x *wordIndex) having(ctx context.Context, word string) ([]int64, error) {
+	p, err := x.postingsOf(ctx, word)
+	if err != nil {
+		return nil, err
+	}
+	return x.rowsOf(p.at), nil
+}
+
 // score returns the BM25 of all records by a match, 0 of those that do not
 // match.
 func (x *wordIndex) score(ctx context.Context, m Match) ([]float64, error) {
-	key := fullText(m)
+	key := m.key()
 	if key == x.match && x.scores != nil {
 		return x.scores, nil
 	}

@@ -59,7 +59,7 @@ func TestSegmentsAnswerAsFullText(t *testing.T) {
 			statement("INSERT INTO temp.oracle (rowid, terms) VALUES (?, ?)", record, left[record])
 			statement("INSERT INTO record_rows (record, id, source, importance, created_at, first_line, last_line, first_byte, end_byte, position, sum) VALUES (?1,?1,0,0,0,0,0,0,0,0,0)", record)
 		}
-		x, err := newWordIndex(ctx, tx)
+		x, err := recordWords().newWordIndex(ctx, tx)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -129,7 +129,7 @@ func askOracle(t *rapid.T, tx *sql.Tx, m Match, condition string, limit int) (ro
 func fillWords(ctx context.Context, t *rapid.T, tx *sql.Tx) map[int64]string {
 	left := map[int64]string{}
 	next := int64(1)
-	w := newWordWriter(ctx, tx)
+	w := recordWords().newWordWriter(ctx, tx)
 	do := func(err error) {
 		if err != nil {
 			t.Fatal(err)
@@ -156,7 +156,7 @@ func fillWords(ctx context.Context, t *rapid.T, tx *sql.Tx) map[int64]string {
 			}
 		case kind == 18:
 			do(w.flush())
-			do(mergeAllWords(ctx, tx))
+			do(recordWords().mergeAllWords(ctx, tx))
 		default:
 			do(w.flush())
 		}
@@ -174,7 +174,7 @@ func goneWords(ctx context.Context, tx *sql.Tx, record int64) error {
 // one of them of a record that had others before. It returns which words those are.
 func recordsWithWords(t *testing.T, tx *sql.Tx, records int64) Match {
 	ctx := context.Background()
-	w := newWordWriter(ctx, tx)
+	w := recordWords().newWordWriter(ctx, tx)
 	do := func(err error) {
 		if err != nil {
 			t.Fatal(err)
@@ -242,7 +242,7 @@ func TestChangedBitsAreRefused(t *testing.T) {
 
 // ask asks the question.
 func (d *damagedWords) ask() (map[int64]float64, error) {
-	x, err := newWordIndex(d.Context(), d.tx)
+	x, err := recordWords().newWordIndex(d.Context(), d.tx)
 	if err != nil {
 		return nil, err
 	}
@@ -337,7 +337,7 @@ func TestTornSegmentsAreDamage(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer tx.Rollback()
-		w := newWordWriter(ctx, tx)
+		w := recordWords().newWordWriter(ctx, tx)
 		for record := range int64(rapid.SampledFrom([]int{1, 40, 700}).Draw(t, "records")) {
 			if err := w.addTerms(record+1, fmt.Appendf(nil, "common w%d w%d ", record%50, record)); err != nil {
 				t.Fatal(err)
@@ -364,13 +364,13 @@ func TestTornSegmentsAreDamage(t *testing.T) {
 			t.Fatal(err)
 		}
 		x := &wordIndex{q: tx, known: map[string]*wordPostings{}}
-		if x.segments, err = readSegments(ctx, tx); err != nil {
+		if x.segments, err = recordWords().readSegments(ctx, tx); err != nil {
 			t.Fatal(err)
 		}
 		if err := x.readRecords(ctx); err == nil {
 			_, _ = x.score(ctx, Match{Any: []string{"common", "w3", "w444"}})
 		}
-		_ = mergeEvery(ctx, tx)
+		_ = recordWords().mergeEvery(ctx, tx)
 	})
 }
 
@@ -387,4 +387,23 @@ func TestTornPostings(t *testing.T) {
 			t.Errorf("%s: %+v", name, p)
 		}
 	}
+}
+
+// fullText is a match as a question to SQLite's full-text index.
+func fullText(m Match) string {
+	quoted := func(terms []string, operator string) string {
+		list := make([]string, len(terms))
+		for i, term := range terms {
+			list[i] = `"` + strings.ReplaceAll(term, `"`, `""`) + `"`
+		}
+		return strings.Join(list, operator)
+	}
+	some := "(" + quoted(m.Any, " OR ") + ")"
+	switch {
+	case len(m.All) == 0:
+		return quoted(m.Any, " OR ")
+	case len(m.Any) == 0:
+		return quoted(m.All, " AND ")
+	}
+	return quoted(m.All, " AND ") + " AND " + some
 }

@@ -31,10 +31,12 @@ const (
 // wordWriter gathers the words of records and writes them as segments, in a
 // transaction. What it was given is in the database after flush.
 type wordWriter struct {
+	lexicon
 	ctx         context.Context
 	tx          *sql.Tx
 	reader      *embed.Reader // of add; nil until it is called
 	counts      []embed.TermCount
+	times       map[int32]uint32  // of addTerms
 	vocabulary  *embed.Vocabulary // of the terms that were gathered
 	names       []string          // of its terms, as far as they were gathered
 	bytes       int               // that it takes
@@ -63,8 +65,8 @@ func termsOf(r *embed.Reader, room []embed.TermCount) (readWords, []embed.TermCo
 	return readWords{vocabulary: v, names: v.Terms(), bytes: v.Size(), counts: room[from:len(room):len(room)]}, room
 }
 
-func newWordWriter(ctx context.Context, tx *sql.Tx) *wordWriter {
-	return &wordWriter{ctx: ctx, tx: tx}
+func (x lexicon) newWordWriter(ctx context.Context, tx *sql.Tx) *wordWriter {
+	return &wordWriter{lexicon: x, ctx: ctx, tx: tx}
 }
 
 // add takes in the words of a record. Those of a record that are there already are
@@ -124,17 +126,39 @@ func (w *wordWriter) remove(record int64) error {
 			return err
 		}
 	}
-	return removeWords(w.ctx, w.tx, "rowid=?", record)
+	return w.removeWords(w.ctx, w.tx, "SELECT ?", record)
 }
 
-// removeWords takes the words of the records out that meet a condition.
-func removeWords(ctx context.Context, tx *sql.Tx, condition string, args ...any) error {
-	_, err := tx.ExecContext(ctx, "INSERT OR REPLACE INTO word_gone (record, segment, sum) SELECT record, segment, "+sumOfGone+
-		" FROM (SELECT rowid AS record, (SELECT coalesce(max(segment), 0) FROM word_segments) AS segment FROM records WHERE "+condition+")", args...)
+// removeWords takes the words of the records out that a query lists.
+func (x lexicon) removeWords(ctx context.Context, tx *sql.Tx, records string, args ...any) error {
+	_, err := tx.ExecContext(ctx, x.sql("INSERT OR REPLACE INTO word_gone (record, segment, sum) WITH gone (record) AS (")+records+
+		x.sql(") SELECT record, segment, "+sumOfGone+" FROM (SELECT record, (SELECT coalesce(max(segment), 0) FROM word_segments) AS segment FROM gone)"), args...)
 	if err != nil {
 		return fmt.Errorf("delete words: %w", classifyError(err))
 	}
 	return nil
+}
+
+// addTerms takes in the words of a record that are given as terms, each followed by
+// a space.
+func (w *wordWriter) addTerms(record int64, terms []byte) error {
+	v := w.vocabulary
+	if v == nil || v.Size() > vocabularyBytes {
+		v = embed.NewVocabulary()
+	}
+	if w.times == nil {
+		w.times = map[int32]uint32{}
+	}
+	clear(w.times)
+	for term := range bytes.FieldsSeq(terms) {
+		w.times[v.Number(term)]++
+	}
+	words := readWords{vocabulary: v, names: v.Terms(), bytes: v.Size(), counts: w.counts[:0]}
+	for number, times := range w.times {
+		words.counts = append(words.counts, embed.TermCount{Number: number, Times: times})
+	}
+	w.counts = words.counts
+	return w.post(record, words)
 }
 
 // flush writes what was gathered, and merges what is due. Damage does not end it:
@@ -149,7 +173,7 @@ func (w *wordWriter) flush() error {
 	w.terms.clear()
 	w.gathered.reset()
 	w.used, w.all, w.first, w.last, w.size = 0, gatheredTerm{}, 0, 0, -w.bytes
-	err := mergeWords(w.ctx, w.tx)
+	err := w.mergeWords(w.ctx, w.tx)
 	if errors.Is(err, ErrDamagedWords) {
 		w.damaged, err = true, nil
 	}
@@ -158,7 +182,7 @@ func (w *wordWriter) flush() error {
 
 // writeSegment writes what was gathered, the terms in their order.
 func (w *wordWriter) writeSegment() error {
-	s, err := newSegmentWriter(w.ctx, w.tx)
+	s, err := w.newSegmentWriter(w.ctx, w.tx)
 	if err != nil {
 		return err
 	}
@@ -205,16 +229,16 @@ func (w *wordWriter) order(names []string) []orderedTerm {
 }
 
 // mergeWords merges the segments that are due.
-func mergeWords(ctx context.Context, tx *sql.Tx) error {
+func (x lexicon) mergeWords(ctx context.Context, tx *sql.Tx) error {
 	for {
-		segments, err := readSegments(ctx, tx)
+		segments, err := x.readSegments(ctx, tx)
 		if err != nil {
 			return err
 		}
-		if err := checkSegments(ctx, tx, segments); err != nil {
+		if err := x.checkSegments(ctx, tx, segments); err != nil {
 			return err
 		}
-		gone, err := readGone(ctx, tx)
+		gone, err := x.readGone(ctx, tx)
 		if err != nil {
 			return err
 		}
@@ -222,7 +246,7 @@ func mergeWords(ctx context.Context, tx *sql.Tx) error {
 		if len(due) == 0 {
 			return nil
 		}
-		if err := mergeSegments(ctx, tx, due, gone); err != nil {
+		if err := x.mergeSegments(ctx, tx, due, gone); err != nil {
 			return fmt.Errorf("merge words: %w", err)
 		}
 	}
@@ -255,37 +279,37 @@ func levelOf(pages int64) (level int) {
 // mergeAllWords makes one segment of all, without the records that are gone. Where
 // they are damaged it reads the words of all texts anew, which leaves as little of
 // these records.
-func mergeAllWords(ctx context.Context, tx *sql.Tx) error {
-	err := mergeEvery(ctx, tx)
+func (x lexicon) mergeAllWords(ctx context.Context, tx *sql.Tx) error {
+	err := x.mergeEvery(ctx, tx)
 	if errors.Is(err, ErrDamagedWords) {
-		return readWordsAnew(ctx, tx)
+		return x.readWordsAnew(ctx, tx)
 	}
 	return err
 }
 
-func mergeEvery(ctx context.Context, tx *sql.Tx) error {
-	segments, err := readSegments(ctx, tx)
+func (x lexicon) mergeEvery(ctx context.Context, tx *sql.Tx) error {
+	segments, err := x.readSegments(ctx, tx)
 	if err != nil {
 		return err
 	}
-	if err := checkSegments(ctx, tx, segments); err != nil {
+	if err := x.checkSegments(ctx, tx, segments); err != nil {
 		return err
 	}
-	if lack, err := lackRecords(ctx, tx); err != nil || lack {
+	if lack, err := x.lackRecords(ctx, tx); err != nil || lack {
 		return cmp.Or(err, ErrDamagedWords)
 	}
-	gone, err := readGone(ctx, tx)
+	gone, err := x.readGone(ctx, tx)
 	if err != nil || len(segments) < 2 && len(gone) == 0 {
 		return err
 	}
-	return mergeSegments(ctx, tx, segments, gone)
+	return x.mergeSegments(ctx, tx, segments, gone)
 }
 
 // mergeSegments puts one segment in the place of several.
-func mergeSegments(ctx context.Context, tx *sql.Tx, segments []wordSegment, gone map[int64]int64) error {
+func (x lexicon) mergeSegments(ctx context.Context, tx *sql.Tx, segments []wordSegment, gone map[int64]int64) error {
 	m := &wordMerge{ctx: ctx, gone: gone}
 	for _, s := range segments {
-		source := &mergedSegment{segmentReader: segmentReader{q: tx, segment: s, batch: scannedPages}}
+		source := &mergedSegment{segmentReader: segmentReader{lexicon: x, q: tx, segment: s, batch: scannedPages}}
 		if err := source.begin(ctx, 0); err != nil {
 			return err
 		}
@@ -297,7 +321,7 @@ func mergeSegments(ctx context.Context, tx *sql.Tx, segments []wordSegment, gone
 		}
 		m.sources = append(m.sources, source)
 	}
-	out, err := newSegmentWriter(ctx, tx)
+	out, err := x.newSegmentWriter(ctx, tx)
 	if err != nil {
 		return err
 	}
@@ -310,20 +334,20 @@ func mergeSegments(ctx context.Context, tx *sql.Tx, segments []wordSegment, gone
 		return err
 	}
 	for _, s := range segments {
-		if err := dropSegment(ctx, tx, s); err != nil {
+		if err := x.dropSegment(ctx, tx, s); err != nil {
 			return err
 		}
 	}
-	_, err = tx.ExecContext(ctx, "DELETE FROM word_gone WHERE segment<coalesce((SELECT min(segment) FROM word_segments), 9223372036854775807)")
+	_, err = tx.ExecContext(ctx, x.sql("DELETE FROM word_gone WHERE segment<coalesce((SELECT min(segment) FROM word_segments), 9223372036854775807)"))
 	return classifyError(err)
 }
 
-func dropSegment(ctx context.Context, tx *sql.Tx, s wordSegment) error {
-	if _, err := tx.ExecContext(ctx, "DELETE FROM word_pages WHERE page>=? AND page<?", s.page(0), s.page(segmentPages)); err != nil {
+func (x lexicon) dropSegment(ctx context.Context, tx *sql.Tx, s wordSegment) error {
+	if _, err := tx.ExecContext(ctx, x.sql("DELETE FROM word_pages WHERE page>=? AND page<?"), s.page(0), s.page(segmentPages)); err != nil {
 		return classifyError(err)
 	}
 	for _, table := range []string{"word_index", "word_segments"} {
-		if _, err := tx.ExecContext(ctx, "DELETE FROM "+table+" WHERE segment=?", s.number); err != nil {
+		if _, err := tx.ExecContext(ctx, x.sql("DELETE FROM "+table+" WHERE segment=?"), s.number); err != nil {
 			return classifyError(err)
 		}
 	}

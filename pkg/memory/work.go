@@ -38,8 +38,7 @@ type WorkHit struct {
 // WorkResult is what Work found.
 type WorkResult struct {
 	Hits    []WorkHit
-	Damaged int  // actions that may fit, are not what was stored, and are left out
-	Due     bool // see Store.WorkIsDue
+	Damaged int // actions that may fit, are not what was stored, and are left out
 }
 
 // ErrNoQuestion is returned by Work if nothing, or more than one thing, is asked.
@@ -49,9 +48,6 @@ var ErrNoQuestion = errors.New("ask for a file, a command, an error or a text")
 // fits a question as well are in the order of their time, the newest first. Names
 // need not be whole: "auth middleware" finds internal/http/authMiddleware.ts.
 func (s *Store) Work(ctx context.Context, q WorkQuery) (r WorkResult, err error) {
-	if r.Due, err = s.WorkIsDue(ctx); err != nil {
-		return r, err
-	}
 	ask, err := q.asked()
 	if err != nil {
 		return r, err
@@ -92,10 +88,10 @@ type foldKey struct {
 
 func (q WorkQuery) asked() (ask workAsk, err error) {
 	asks := []workAsk{
-		{text: withoutPlace(q.File), sorts: []string{sortPath}, least: 0.6, fit: fileFit, fold: foldReads,
+		{text: withoutPlace(q.File), sorts: []string{sortPath}, least: leastNames, fit: fileFit, fold: foldReads,
 			where: "(a.subject IN %[1]s AND a.kind NOT IN ('command', 'search', 'fetch') OR a.kind='search' AND a.place IN %[1]s)"},
-		{text: q.Command, sorts: []string{sortCommand}, least: 0.6, fit: commandFit, fold: foldSubjects, where: "a.kind='command' AND a.subject IN %[1]s"},
-		{text: q.Error, sorts: []string{sortError}, least: 0.5, fit: errorFit, where: "a.errors IN %[1]s"},
+		{text: q.Command, sorts: []string{sortCommand}, least: leastNames, fit: commandFit, fold: foldSubjects, where: "a.kind='command' AND a.subject IN %[1]s"},
+		{text: q.Error, sorts: []string{sortError}, least: leastErrors, fit: errorFit, where: "a.errors IN %[1]s"},
 		{text: q.Text, least: LeastFit, fit: wordFit, fold: foldSubjects, where: "(a.subject IN %[1]s OR a.errors IN %[1]s)"},
 	}
 	asks = slices.DeleteFunc(asks, func(a workAsk) bool { return strings.TrimSpace(a.text) == "" })
@@ -260,13 +256,6 @@ type fittingText struct {
 	fit float64
 }
 
-// A word of a question that stands at the beginning of one of a text counts less
-// than one that is the same.
-const (
-	beginningShare = 0.8
-	leastBeginning = 3 // bytes of it
-)
-
 // texts are those that fit the question, best first.
 func (w *workSearch) texts(ctx context.Context) ([]fittingText, error) {
 	m := &workMatch{question: w.ask.text}
@@ -307,9 +296,6 @@ func (a *workAsk) worthwhile(list []fittingText) []fittingText {
 	return list[:n]
 }
 
-// worthwhileShare is how much of the best fit a hit must have.
-const worthwhileShare = 0.7
-
 // match finds how much of the question's words the texts have, by row. Texts of
 // which the filters let no action through are left out.
 func (w *workSearch) match(ctx context.Context, m *workMatch) (map[int64]float64, error) {
@@ -317,17 +303,15 @@ func (w *workSearch) match(ctx context.Context, m *workMatch) (map[int64]float64
 	if err := w.store.db.QueryRowContext(ctx, "SELECT count(*) FROM work_texts").Scan(&all); err != nil {
 		return nil, fmt.Errorf("count texts of actions: %w", classifyError(err))
 	}
+	words, err := workWords().newWordIndex(ctx, w.store.reads())
+	if err != nil {
+		return nil, fmt.Errorf("search the work: %w", err)
+	}
 	shares := map[int64]float64{}
 	for _, text := range workQuestion(m.question) {
-		whole, err := w.having(ctx, quoted(text))
+		whole, begun, err := w.having(ctx, words, text)
 		if err != nil {
 			return nil, err
-		}
-		var begun []int64
-		if len(text) >= leastBeginning {
-			if begun, err = w.having(ctx, quoted(text)+"*"); err != nil {
-				return nil, err
-			}
 		}
 		t := term{text, inverseFrequency(all+otherRecords, float64(max(len(whole), len(begun))))}
 		m.terms, m.total = append(m.terms, t), m.total+t.weight
@@ -345,9 +329,27 @@ func (w *workSearch) match(ctx context.Context, m *workMatch) (map[int64]float64
 	return shares, nil
 }
 
-// having lists the texts that match a full-text query.
-func (w *workSearch) having(ctx context.Context, match string) ([]int64, error) {
-	query, args := "SELECT w.rowid FROM work_words w JOIN work_texts t ON t.text=w.rowid WHERE work_words MATCH ?", []any{match}
+// having lists the texts that have a word, and those that have one which begins with
+// it.
+func (w *workSearch) having(ctx context.Context, words *wordIndex, text string) (whole, begun []int64, err error) {
+	if whole, err = words.having(ctx, text); err == nil {
+		whole, err = w.passing(ctx, whole)
+	}
+	if err == nil && len(text) >= leastBeginning {
+		if begun, err = words.beginningWith(ctx, text); err == nil {
+			begun, err = w.passing(ctx, begun)
+		}
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("search the work: %w", err)
+	}
+	return whole, begun, nil
+}
+
+// passing are those of some texts that are of the sorts that are asked for, and have
+// an action that the filters let through.
+func (w *workSearch) passing(ctx context.Context, texts []int64) ([]int64, error) {
+	query, args := "SELECT t.text FROM work_texts t WHERE t.text IN "+listedNumbers(texts), []any(nil)
 	if len(w.ask.sorts) > 0 {
 		query, args = query+" AND t.sort IN ("+marks(w.ask.sorts)+")", append(args, anyOf(w.ask.sorts)...)
 	}
@@ -355,11 +357,10 @@ func (w *workSearch) having(ctx context.Context, match string) ([]int64, error) 
 		query += " AND EXISTS (SELECT 1 FROM actions a JOIN sources s ON s.source=a.source WHERE " + fmt.Sprintf(w.ask.where, "(t.text)") + " AND " + condition + ")"
 		args = append(args, more...)
 	}
-	rows, err := readNumbers(ctx, w.store.db, query, args...)
-	if err != nil {
-		return nil, fmt.Errorf("search the work: %w", err)
+	if len(args) == 0 {
+		return texts, nil
 	}
-	return rows, nil
+	return readNumbers(ctx, w.store.reads(), query, args...)
 }
 
 // workQuestion are the words that a question is asked by: the parts of its

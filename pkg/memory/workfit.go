@@ -9,19 +9,6 @@ import (
 	"github.com/sessctl/sessctl/pkg/embed"
 )
 
-// How well a name fits is told by the best of these that holds; less than the
-// whole name is rated by the share of the question's words that it has.
-const (
-	sameFit     = 1.0
-	endFit      = 0.98 // a path ends with what was asked for
-	nameFit     = 0.95 // its last element is that, but for the extension
-	likeNameFit = 0.9  // but for case, dots, dashes and underscores too
-	holdsFit    = 0.9  // a command or an error has it in one piece
-	// Of a path, the words in its last element count more.
-	pathWordsShare, nameWordsShare = 0.55, 0.25
-	wordsShare                     = 0.8 // of commands and errors
-)
-
 // fileFit rates a path.
 func fileFit(m *workMatch, text string) float64 {
 	path, asked := plainPath(text), plainPath(m.question)

@@ -183,8 +183,7 @@ func (w *writer) writeWorkWords(row int64, body string) error {
 		w.names = embed.NewNameReader()
 	}
 	w.terms = appendWorkTerms(w.terms[:0], w.names, body)
-	_, err := w.exec("INSERT INTO work_words (rowid, terms) VALUES (?, ?)", row, string(w.terms))
-	return err
+	return w.workWords.addTerms(row, w.terms)
 }
 
 // appendWorkTerms appends the words of a text of an action: each element of a
@@ -215,11 +214,12 @@ func (w *writer) textIfAny(t workText) (int64, error) {
 // removeTexts deletes those of some texts, which a query lists, that no action
 // has, and their words.
 func removeTexts(ctx context.Context, tx *sql.Tx, query string) error {
-	gone := "(SELECT text FROM work_texts t WHERE text IN (" + query + ") AND " + unusedText + ")"
-	for _, table := range []string{"work_words WHERE rowid", "work_texts WHERE text"} {
-		if _, err := tx.ExecContext(ctx, "DELETE FROM "+table+" IN "+gone); err != nil {
-			return fmt.Errorf("delete texts of actions: %w", err)
-		}
+	gone := "SELECT text FROM work_texts t WHERE text IN (" + query + ") AND " + unusedText
+	if err := workWords().removeWords(ctx, tx, gone); err != nil {
+		return fmt.Errorf("delete texts of actions: %w", err)
+	}
+	if _, err := tx.ExecContext(ctx, "DELETE FROM work_texts WHERE text IN ("+gone+")"); err != nil {
+		return fmt.Errorf("delete texts of actions: %w", err)
 	}
 	return nil
 }

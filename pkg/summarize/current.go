@@ -384,3 +384,15 @@ func toldLater(text string) bool {
 	_, later, found := strings.Cut(text, followedBy)
 	return found && strings.HasPrefix(strings.TrimLeft(later, "0123456789"), ":")
 }
+
+// eachSentence hands out the sentences of a message; opens is true of the first.
+func (t *remark) eachSentence(yield func(s sentence, opens bool)) {
+	opens, short := true, shortSentence
+	if t.person {
+		short = shortClause
+	}
+	eachSentenceOf([]byte(t.text), short, func(s sentence) {
+		yield(s, opens)
+		opens = false
+	})
+}

@@ -11,7 +11,7 @@ import (
 // What became of a statement often stands in a message that shares only a word or two with
 // it. Which message that is cannot be told for sure, so nothing of it is quoted: an item
 // names the lines that are likeliest. How likely a line is comes from logistic regression,
-// as the risk does (docs/dev/summary-quality.md, "The lines that most likely tell more").
+// as the risk does (docs/dev/summaries.md, "The lines that most likely tell more").
 
 // laterLine is the line of a later message, and how likely it tells what became of a
 // statement: a sum of weights, of which the larger is the likelier.

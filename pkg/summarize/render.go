@@ -318,7 +318,7 @@ func (e *Extractive) fit(plans []*plan, space int) {
 // fillUp tells, as long as there is room, what no rule takes for worth telling: rules
 // know some words, and most of what people say in passing has others. It returns what
 // that costs, in code points. The sections' second choice comes after it, because it
-// holds fewer facts for its length (docs/dev/summary-quality.md).
+// holds fewer facts for its length (docs/dev/summaries.md).
 func (e *Extractive) fillUp(plans []*plan, space int) (spent int) {
 	if space < leastRoom {
 		return 0

@@ -8,9 +8,8 @@ import (
 
 // What was said may not hold any more at the end, and what nobody took for worth telling
 // may be worth it. Both are estimated from what a sentence says, where it stands and what
-// was said later. The weights come from the marked sentences of 62 sessions, by logistic
-// regression (docs/dev/summary-quality.md, "How likely a statement is stale", also says how to learn
-// them again). Goals, rules and choices are told whatever the risk: there it takes no more
+// was said later. The weights were learned from marked sentences of 62 sessions, by
+// logistic regression (docs/dev/summaries.md, "How likely a statement is stale"). Goals, rules and choices are told whatever the risk: there it takes no more
 // wrong ones away than right ones.
 
 // signs are what speaks for or against it that a statement is stale, in the order of
@@ -66,7 +65,7 @@ func signWeights() signs {
 	}
 }
 
-// From these risks on a statement is not told (docs/dev/summary-quality.md): of what people say, of
+// From these risks on a statement is not told (docs/dev/summaries.md): of what people say, of
 // what the agent says, whose reports get old sooner, of what it says and nobody took up
 // later, of what it says in the first tenth of the talk, and of what no rule takes for
 // worth telling.

@@ -1,15 +1,11 @@
 // Command summaries measures what a summary holds of what one needs in order to
 // go on.
 //
-//	go run ./recall/summaries            the table of docs/dev/summary-quality.md
+//	go run ./recall/summaries            the table of docs/dev/summaries.md
 //	go run ./recall/summaries -v NAME    one session, every statement judged
 //	go run ./recall/summaries -sections  how right each section is, by who says it,
 //	                                           and every statement that is not
 //	go run ./recall/summaries -set NAME  only the sessions of this set of the table
-//	go run ./recall/summaries -learn     the weights of the estimates in pkg/summarize, learned
-//	                                           from the marks, and how good they are on
-//	                                           sets that are left out
-//	go run ./recall/summaries -learn -until NAME  the same from the sets up to this one
 //	go run ./recall/summaries -write DIR the logs, as their runtimes write them
 //
 // The sessions are scripts in sessions/, written by us; the program writes them
@@ -41,12 +37,10 @@ func main() {
 	verbose := flag.String("v", "", "show every statement of this `session`, judged")
 	sections := flag.Bool("sections", false, "measure each section, and show what is not right")
 	set := flag.String("set", "", "only the sessions of this `set`")
-	learn := flag.Bool("learn", false, "learn the weights of the estimates, and measure them")
-	until := flag.String("until", "", "only the sessions of the sets up to this `set`")
 	directory := flag.String("write", "", "write the logs into this `directory`")
 	flag.Parse()
 	var out bytes.Buffer
-	err := run(context.Background(), &out, options{*sections, *learn, *verbose, *set, *until, *directory})
+	err := run(context.Background(), &out, options{*sections, *verbose, *set, *directory})
 	if err == nil {
 		_, err = out.WriteTo(os.Stdout)
 	}
@@ -58,8 +52,8 @@ func main() {
 
 // options are those of the command line.
 type options struct {
-	sections, learn                bool
-	verbose, set, until, directory string
+	sections                bool
+	verbose, set, directory string
 }
 
 func run(ctx context.Context, out *bytes.Buffer, o options) error {
@@ -70,14 +64,7 @@ func run(ctx context.Context, out *bytes.Buffer, o options) error {
 	if o.set != "" {
 		all = slices.DeleteFunc(all, func(s *script) bool { return s.set != o.set })
 	}
-	if last := slices.Index(sets(), o.until); last >= 0 {
-		all = slices.DeleteFunc(all, func(s *script) bool { return slices.Index(sets(), s.set) > last })
-	} else if o.until != "" {
-		return fmt.Errorf("no set is called %q", o.until)
-	}
 	switch {
-	case o.learn:
-		return printLearned(ctx, out, all)
 	case o.directory != "":
 		return writeLogs(all, o.directory)
 	case o.sections:

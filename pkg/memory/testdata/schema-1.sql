@@ -1,15 +1,4 @@
-user_version 6, application_id 1936028531, page_size 4096, journal_mode wal
-CREATE TABLE files (
-  file    INTEGER PRIMARY KEY,
-  model   TEXT    NOT NULL REFERENCES models (fingerprint),
-  agent   TEXT    NOT NULL,
-  name    TEXT    NOT NULL, -- of the file, in the agent's directory
-  slots   INTEGER NOT NULL, -- where the rows end that may have a name, see vectors
-  rows    INTEGER NOT NULL, -- how many there are
-  stamp   TEXT    NOT NULL, -- of the file when it was last written or checked
-  checked INTEGER NOT NULL, -- epoch milliseconds of the last check of every row
-  UNIQUE (model, agent)
-) STRICT
+user_version 1, application_id 1936028525, page_size 4096, journal_mode wal
 CREATE TABLE models (
   fingerprint TEXT    PRIMARY KEY,
   name        TEXT    NOT NULL, -- embed.Model.String
@@ -77,16 +66,28 @@ CREATE TABLE tombstones (
   end_byte   INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID
 CREATE INDEX tombstones_by_archive ON tombstones (archive)
+CREATE TABLE vector_blocks (
+  block   INTEGER PRIMARY KEY, -- of a space: its number times 4294967296, and how many blocks came before
+  sum     INTEGER NOT NULL, -- checksum of all else, see sumOfBlock
+  records BLOB    NOT NULL, -- whose the rows are
+  rows    BLOB    NOT NULL
+) STRICT
 CREATE TABLE vector_rows (
-  file   INTEGER NOT NULL REFERENCES files (file) ON DELETE CASCADE,
-  slot   INTEGER NOT NULL, -- where the row begins in the file, in units of 4 bytes
-  record INTEGER NOT NULL REFERENCES record_rows (record) ON DELETE CASCADE,
-  crc    INTEGER NOT NULL, -- CRC-32C of the row's bytes, as a number with a sign: it is shorter
-  PRIMARY KEY (file, slot)
+  record INTEGER NOT NULL REFERENCES record_rows (record),
+  space  INTEGER NOT NULL REFERENCES vector_spaces (space),
+  block  INTEGER NOT NULL, -- that has the row
+  crc    INTEGER NOT NULL, -- CRC-32C of the row, as a number with a sign: it is shorter
+  PRIMARY KEY (record, space)
 ) STRICT, WITHOUT ROWID
-CREATE UNIQUE INDEX vector_rows_by_record ON vector_rows (record, file)
-CREATE VIEW vectors AS SELECT f.model, f.agent, v.slot, v.record, v.crc & 4294967295 AS crc
-  FROM vector_rows v LEFT JOIN files f ON f.file=v.file
+CREATE TABLE vector_spaces (
+  space   INTEGER PRIMARY KEY,
+  model   TEXT    NOT NULL REFERENCES models (fingerprint),
+  agent   TEXT    NOT NULL,
+  checked INTEGER NOT NULL, -- epoch milliseconds of the last check of every vector
+  UNIQUE (model, agent)
+) STRICT
+CREATE VIEW vectors AS SELECT s.model, s.agent, v.record, v.block, v.crc & 4294967295 AS crc
+  FROM vector_rows v LEFT JOIN vector_spaces s ON s.space=v.space
 CREATE TABLE word_gone (
   record  INTEGER PRIMARY KEY,
   segment INTEGER NOT NULL, -- what it and older ones say of the record does not count
