@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/sessctl/sessctl/internal/fakeobjects"
+	"github.com/sessctl/sessctl/internal/workspace"
 	"github.com/sessctl/sessctl/pkg/archive"
 	"github.com/sessctl/sessctl/pkg/archive/objects"
 )
@@ -59,7 +60,7 @@ func TestCopiesOfOthers(t *testing.T) {
 		e.Remote = &r
 		return e
 	}
-	copies := &offSiteCopies{bucket: bucket}
+	copies := &workspace.OffSiteCopies{Bucket: bucket}
 	for name, c := range map[string]struct {
 		holds []byte
 		seen  bool
@@ -74,7 +75,7 @@ func TestCopiesOfOthers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			e := upload(strings.ReplaceAll(name, " ", "-"), c.holds)
 			e.Remote.Seen = c.seen
-			if err := copies.whole(t.Context(), e); !errors.Is(err, c.want) {
+			if err := copies.Whole(t.Context(), e); !errors.Is(err, c.want) {
 				t.Errorf("%v, not %v", err, c.want)
 			}
 		})
@@ -90,9 +91,9 @@ func TestLasting(t *testing.T) {
 	server := fakeobjects.Start()
 	defer server.Close()
 	dir := t.TempDir()
-	a := testApp(&streams{}, invocation{settings: settings{global: globalOptions{DataDir: dir}, now: time.Now, getenv: func(string) string { return "" }}})
-	a.config.Archive.Remote, a.config.Archive.Endpoint = "s3://bucket/host", server.URL
-	bucket, err := a.bucket()
+	a := testApp(&streams{}, workspace.Run{Settings: workspace.Settings{Global: workspace.Options{DataDir: dir}, Now: time.Now, Getenv: func(string) string { return "" }}})
+	a.Config.Archive.Remote, a.Config.Archive.Endpoint = "s3://bucket/host", server.URL
+	bucket, err := workspace.Bucket(a.Run)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,15 +134,15 @@ func TestLasting(t *testing.T) {
 		"in the cache only":        {gone, "", false},
 		"a storage not to be used": {there, filepath.Join(dir, "no such file"), false},
 	} {
-		a.config.Archive.Identity = c.identity
+		a.Config.Archive.Identity = c.identity
 		if e, err = store.NoteRemote(t.Context(), e, c.copy); err != nil {
 			t.Fatal(err)
 		}
 		if err := store.Verify(t.Context(), e); err != nil {
 			t.Errorf("%s: it cannot be read: %v", name, err)
 		}
-		r := archiver{store: store, lasting: a.lasting(store)}
-		if err := r.Lasts(t.Context(), archivedOf(e)); (err == nil) != c.lasts {
+		r := workspace.Archiver{Store: store, Lasting: workspace.Lasting(a.Run, store)}
+		if err := r.Lasts(t.Context(), workspace.ArchivedOf(e)); (err == nil) != c.lasts {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

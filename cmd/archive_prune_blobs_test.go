@@ -8,7 +8,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sessctl/sessctl/internal/audit"
 	"github.com/sessctl/sessctl/internal/fakeobjects"
+	"github.com/sessctl/sessctl/internal/selection"
+	"github.com/sessctl/sessctl/internal/workspace"
 	"github.com/sessctl/sessctl/pkg/archive"
 )
 
@@ -27,7 +30,7 @@ func TestPruneKeepsBlobs(t *testing.T) {
 		t.Run(rules, func(t *testing.T) {
 			a, blob := blobsHome(t, stored)
 			runAll(t, a, now+rules, now+rules) // the second purges what the first puts in the trash
-			archives, err := a.openArchive()
+			archives, err := a.OpenArchive()
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -38,7 +41,7 @@ func TestPruneKeepsBlobs(t *testing.T) {
 			if err != nil || len(all) != 1 {
 				t.Fatalf("there are %d archives of the log, want 1 (%v)", len(all), err)
 			}
-			if _, there, err := attachmentOf(t.Context(), archives, "omp", blob.SHA256); err != nil || !there {
+			if _, there, err := audit.AttachmentOf(t.Context(), archives, "omp", blob.SHA256); err != nil || !there {
 				t.Errorf("the archive of the blob is not found: %v", err)
 			}
 		})
@@ -63,14 +66,14 @@ func blobsHome(t *testing.T, stored bool) (*app, archive.Entry) {
 	if err := os.CopyFS(home, os.DirFS(filepath.Join("..", "testdata", "omp"))); err != nil {
 		t.Fatal(err)
 	}
-	a := testApp(newStreams(strings.NewReader(""), io.Discard, io.Discard), invocation{reporting: reporting{notes: []note{}}, settings: settings{now: time.Now, getenv: func(name string) string { return variables[name] }}})
+	a := testApp(newStreams(strings.NewReader(""), io.Discard, io.Discard), workspace.Run{Report: workspace.Report{Notes: []workspace.Note{}}, Settings: workspace.Settings{Now: time.Now, Getenv: func(name string) string { return variables[name] }}})
 	runAll(t, a, steps...)
-	archives, err := a.openArchive()
+	archives, err := a.OpenArchive()
 	if err != nil {
 		t.Fatal(err)
 	}
 	all, err := archives.List(t.Context(), archive.Filter{Agent: "blobs"})
-	if err != nil || len(all) != 1 || !isAttachment(all[0]) {
+	if err != nil || len(all) != 1 || !selection.IsAttachment(all[0]) {
 		t.Fatalf("archives of blobs: %v (%v), want one", all, err)
 	}
 	if !stored {

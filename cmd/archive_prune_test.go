@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sessctl/sessctl/internal/removal"
 	"github.com/sessctl/sessctl/pkg/archive"
 	"github.com/sessctl/sessctl/pkg/retention"
 )
@@ -22,16 +23,16 @@ func TestLastCopiesOfWhatSaysNothing(t *testing.T) {
 	root.SetArgs([]string{"archive", "--agent", "work-orders-api", "--remember"})
 	err := root.ExecuteContext(t.Context())
 	if err == nil { // its archive is the last copy of what memory has, as that of a compacted session is
-		err = os.RemoveAll(filepath.Join(a.getenv("HOME"), ".pi", "agent", "sessions", "--work-orders-api--"))
+		err = os.RemoveAll(filepath.Join(a.Getenv("HOME"), ".pi", "agent", "sessions", "--work-orders-api--"))
 	}
-	archives, openErr := a.openArchive()
+	archives, openErr := a.OpenArchive()
 	if err := errors.Join(err, openErr); err != nil {
 		t.Fatal(err)
 	}
 	want := map[string]string{"work-orders-api": retention.ActionTrash, "coordinator": retention.ActionTrash}
 	for agent, c := range map[string]struct{ runtime, session, text string }{
-		"journal":      {"opencode", "ses_1" + journalEnd, `{"type":"row","table":"event_sequence","row":{"aggregate_id":"ses_1","seq":1}}` + "\n" + `{"type":"opencode.event","row":{"id":"evt_1","aggregate_id":"ses_1","seq":1,"type":"message.removed.1"},"payload":{"messageID":"msg_1"}}` + "\n"},
-		"said-journal": {"pi", "s2" + journalEnd, `{"type":"session","version":3,"id":"s2"}` + "\n"},
+		"journal":      {"opencode", "ses_1" + removal.JournalEnd, `{"type":"row","table":"event_sequence","row":{"aggregate_id":"ses_1","seq":1}}` + "\n" + `{"type":"opencode.event","row":{"id":"evt_1","aggregate_id":"ses_1","seq":1,"type":"message.removed.1"},"payload":{"messageID":"msg_1"}}` + "\n"},
+		"said-journal": {"pi", "s2" + removal.JournalEnd, `{"type":"session","version":3,"id":"s2"}` + "\n"},
 		"header":       {"pi", "s3", `{"type":"session","version":3,"id":"s3","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/w"}` + "\n"},
 		"unreadable":   {"pi", "s4", "{\"type\":\"mess\n"},
 	} {
@@ -39,12 +40,12 @@ func TestLastCopiesOfWhatSaysNothing(t *testing.T) {
 		if _, err := archives.Put(t.Context(), m, strings.NewReader(c.text), int64(len(c.text)), time.Now().Add(-time.Hour)); err != nil {
 			t.Fatal(err)
 		}
-		want[agent] = pruneKept
+		want[agent] = removal.PruneKept
 	}
 	var out bytes.Buffer
 	root = newRootCommand(a.printingTo(&out))
 	root.SetArgs(strings.Fields("archive prune --max-age 0s --keep 0 --last-copies --force --dry-run --json"))
-	var doc pruneDocument
+	var doc removal.PruneDocument
 	if err := root.ExecuteContext(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/sessctl/sessctl/internal/failure"
+	"github.com/sessctl/sessctl/internal/workspace"
 	"github.com/sessctl/sessctl/pkg/archive/objects"
 )
 
@@ -12,23 +14,23 @@ import (
 // was done until then.
 func TestWhatStorageSays(t *testing.T) {
 	for _, kind := range []error{objects.ErrNoBucket, objects.ErrRefused, objects.ErrClock, objects.ErrLocked, objects.ErrAway, objects.ErrBusy} {
-		if !ofAll(fmt.Errorf("put x: %w", kind)) {
+		if !workspace.OfAll(fmt.Errorf("put x: %w", kind)) {
 			t.Errorf("%v: the next archive is tried", kind)
 		}
-		err := explainBucket(fmt.Errorf("put x: %w", kind))
-		var f *failure
-		if !errors.As(err, &f) || f.hint == "" || f.code != "object_storage" || exitCode(err) != exitFailed {
+		err := workspace.ExplainBucket(fmt.Errorf("put x: %w", kind))
+		var f *failure.Error
+		if !errors.As(err, &f) || f.Hint == "" || f.Code != "object_storage" || failure.ExitCode(err) != failure.ExitFailed {
 			t.Errorf("%v: %#v", kind, err)
 		}
-		done := uploadDocument{Archives: []uploadRow{{Outcome: outcomeOffSite}}}
-		if code := exitCode(done.partly(err)); code != exitPartly {
+		done := workspace.UploadDocument{Archives: []workspace.UploadRow{{Outcome: workspace.OutcomeOffSite}}}
+		if code := failure.ExitCode(done.Partly(err)); code != failure.ExitPartly {
 			t.Errorf("%v after an archive that was uploaded: exit %d", kind, code)
 		}
-		if code := exitCode((uploadDocument{}).partly(err)); code != exitFailed {
+		if code := failure.ExitCode((workspace.UploadDocument{}).Partly(err)); code != failure.ExitFailed {
 			t.Errorf("%v at the first archive: exit %d", kind, code)
 		}
 	}
-	if ofAll(objects.ErrDiffers) || ofAll(objects.ErrMissing) {
+	if workspace.OfAll(objects.ErrDiffers) || workspace.OfAll(objects.ErrMissing) {
 		t.Error("one archive's error ends the others")
 	}
 }

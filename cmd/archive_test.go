@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sessctl/sessctl/internal/removal"
+	"github.com/sessctl/sessctl/internal/workspace"
 	"github.com/sessctl/sessctl/pkg/archive"
 	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/session"
@@ -28,11 +30,11 @@ func TestLogCopy(t *testing.T) {
 	sum := sha256.Sum256(text)
 	for name, age := range map[string]time.Duration{"settled": time.Hour, "young": 0} {
 		c := newLogCopy(t, path, age)
-		entry, err := c.once(t.Context())
-		if restless := errors.Is(err, errRestless); restless != (age == 0 || !durable.ChangeTimeTells(path)) {
+		entry, err := c.Once(t.Context())
+		if restless := errors.Is(err, removal.ErrRestless); restless != (age == 0 || !durable.ChangeTimeTells(path)) {
 			t.Errorf("%s: %v", name, err)
 		} else if restless {
-			entry, err = c.twice(t.Context())
+			entry, err = c.Twice(t.Context())
 		}
 		if err != nil || entry.SHA256 != hex.EncodeToString(sum[:]) || entry.Bytes != int64(len(text)) {
 			t.Errorf("%s: %+v, %v", name, entry, err)
@@ -48,15 +50,15 @@ func TestLogCopyIsWhole(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := newLogCopy(t, path, time.Hour)
-	c.ref.Bytes = 4
-	_, err := c.once(t.Context())
-	if !errors.Is(err, session.ErrBusy) && !errors.Is(err, errRestless) {
+	c.Ref.Bytes = 4
+	_, err := c.Once(t.Context())
+	if !errors.Is(err, session.ErrBusy) && !errors.Is(err, removal.ErrRestless) {
 		t.Errorf("read once: %v", err)
 	}
-	if _, err := c.twice(t.Context()); !errors.Is(err, session.ErrBusy) {
+	if _, err := c.Twice(t.Context()); !errors.Is(err, session.ErrBusy) {
 		t.Errorf("read twice: %v", err)
 	}
-	if entries, err := c.store.List(t.Context(), archive.Filter{}); err != nil || len(entries) != 0 {
+	if entries, err := c.Store.List(t.Context(), archive.Filter{}); err != nil || len(entries) != 0 {
 		t.Errorf("archived: %v, %v", entries, err)
 	}
 }
@@ -68,12 +70,12 @@ func TestLogCopyChanged(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := newLogCopy(t, path, time.Hour)
-	info, err := c.log.Stat()
+	info, err := c.Log.Stat()
 	if err != nil {
 		t.Fatal(err)
 	}
 	snap := session.Observe(path, info)
-	src, ok := snap.Watch(c.log, c.now())
+	src, ok := snap.Watch(c.Log, c.Now())
 	if !ok {
 		t.Skip("files have no time of change here")
 	}
@@ -85,16 +87,16 @@ func TestLogCopyChanged(t *testing.T) {
 		t.Fatal(err)
 	}
 	snap.Size -= 1000
-	if _, err := c.put(t.Context(), c.ref, snap, src); !errors.Is(err, session.ErrBusy) {
+	if _, err := c.PutEntry(t.Context(), c.Ref, snap, src); !errors.Is(err, session.ErrBusy) {
 		t.Errorf("%v, want busy", err)
 	}
-	if entries, err := c.store.List(t.Context(), archive.Filter{}); err != nil || len(entries) != 0 {
+	if entries, err := c.Store.List(t.Context(), archive.Filter{}); err != nil || len(entries) != 0 {
 		t.Errorf("archived: %v, %v", entries, err)
 	}
 }
 
 // newLogCopy opens a log for an archive of its own, by a clock that is ahead.
-func newLogCopy(t *testing.T, path string, ahead time.Duration) logCopy {
+func newLogCopy(t *testing.T, path string, ahead time.Duration) removal.LogCopy {
 	t.Helper()
 	dir := t.TempDir()
 	store, err := archive.Open(filepath.Join(dir, "archives"), archive.Options{
@@ -108,8 +110,8 @@ func newLogCopy(t *testing.T, path string, ahead time.Duration) logCopy {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { log.Close() })
-	return logCopy{
-		archiver: archiver{store: store, now: func() time.Time { return time.Now().Add(ahead) }, reason: "test"},
-		ref:      session.Ref{Runtime: "pi", Agent: "a", ID: "s", Path: path}, log: log,
+	return removal.LogCopy{
+		Archiver: workspace.Archiver{Store: store, Now: func() time.Time { return time.Now().Add(ahead) }, Reason: "test"},
+		Ref:      session.Ref{Runtime: "pi", Agent: "a", ID: "s", Path: path}, Log: log,
 	}
 }

@@ -12,6 +12,9 @@ import (
 	"sync"
 	"syscall"
 
+	"github.com/sessctl/sessctl/internal/failure"
+	"github.com/sessctl/sessctl/internal/wording"
+	"github.com/sessctl/sessctl/internal/workspace"
 	"github.com/sessctl/sessctl/pkg/browse"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -30,12 +33,12 @@ func (o *browseOptions) addFlags(fs *pflag.FlagSet) {
 	fs.BoolVar(&o.Redact, "redact", false, "mask what looks like a secret in what is read")
 }
 
-func (o *browseOptions) validate(a *invocation) error {
+func (o *browseOptions) validate(a *workspace.Run) error {
 	if !slices.Contains(browse.Sorts(), o.Sort) {
-		return usageError("--sort takes "+strings.Join(browse.Sorts(), ", "), "unknown sort key %q", o.Sort)
+		return failure.Usage("--sort takes "+strings.Join(browse.Sorts(), ", "), "unknown sort key %q", o.Sort)
 	}
 	if a.JSON {
-		return usageError("sessctl sizes --json, recall --json and log --json print documents", "browse is a screen for people and has no --json")
+		return failure.Usage("sessctl sizes --json, recall --json and log --json print documents", "browse is a screen for people and has no --json")
 	}
 	return nil
 }
@@ -61,7 +64,7 @@ mouse.
   sessctl browse --sort age --redact`,
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
-			if err := o.validate(a.invocation); err != nil {
+			if err := o.validate(a.Run); err != nil {
 				return err
 			}
 			return runBrowse(c.Context(), a, o)
@@ -94,10 +97,10 @@ func runBrowse(ctx context.Context, a *app, o browseOptions) error {
 func (a *app) needTerminal() error {
 	in, ok := a.In.(*os.File)
 	if !ok || !term.IsTerminal(int(in.Fd())) || !a.OutTTY {
-		return usageError("sessctl sizes, recall, log and archive show print the same into a file or a pipe", "browse needs a terminal: stdin or stdout is not one")
+		return failure.Usage("sessctl sizes, recall, log and archive show print the same into a file or a pipe", "browse needs a terminal: stdin or stdout is not one")
 	}
-	if kind := a.getenv("TERM"); kind == "dumb" || kind == "" && os.PathSeparator == '/' {
-		return usageError("set TERM to what the terminal is, for example TERM=xterm; or use sessctl sizes, recall and archive show", "browse cannot draw on a terminal that cannot move its cursor (TERM is %q)", kind)
+	if kind := a.Getenv("TERM"); kind == "dumb" || kind == "" && os.PathSeparator == '/' {
+		return failure.Usage("set TERM to what the terminal is, for example TERM=xterm; or use sessctl sizes, recall and archive show", "browse cannot draw on a terminal that cannot move its cursor (TERM is %q)", kind)
 	}
 	return nil
 }
@@ -111,7 +114,7 @@ func cancelOnHangup(cancel context.CancelCauseFunc) (stop func()) {
 	go func() {
 		select {
 		case <-signals:
-			cancel(errTerminated)
+			cancel(failure.ErrTerminated)
 		case <-done:
 		}
 	}()
@@ -161,7 +164,7 @@ func (b *browser) piece(take func(any)) *app {
 
 // failureOf is an error as a person is told it.
 func failureOf(err error) browse.Failure {
-	body := explain(err)
+	body := failure.Explain(err)
 	if body.Code == "no_memory" {
 		body.Hint = "go back (esc) and press a on a runtime, an agent or a session: it archives and remembers all sessions there and changes none; then ask again"
 	}
@@ -169,11 +172,11 @@ func failureOf(err error) browse.Failure {
 }
 
 // noteLines are notes as lines of a text.
-func noteLines(notes []note) (text string) {
+func noteLines(notes []workspace.Note) (text string) {
 	for _, n := range notes {
-		text += "note: " + visible(n.text()) + "\n"
+		text += "note: " + wording.Visible(n.Text()) + "\n"
 		if n.Hint != "" {
-			text += "  hint: " + visible(n.Hint) + "\n"
+			text += "  hint: " + wording.Visible(n.Hint) + "\n"
 		}
 	}
 	return text
@@ -182,14 +185,14 @@ func noteLines(notes []note) (text string) {
 // errorLines are what went wrong, as lines of a text; "" if what there is to say
 // was said.
 func errorLines(err error) string {
-	var told *outcomeError
+	var told *failure.Outcome
 	if err == nil || errors.As(err, &told) {
 		return ""
 	}
-	body := explain(err)
-	text := visibleText(strings.TrimSpace(body.Message)) + "\n"
+	body := failure.Explain(err)
+	text := wording.VisibleText(strings.TrimSpace(body.Message)) + "\n"
 	if body.Hint != "" {
-		text += "hint: " + visible(body.Hint) + "\n"
+		text += "hint: " + wording.Visible(body.Hint) + "\n"
 	}
 	return text
 }

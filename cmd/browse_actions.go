@@ -8,6 +8,13 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sessctl/sessctl/internal/failure"
+	"github.com/sessctl/sessctl/internal/recall"
+	"github.com/sessctl/sessctl/internal/removal"
+	"github.com/sessctl/sessctl/internal/selection"
+	"github.com/sessctl/sessctl/internal/steps"
+	"github.com/sessctl/sessctl/internal/wording"
+	"github.com/sessctl/sessctl/internal/workspace"
 	"github.com/sessctl/sessctl/pkg/browse"
 	"github.com/sessctl/sessctl/pkg/compact"
 	"github.com/spf13/pflag"
@@ -27,12 +34,12 @@ type browseAction struct {
 func (b *browser) perform(ctx context.Context, r browse.Request, progress func(what string, done, total int64)) (*browseAction, error) {
 	x := &browseAction{ask: r, dryRun: r.Do == browse.MakePlan}
 	x.app = b.piece(func(doc any) { x.doc = doc })
-	defer x.app.end()
-	x.app.underWay = progress
-	x.app.global.Runtime = cmp.Or(r.Target.Runtime, x.app.global.Runtime)
+	defer workspace.End(x.app.Run)
+	x.app.UnderWay = progress
+	x.app.Global.Runtime = cmp.Or(r.Target.Runtime, x.app.Global.Runtime)
 	err := x.run(ctx)
-	if x.app.eventsWait {
-		x.app.tellEvents(ctx)
+	if x.app.EventsWait {
+		workspace.TellEvents(ctx, x.app.Run)
 	}
 	return x, err
 }
@@ -54,46 +61,46 @@ func (x *browseAction) run(ctx context.Context) error {
 }
 
 // flags are those that choose what the action is about.
-func (x *browseAction) flags() stepFlags {
+func (x *browseAction) flags() steps.StepFlags {
 	t := x.ask.Target
-	flags := stepFlags{}.on("--dry-run", x.dryRun)
+	flags := steps.StepFlags{}.On("--dry-run", x.dryRun)
 	if t.Session == "" && t.Agent == "" {
-		return flags.on("--all", true)
+		return flags.On("--all", true)
 	}
-	return flags.text("--agent", t.Agent).text("--session", t.Session)
+	return flags.Text("--agent", t.Agent).Text("--session", t.Session)
 }
 
 // agreed are the sessions that the action may change: of the store and the database
 // of the one that was pointed at, and once a plan was accepted those of the plan.
-func (x *browseAction) agreed() agreedSessions {
-	return agreedSessions{store: x.ask.Target.Store, path: x.ask.Target.Path, names: x.ask.Of}
+func (x *browseAction) agreed() selection.AgreedSessions {
+	return selection.AgreedSessions{Store: x.ask.Target.Store, Path: x.ask.Target.Path, Names: x.ask.Of}
 }
 
 func (x *browseAction) compact(ctx context.Context) error {
-	o, err := parseCompact(x.app, x.flags().on("--force", x.ask.Force))
+	o, err := parseCompact(x.app, x.flags().On("--force", x.ask.Force))
 	if err != nil {
 		return err
 	}
-	o.agreed = x.agreed()
+	o.Agreed = x.agreed()
 	return x.app.pushAfter(ctx, runCompact(ctx, x.app, o), o.DryRun)
 }
 
 func (x *browseAction) archive(ctx context.Context) error {
-	o, err := parseArchive(x.app, x.flags().on("--remember", true))
+	o, err := parseArchive(x.app, x.flags().On("--remember", true))
 	if err != nil {
 		return err
 	}
-	o.agreed = x.agreed()
+	o.Agreed = x.agreed()
 	return runArchive(ctx, x.app, o)
 }
 
 func (x *browseAction) undo(ctx context.Context) error {
-	var o compactOptions
-	var undo undoOptions
+	var o selection.CompactOptions
+	var undo removal.UndoOptions
 	fs, err := x.app.optionsOf(func(fs *pflag.FlagSet) {
-		o.addFlags(fs)
-		undo.addFlags(fs)
-	}, stepFlags{}.text("--undo", x.ask.Target.Receipt).on("--dry-run", x.dryRun).on("--force", x.ask.Force))
+		addCompactFlags(&o, fs)
+		addUndoFlags(&undo, fs)
+	}, steps.StepFlags{}.Text("--undo", x.ask.Target.Receipt).On("--dry-run", x.dryRun).On("--force", x.ask.Force))
 	if err != nil {
 		return err
 	}
@@ -112,12 +119,12 @@ func onlyTyped(fs *pflag.FlagSet) *pflag.FlagSet {
 // session that was pointed at that is what memory has under its name.
 func (x *browseAction) forget(ctx context.Context) error {
 	t := x.ask.Target
-	o := forgetOptions{Agent: t.Agent, Session: t.Session, exact: true, DryRun: x.dryRun}
-	o.agree = func(doc forgetDocument) error {
-		if slices.Equal(x.ask.Of, []string{describeForget(doc)}) {
+	o := recall.ForgetOptions{Agent: t.Agent, Session: t.Session, Exact: true, DryRun: x.dryRun}
+	o.Agree = func(doc recall.ForgetDocument) error {
+		if slices.Equal(x.ask.Of, []string{recall.DescribeForget(doc)}) {
 			return nil
 		}
-		return errMemoryChanged()
+		return recall.ErrMemoryChanged()
 	}
 	return runMemoryForget(ctx, x.app, o)
 }
@@ -126,17 +133,17 @@ func (x *browseAction) forget(ctx context.Context) error {
 // only what that has said is done.
 func (x *browseAction) pin(ctx context.Context) error {
 	t := x.ask.Target
-	known, err := x.app.readPinned()
+	known, err := removal.ReadPinned(x.app.Run)
 	if err != nil {
 		return err
 	}
-	remove := slices.ContainsFunc(known.Sessions, pinnedSession{Runtime: t.Runtime, Agent: t.Agent, Session: t.Session}.same)
-	o := pinOptions{Sessions: []string{t.Session}, Agent: t.Agent, exact: true, Remove: remove, DryRun: x.dryRun}
-	o.agree = func(doc pinDocument) error {
-		if doc.DryRun = true; slices.Equal(x.ask.Of, []string{describePins(doc)}) {
+	remove := slices.ContainsFunc(known.Sessions, removal.PinnedSession{Runtime: t.Runtime, Agent: t.Agent, Session: t.Session}.Same)
+	o := removal.PinOptions{Sessions: []string{t.Session}, Agent: t.Agent, Exact: true, Remove: remove, DryRun: x.dryRun}
+	o.Agree = func(doc removal.PinDocument) error {
+		if doc.DryRun = true; slices.Equal(x.ask.Of, []string{removal.DescribePins(doc)}) {
 			return nil
 		}
-		return &failure{code: "not_confirmed", exit: exitFailed, hint: "look at the plan again", err: errors.New("what is pinned has changed since the plan was shown: nothing was changed")}
+		return &failure.Error{Code: "not_confirmed", Exit: failure.ExitFailed, Hint: "look at the plan again", Err: errors.New("what is pinned has changed since the plan was shown: nothing was changed")}
 	}
 	return runPin(ctx, x.app, o)
 }
@@ -144,53 +151,53 @@ func (x *browseAction) pin(ctx context.Context) error {
 // text is what the command has said.
 func (x *browseAction) text() string {
 	switch doc := x.doc.(type) {
-	case compactDocument:
+	case selection.CompactDocument:
 		return describeCompact(doc)
-	case archiveDocument:
+	case steps.ArchiveDocument:
 		return describeArchive(doc)
-	case undoDocument:
-		return describePutAway(doc) + describeUndo(doc)
-	case forgetDocument:
+	case removal.UndoDocument:
+		return removal.DescribePutAway(doc) + removal.DescribeUndo(doc)
+	case recall.ForgetDocument:
 		if !x.dryRun {
-			return fmt.Sprintf("%s forgotten; archives are not touched\n", forgottenOf(doc.RecordsForgotten, doc.ActionsForgotten))
+			return fmt.Sprintf("%s forgotten; archives are not touched\n", recall.ForgottenOf(doc.RecordsForgotten, doc.ActionsForgotten))
 		}
-		return describeForget(doc)
-	case pinDocument:
-		return describePins(doc)
+		return recall.DescribeForget(doc)
+	case removal.PinDocument:
+		return removal.DescribePins(doc)
 	}
 	return ""
 }
 
-func describeCompact(doc compactDocument) string {
+func describeCompact(doc selection.CompactDocument) string {
 	var b strings.Builder
 	for _, r := range doc.Sessions {
-		b.WriteString(describeResult(r))
+		b.WriteString(steps.DescribeResult(r))
 	}
-	return b.String() + doc.leftAlone()
+	return b.String() + doc.LeftAlone()
 }
 
 // describeArchive says in lines what renderArchives has in a table: first what
 // went wrong, and then one line a session.
-func describeArchive(doc archiveDocument) string {
+func describeArchive(doc steps.ArchiveDocument) string {
 	var failed, planned, kept, sessions strings.Builder
 	unchanged, count, size := 0, 0, int64(0)
 	for _, r := range doc.Archives {
-		name := visible(r.Agent + "  " + cmp.Or(r.Key, r.Session))
+		name := wording.Visible(r.Agent + "  " + cmp.Or(r.Key, r.Session))
 		switch {
 		case r.Unchanged:
 			unchanged++
 			continue
 		case r.Outcome == string(compact.Planned):
-			fmt.Fprintf(&planned, "  %s  %s\n", name, formatBytes(r.Bytes))
+			fmt.Fprintf(&planned, "  %s  %s\n", name, wording.Bytes(r.Bytes))
 		case r.Outcome == "archived":
 			fmt.Fprintf(&kept, "  %s  archive %s\n", name, r.ID)
 		default:
-			fmt.Fprintf(&failed, "%s: %s\n", name, visible(strings.TrimSuffix(r.Outcome+": "+r.Reason, ": ")))
+			fmt.Fprintf(&failed, "%s: %s\n", name, wording.Visible(strings.TrimSuffix(r.Outcome+": "+r.Reason, ": ")))
 			continue
 		}
 		count, size = count+1, size+r.Bytes
 	}
-	what := plural(count, "session") + ", " + formatBytes(size) + ": "
+	what := wording.Plural(count, "session") + ", " + wording.Bytes(size) + ": "
 	switch {
 	case planned.Len() > 0:
 		sessions.WriteString(what + "would be archived and remembered; what is there stays as it is\n" + planned.String())
@@ -198,7 +205,7 @@ func describeArchive(doc archiveDocument) string {
 		sessions.WriteString(what + "archived, read back, and remembered\n" + kept.String())
 	}
 	if unchanged > 0 {
-		fmt.Fprintf(&sessions, "%s archived and remembered already\n", plural(unchanged, "session"))
+		fmt.Fprintf(&sessions, "%s archived and remembered already\n", wording.Plural(unchanged, "session"))
 	}
 	return failed.String() + sessions.String()
 }
@@ -206,16 +213,16 @@ func describeArchive(doc archiveDocument) string {
 // plan is what the action would do, for a person to accept.
 func (x *browseAction) plan(err error) browse.Plan {
 	t := x.ask.Target
-	p := browse.Plan{Title: "plan: " + string(x.ask.Action) + " " + visible(t.Name), Text: x.text(), Of: x.sessions()}
+	p := browse.Plan{Title: "plan: " + string(x.ask.Action) + " " + wording.Visible(t.Name), Text: x.text(), Of: x.sessions()}
 	changes := x.changes()
-	if err == nil || errors.As(err, new(*outcomeError)) {
+	if err == nil || errors.As(err, new(*failure.Outcome)) {
 		p.Question, p.Force = x.question(changes), x.force()
 	}
-	var f *failure
-	if errors.As(err, &f) && f.code == "newer" {
+	var f *failure.Error
+	if errors.As(err, &f) && f.Code == "newer" {
 		p.Force = "archive and remember what is newer first, and then undo"
 	}
-	p.Text += errorLines(err) + noteLines(x.app.notes)
+	p.Text += errorLines(err) + noteLines(x.app.Notes)
 	if p.Text == "" {
 		p.Text = "there is nothing to do"
 	}
@@ -226,20 +233,20 @@ func (x *browseAction) plan(err error) browse.Plan {
 // more than one session by the same name, it is all that the plan says.
 func (x *browseAction) sessions() (names []string) {
 	switch doc := x.doc.(type) {
-	case forgetDocument:
-		return []string{describeForget(doc)}
-	case pinDocument:
-		return []string{describePins(doc)}
-	case compactDocument:
+	case recall.ForgetDocument:
+		return []string{recall.DescribeForget(doc)}
+	case removal.PinDocument:
+		return []string{removal.DescribePins(doc)}
+	case selection.CompactDocument:
 		for _, r := range doc.Sessions {
 			if r.Outcome == compact.Planned {
-				names = append(names, agreedName(r.Runtime, r.Agent, r.Session, r.Path))
+				names = append(names, selection.AgreedName(r.Runtime, r.Agent, r.Session, r.Path))
 			}
 		}
-	case archiveDocument:
+	case steps.ArchiveDocument:
 		for _, r := range doc.Archives {
 			if r.Outcome == string(compact.Planned) && !r.Unchanged {
-				names = append(names, agreedName(r.Runtime, r.Agent, r.Session, r.Path))
+				names = append(names, selection.AgreedName(r.Runtime, r.Agent, r.Session, r.Path))
 			}
 		}
 	}
@@ -249,13 +256,13 @@ func (x *browseAction) sessions() (names []string) {
 // changes counts what a plan would change.
 func (x *browseAction) changes() int {
 	switch doc := x.doc.(type) {
-	case undoDocument:
+	case removal.UndoDocument:
 		if doc.Session.Outcome == compact.Planned {
 			return 1
 		}
-	case forgetDocument:
+	case recall.ForgetDocument:
 		return doc.Records + doc.Actions
-	case pinDocument:
+	case removal.PinDocument:
 		return doc.Changed
 	}
 	return len(x.sessions())
@@ -273,19 +280,19 @@ func (x *browseAction) question(changes int) string {
 	case browse.Pin:
 		return "Do this?"
 	case browse.Archive:
-		return "Archive and remember " + plural(changes, "session") + "?"
+		return "Archive and remember " + wording.Plural(changes, "session") + "?"
 	}
-	return "Compact " + plural(changes, "session") + "? u undoes it."
+	return "Compact " + wording.Plural(changes, "session") + "? u undoes it."
 }
 
 func forgottenIn(doc any) string {
-	d, _ := doc.(forgetDocument)
-	return forgottenOf(d.Records, d.Actions)
+	d, _ := doc.(recall.ForgetDocument)
+	return recall.ForgottenOf(d.Records, d.Actions)
 }
 
 // force says what another plan would do with force, "" for nothing.
 func (x *browseAction) force() string {
-	doc, ok := x.doc.(compactDocument)
+	doc, ok := x.doc.(selection.CompactDocument)
 	if !ok || x.ask.Force {
 		return ""
 	}
@@ -299,11 +306,11 @@ func (x *browseAction) force() string {
 
 // result is what the action has done.
 func (x *browseAction) result(ctx context.Context, err error) browse.Result {
-	r := browse.Result{Title: string(x.ask.Action) + " " + visible(x.ask.Target.Name), Text: x.text(), Failed: err != nil}
+	r := browse.Result{Title: string(x.ask.Action) + " " + wording.Visible(x.ask.Target.Name), Text: x.text(), Failed: err != nil}
 	if ctx.Err() != nil {
 		r.Title += ": broken off"
 	}
-	r.Text += errorLines(err) + noteLines(x.app.notes)
+	r.Text += errorLines(err) + noteLines(x.app.Notes)
 	if r.Text == "" {
 		r.Text = "nothing was changed"
 	}

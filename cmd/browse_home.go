@@ -7,49 +7,57 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sessctl/sessctl/internal/audit"
+	"github.com/sessctl/sessctl/internal/failure"
+	"github.com/sessctl/sessctl/internal/removal"
+	"github.com/sessctl/sessctl/internal/selection"
+	"github.com/sessctl/sessctl/internal/steps"
+	"github.com/sessctl/sessctl/internal/wording"
+	"github.com/sessctl/sessctl/internal/workspace"
 	"github.com/sessctl/sessctl/pkg/archive"
 	"github.com/sessctl/sessctl/pkg/browse"
 	"github.com/sessctl/sessctl/pkg/session"
+	"github.com/spf13/pflag"
 )
 
 // load reads everything that can be browsed and hands it to show: first what a
 // listing says, then with the contexts measured and the archives.
 func (b *browser) load(ctx context.Context, show func(browse.Home)) error {
 	own := b.piece(func(any) {})
-	defer own.end()
-	own.openTailCache(true)
-	own.endsLater = own.tailCache.Empty() // the tree is not to wait for them
-	home := browse.Home{Now: own.now()}
-	all, notices, err := own.listStores(ctx)
+	defer workspace.End(own.Run)
+	selection.OpenTailCache(own.Run, true)
+	own.EndsLater = own.TailCache.Empty() // the tree is not to wait for them
+	home := browse.Home{Now: own.Now()}
+	all, notices, err := own.ListStores(ctx)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	own.showNotices(notices)
+	own.ShowNotices(notices)
 	if err == nil {
-		all, err = all.of(b.options.Agent)
+		all, err = selection.Of(all, b.options.Agent)
 	}
 	if err != nil {
 		failure := failureOf(err)
 		home.Problem, home.Hint = failure.Message, failure.Hint
 	}
-	home.Sessions = listedSessions(all.sessions)
+	home.Sessions = listedSessions(all.Sessions)
 	show(home)
-	if own.endsLater {
-		own.readEnds(ctx)
+	if own.EndsLater {
+		selection.ReadEnds(ctx, own.Run)
 	}
 	measured, err := own.measureListed(ctx, all)
 	if err != nil {
 		return err
 	}
 	home.Sessions = measured
-	if err := errors.Join(own.addArchives(ctx, &home, b.options.Agent), own.addPins(&home)); err != nil {
+	if err := errors.Join(addArchives(ctx, own.Run, &home, b.options.Agent), addPins(own.Run, &home)); err != nil {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		own.notice(note{Message: err.Error(), Hint: explain(err).Hint})
+		own.Notice(workspace.Note{Message: err.Error(), Hint: failure.Explain(err).Hint})
 	}
-	for _, n := range own.notes {
-		text := n.text()
+	for _, n := range own.Notes {
+		text := n.Text()
 		if n.Hint != "" {
 			text += " (" + n.Hint + ")"
 		}
@@ -61,7 +69,7 @@ func (b *browser) load(ctx context.Context, show func(browse.Home)) error {
 }
 
 // listedSessions are sessions before their contexts are measured.
-func listedSessions(listed []found) []browse.Session {
+func listedSessions(listed []workspace.Found) []browse.Session {
 	sessions := make([]browse.Session, len(listed))
 	for i, s := range listed {
 		sessions[i] = browse.Session{
@@ -85,25 +93,25 @@ func listedState(ref session.Ref) string {
 }
 
 // measureListed measures the contexts of sessions, as `sizes --all` does.
-func (a *app) measureListed(ctx context.Context, all inventory) ([]browse.Session, error) {
-	var o sizesOptions
-	if _, err := a.optionsOf(o.addFlags, stepFlags{"--all"}); err != nil {
+func (a *app) measureListed(ctx context.Context, all workspace.Inventory) ([]browse.Session, error) {
+	var o selection.SizesOptions
+	if _, err := a.optionsOf(func(fs *pflag.FlagSet) { addSizesFlags(&o, fs) }, steps.StepFlags{"--all"}); err != nil {
 		return nil, err
 	}
-	rows, err := a.measureAll(ctx, all.sessions, all.inDatabase(), o)
+	rows, err := selection.MeasureAll(ctx, a.Run, all.Sessions, selection.InDatabase(all), o)
 	if err != nil {
 		return nil, err
 	}
-	a.saveTailCache()
+	selection.SaveTailCache(a.Run)
 	sessions := make([]browse.Session, len(rows))
 	for i, row := range rows {
-		cells := a.sizesCells(row)
+		cells := selection.SizesCells(&a.Run.Settings, row)
 		s := browse.Session{
-			Runtime: row.Runtime, Agent: row.Agent, ID: row.Session, Name: row.name(), Store: all.sessions[i].Store, Path: row.Path, Place: a.tilde(row.Path),
-			State: cells[len(cells)-1], Warn: row.Over || row.Unreadable, Bytes: row.Bytes, Tokens: row.Tokens, Measured: !row.Unreadable, Used: row.last,
+			Runtime: row.Runtime, Agent: row.Agent, ID: row.Session, Name: row.Name(), Store: all.Sessions[i].Store, Path: row.Path, Place: a.Tilde(row.Path),
+			State: cells[len(cells)-1], Warn: row.Over || row.Unreadable, Bytes: row.Bytes, Tokens: row.Tokens, Measured: !row.Unreadable, Used: row.Last,
 		}
-		if all.sessions[i].Kind.Closed() { // nobody goes on with it: it has no context
-			s.State, s.Warn, s.Tokens, s.Closed = listedState(all.sessions[i].Ref), row.Unreadable, 0, true
+		if all.Sessions[i].Kind.Closed() { // nobody goes on with it: it has no context
+			s.State, s.Warn, s.Tokens, s.Closed = listedState(all.Sessions[i].Ref), row.Unreadable, 0, true
 		}
 		sessions[i] = s
 	}
@@ -112,21 +120,21 @@ func (a *app) measureListed(ctx context.Context, all inventory) ([]browse.Sessio
 
 // addArchives says of which sessions there are archives, adds those that only
 // archives are left of, and what all of it takes on the disk.
-func (a *invocation) addArchives(ctx context.Context, home *browse.Home, agent string) error {
-	entries, err := a.archived(ctx, archive.Filter{Agent: agent, Runtime: a.global.Runtime})
+func addArchives(ctx context.Context, a *workspace.Run, home *browse.Home, agent string) error {
+	entries, err := selection.Archived(ctx, a, archive.Filter{Agent: agent, Runtime: a.Global.Runtime})
 	if err != nil {
 		return err
 	}
-	use := usage{app: a}
-	if err := use.data(ctx); err != nil {
+	use := audit.Usage{App: a}
+	if err := use.Data(ctx); err != nil {
 		return err
 	}
-	use.countArchives(entries)
-	home.Archives, home.Memory = use.doc.Archives.Bytes, use.doc.Memory.Bytes
+	use.CountArchives(entries)
+	home.Archives, home.Memory = use.Doc.Archives.Bytes, use.Doc.Memory.Bytes
 	slices.SortFunc(entries, func(x, y archive.Entry) int { return x.CreatedAt.Compare(y.CreatedAt) })
-	rows := archiveRows{home: home, gone: map[sessionName]int{}, moved: map[sessionName]bool{}, listed: map[sessionName][]int{}}
+	rows := archiveRows{home: home, gone: map[selection.SessionName]int{}, moved: map[selection.SessionName]bool{}, listed: map[selection.SessionName][]int{}}
 	for i, s := range home.Sessions {
-		name := sessionName{s.Runtime, s.Agent, s.ID}
+		name := selection.SessionName{Runtime: s.Runtime, Agent: s.Agent, Session: s.ID}
 		rows.listed[name] = append(rows.listed[name], i)
 		if s.Store != "" && !slices.Contains(rows.stores, s.Store) {
 			rows.stores = append(rows.stores, s.Store)
@@ -143,15 +151,15 @@ func (a *invocation) addArchives(ctx context.Context, home *browse.Home, agent s
 type archiveRows struct {
 	home   *browse.Home
 	stores []string // the longest first
-	listed map[sessionName][]int
-	gone   map[sessionName]int  // rows of sessions that only archives are left of
-	moved  map[sessionName]bool // names whose archives come from where no store is
+	listed map[selection.SessionName][]int
+	gone   map[selection.SessionName]int  // rows of sessions that only archives are left of
+	moved  map[selection.SessionName]bool // names whose archives come from where no store is
 }
 
 // add notes an archive at the sessions that it is a copy of, and reports whether
 // there are any.
 func (r *archiveRows) add(e archive.Entry) (added bool) {
-	for _, i := range r.listed[sessionName{e.Runtime, e.Agent, e.Session}] {
+	for _, i := range r.listed[selection.SessionName{Runtime: e.Runtime, Agent: e.Agent, Session: e.Session}] {
 		if s := &r.home.Sessions[i]; r.isOf(e, *s) {
 			s.Archive, added = e.ID, true
 		}
@@ -163,8 +171,8 @@ func (r *archiveRows) add(e archive.Entry) (added bool) {
 // archives are left of. Where its log lay in no store that is listed, as after a
 // move, and the name has one session without an archive, it is taken to be of that.
 func (r *archiveRows) addElsewhere(e archive.Entry) {
-	name := sessionName{e.Runtime, e.Agent, e.Session}
-	if listed := r.listed[name]; len(listed) == 1 && placeOfSource(r.stores, e.Source) == e.Source {
+	name := selection.SessionName{Runtime: e.Runtime, Agent: e.Agent, Session: e.Session}
+	if listed := r.listed[name]; len(listed) == 1 && selection.PlaceOfSource(r.stores, e.Source) == e.Source {
 		if s := &r.home.Sessions[listed[0]]; s.Archive == "" || r.moved[name] {
 			s.Archive, r.moved[name] = e.ID, true
 			return
@@ -187,16 +195,16 @@ func (r *archiveRows) isOf(e archive.Entry, s browse.Session) bool {
 	return slices.ContainsFunc(append([]string{e.Source}, e.Others...), func(source string) bool {
 		row := "#" + s.ID // of a database
 		inOther := strings.HasSuffix(source, row) && strings.HasSuffix(s.Path, row) && source != s.Path
-		return !inOther && placeOfSource(r.stores, source) == s.Store
+		return !inOther && selection.PlaceOfSource(r.stores, source) == s.Store
 	})
 }
 
 // addPins says which sessions are pinned.
-func (a *invocation) addPins(home *browse.Home) error {
-	known, err := a.readPinned()
+func addPins(a *workspace.Run, home *browse.Home) error {
+	known, err := removal.ReadPinned(a)
 	for i := range home.Sessions {
 		s := &home.Sessions[i]
-		if slices.ContainsFunc(known.Sessions, pinnedSession{Runtime: s.Runtime, Agent: s.Agent, Session: s.ID}.same) {
+		if slices.ContainsFunc(known.Sessions, removal.PinnedSession{Runtime: s.Runtime, Agent: s.Agent, Session: s.ID}.Same) {
 			s.State = "pinned, " + s.State
 		}
 	}
@@ -206,18 +214,18 @@ func (a *invocation) addPins(home *browse.Home) error {
 // undoable lists the compactions that can be undone, the newest first.
 func (b *browser) undoable(ctx context.Context, of browse.Target) ([]browse.Doing, error) {
 	own := b.piece(func(any) {})
-	defer own.end()
-	rows, err := own.logRows(ctx)
+	defer workspace.End(own.Run)
+	rows, err := audit.LogRows(ctx, own.Run)
 	if err != nil {
 		return nil, err
 	}
 	var doings []browse.Doing
-	for _, r := range newest(rows, 0, logRow.when) {
+	for _, r := range audit.Newest(rows, 0, audit.LogRow.When) {
 		if r.Undo == "" || of.Runtime != "" && r.Runtime != of.Runtime || of.Agent != "" && r.Agent != of.Agent {
 			continue
 		}
 		doings = append(doings, browse.Doing{
-			When: shownTime(r.At), What: visible(r.what() + "  " + r.Agent + "  " + r.Session[:min(len(r.Session), 8)] + "  " + formatCount(r.TokensBefore) + " tokens"),
+			When: wording.ShownTime(r.At), What: wording.Visible(r.What() + "  " + r.Agent + "  " + r.Session[:min(len(r.Session), 8)] + "  " + wording.Count(r.TokensBefore) + " tokens"),
 			Target: browse.Target{Runtime: r.Runtime, Agent: r.Agent, Session: r.Session, Receipt: r.Receipt, Name: r.Session},
 		})
 	}

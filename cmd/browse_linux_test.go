@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/creack/pty"
+	"github.com/sessctl/sessctl/internal/failure"
 	"golang.org/x/sys/unix"
 )
 
@@ -35,7 +36,7 @@ func TestBrowsePanics(t *testing.T) {
 	}
 	a := programAt(t, t.TempDir(), new(time.Duration), map[string]string{"TERM": "xterm"})
 	a.In, a.Out, a.OutTTY = own, own, true
-	a.now = func() time.Time {
+	a.Now = func() time.Time {
 		for range 1000 { // the screen is drawn by then
 			time.Sleep(5 * time.Millisecond)
 			if during, err := unix.IoctlGetTermios(int(own.Fd()), unix.TCGETS); err == nil && *during != *before {
@@ -45,7 +46,7 @@ func TestBrowsePanics(t *testing.T) {
 		return time.Now()
 	}
 	err = runBrowse(t.Context(), a, browseOptions{Sort: "bytes"})
-	if f := (*failure)(nil); !errors.As(err, &f) || f.code != "failed" || f.exit != exitFailed || !strings.Contains(err.Error(), "a bug") {
+	if f := (*failure.Error)(nil); !errors.As(err, &f) || f.Code != "failed" || f.Exit != failure.ExitFailed || !strings.Contains(err.Error(), "a bug") {
 		t.Errorf("%v", err)
 	}
 	after, err := unix.IoctlGetTermios(int(own.Fd()), unix.TCGETS)

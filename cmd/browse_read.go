@@ -10,8 +10,13 @@ import (
 	"math"
 	"os"
 
+	"github.com/sessctl/sessctl/internal/failure"
+	"github.com/sessctl/sessctl/internal/recall"
+	"github.com/sessctl/sessctl/internal/steps"
+	"github.com/sessctl/sessctl/internal/workspace"
 	"github.com/sessctl/sessctl/pkg/browse"
 	"github.com/sessctl/sessctl/pkg/session"
+	"github.com/spf13/pflag"
 )
 
 // How much text is read at a time, and how much of it from before the line that
@@ -24,20 +29,20 @@ const (
 // read reads a part of a session or of an archive. progress takes how far it is.
 func (b *browser) read(ctx context.Context, place browse.Place, progress func(done, total int64)) (browse.Page, error) {
 	own := b.piece(func(any) {})
-	defer own.end()
-	log, changed, closeLog, err := own.openReadable(ctx, place)
+	defer workspace.End(own.Run)
+	log, changed, closeLog, err := openReadable(ctx, own.Run, place)
 	if errors.Is(err, fs.ErrNotExist) {
-		return browse.Page{}, &failure{code: "gone", exit: exitFailed, path: place.Session.Path, hint: "press r to look again; what was archived of it is in the tree then", err: fmt.Errorf("the session is not there any more: %w", err)}
+		return browse.Page{}, &failure.Error{Code: "gone", Exit: failure.ExitFailed, Path: place.Session.Path, Hint: "press r to look again; what was archived of it is in the tree then", Err: fmt.Errorf("the session is not there any more: %w", err)}
 	}
 	if err != nil {
 		return browse.Page{}, err
 	}
 	defer closeLog()
-	counted := &countedLog{open: log.open, total: 2 * log.bytes, progress: progress}
-	log.open = counted.reopen
-	p := &pageReader{place: place, redact: b.options.Redact, terms: &passagePrinter{terms: queryTerms(place.Question)}}
+	counted := &countedLog{open: log.Open, total: 2 * log.Bytes, progress: progress}
+	log.Open = counted.reopen
+	p := &pageReader{place: place, redact: b.options.Redact, terms: &recall.PassagePrinter{Terms: recall.QueryTerms(place.Question)}}
 	p.bound()
-	text := own.newArchivedText(io.Discard, lineRange{})
+	text := own.newArchivedText(io.Discard, steps.LineRange{})
 	if err := text.eachOf(ctx, log, p.add); err != nil && !errors.Is(err, errReadEnough) {
 		return browse.Page{}, err
 	}
@@ -56,26 +61,26 @@ func (b *browser) read(ctx context.Context, place browse.Place, progress func(do
 
 // openReadable opens the log that a place is about. changed says, afterwards,
 // whether somebody has written it meanwhile.
-func (a *invocation) openReadable(ctx context.Context, place browse.Place) (log readableLog, changed func() bool, end func(), err error) {
+func openReadable(ctx context.Context, a *workspace.Run, place browse.Place) (log steps.ReadableLog, changed func() bool, end func(), err error) {
 	unchanged, nothing := func() bool { return false }, func() {}
 	if place.Archive != "" {
-		log, err := a.openReadableArchive(ctx, place.Archive)
+		log, err := openReadableArchive(ctx, a, place.Archive)
 		return log, unchanged, nothing, err
 	}
-	s, err := a.sessionAt(ctx, place.Session)
+	s, err := sessionAt(ctx, a, place.Session)
 	if err != nil {
 		return log, unchanged, nothing, err
 	}
-	reader := s.store
+	reader := s.Adapter
 	if s.Kind == session.KindOutput {
 		reader = session.ReadOutput(reader)
 	}
-	log = readableLog{name: s.Path, reader: reader, bytes: s.Bytes}
-	if source := s.store.Capabilities().SourceOf(s.Ref); source != nil {
-		log.open = func(ctx context.Context) (io.ReadCloser, error) { return source.OpenLog(ctx, s.Ref) }
+	log = steps.ReadableLog{Name: s.Path, Reader: reader, Bytes: s.Bytes}
+	if source := s.Adapter.Capabilities().SourceOf(s.Ref); source != nil {
+		log.Open = func(ctx context.Context) (io.ReadCloser, error) { return source.OpenLog(ctx, s.Ref) }
 		return log, unchanged, nothing, nil
 	}
-	file, err := a.pins.OpenSingle(s.Store, s.Path)
+	file, err := a.Pins.OpenSingle(s.Store, s.Path)
 	if err != nil {
 		return log, unchanged, nothing, err
 	}
@@ -83,8 +88,8 @@ func (a *invocation) openReadable(ctx context.Context, place browse.Place) (log 
 	if err != nil {
 		return log, unchanged, nothing, errors.Join(err, file.Close())
 	}
-	log.bytes = before.Size()
-	log.open = func(context.Context) (io.ReadCloser, error) { // both reads are of the same bytes
+	log.Bytes = before.Size()
+	log.Open = func(context.Context) (io.ReadCloser, error) { // both reads are of the same bytes
 		return io.NopCloser(io.NewSectionReader(file, 0, before.Size())), nil
 	}
 	changed = func() bool {
@@ -94,40 +99,40 @@ func (a *invocation) openReadable(ctx context.Context, place browse.Place) (log 
 	return log, changed, func() { _ = file.Close() }, nil // it was only read
 }
 
-func (a *invocation) openReadableArchive(ctx context.Context, id string) (readableLog, error) {
-	store, err := a.openArchive()
+func openReadableArchive(ctx context.Context, a *workspace.Run, id string) (steps.ReadableLog, error) {
+	store, err := a.OpenArchive()
 	if err != nil {
-		return readableLog{}, err
+		return steps.ReadableLog{}, err
 	}
 	entry, err := store.Get(ctx, id)
 	if err != nil {
-		return readableLog{}, err
+		return steps.ReadableLog{}, err
 	}
-	reader := a.archiveReader(entry)
+	reader := workspace.ArchiveReader(&a.Settings, entry)
 	if reader == nil {
-		return readableLog{}, usageError("sessctl archive show "+id+" --raw prints it", "archive %s is not a log of messages that can be read", id)
+		return steps.ReadableLog{}, failure.Usage("sessctl archive show "+id+" --raw prints it", "archive %s is not a log of messages that can be read", id)
 	}
-	return readableLog{
-		name: "archive " + id, reader: reader, bytes: entry.Bytes,
-		open: func(ctx context.Context) (io.ReadCloser, error) { return store.OpenEntry(ctx, entry) },
+	return steps.ReadableLog{
+		Name: "archive " + id, Reader: reader, Bytes: entry.Bytes,
+		Open: func(ctx context.Context) (io.ReadCloser, error) { return store.OpenEntry(ctx, entry) },
 	}, nil
 }
 
 // sessionAt finds a session that was listed before.
-func (a *invocation) sessionAt(ctx context.Context, at browse.Session) (found, error) {
-	all, _, err := a.listStores(ctx)
+func sessionAt(ctx context.Context, a *workspace.Run, at browse.Session) (workspace.Found, error) {
+	all, _, err := a.ListStores(ctx)
 	if err != nil {
-		return found{}, err
+		return workspace.Found{}, err
 	}
-	for _, s := range all.sessions {
+	for _, s := range all.Sessions {
 		if s.Path == at.Path && s.ID == at.ID && s.Runtime == at.Runtime && s.Agent == at.Agent {
 			if s.Kind == session.KindDatabase {
-				return found{}, &failure{code: "unsupported", exit: exitFailed, path: s.Path, err: fmt.Errorf("what is in %s cannot be read: %s", s.Path, s.Reason)}
+				return workspace.Found{}, &failure.Error{Code: "unsupported", Exit: failure.ExitFailed, Path: s.Path, Err: fmt.Errorf("what is in %s cannot be read: %s", s.Path, s.Reason)}
 			}
 			return s, nil
 		}
 	}
-	return found{}, fmt.Errorf("%s: %w", at.Path, fs.ErrNotExist)
+	return workspace.Found{}, fmt.Errorf("%s: %w", at.Path, fs.ErrNotExist)
 }
 
 // countedLog tells how much of a log was read.
@@ -166,9 +171,9 @@ func (c *countedReader) Read(p []byte) (int, error) {
 type pageReader struct {
 	place         browse.Place
 	redact        bool
-	terms         *passagePrinter // the words of the question
-	focus         int             // the line that is asked for
-	before, after int             // bytes to keep from before it and from there on
+	terms         *recall.PassagePrinter // the words of the question
+	focus         int                    // the line that is asked for
+	before, after int                    // bytes to keep from before it and from there on
 
 	blocks      []messageBlock
 	bytes       int // of blocks
@@ -204,7 +209,7 @@ func (p *pageReader) add(m *session.Message) error {
 		p.ahead = true
 		return errReadEnough
 	}
-	heading, lines := readableMessage(m, p.redact)
+	heading, lines := steps.ReadableMessage(m, p.redact)
 	block := messageBlock{line: m.Line, lastLine: max(m.Line, m.LastLine)}
 	style := p.style(m)
 	if style == browse.Marked {
@@ -237,8 +242,8 @@ func (p *pageReader) add(m *session.Message) error {
 func (p *pageReader) fits(lines []string) int {
 	found := map[string]bool{}
 	for _, line := range lines {
-		for _, w := range p.terms.find(line) {
-			found[w.term] = true
+		for _, w := range p.terms.Find(line) {
+			found[w.Term] = true
 		}
 	}
 	return len(found)
@@ -310,23 +315,23 @@ func (p *pageReader) page() browse.Page {
 // ask asks the memory. note is what there is to say about the answer.
 func (b *browser) ask(ctx context.Context, question string) (hits []browse.Hit, note string, err error) {
 	own := b.piece(func(any) {})
-	defer own.end()
-	var o recallOptions
-	if _, err := own.optionsOf(o.addFlags, stepFlags{}.text("--agent", b.options.Agent).text("--runtime", own.global.Runtime).number("--limit", 10)); err != nil {
+	defer workspace.End(own.Run)
+	var o recall.RecallOptions
+	if _, err := own.optionsOf(func(fs *pflag.FlagSet) { addRecallFlags(&o, fs) }, steps.StepFlags{}.Text("--agent", b.options.Agent).Text("--runtime", own.Global.Runtime).Number("--limit", 10)); err != nil {
 		return nil, "", err
 	}
 	o.Query = question
-	if err := o.validate(); err != nil {
+	if err := o.Validate(); err != nil {
 		return nil, "", err
 	}
-	doc, err := own.recall(ctx, o)
+	doc, err := recall.Recall(ctx, own.Run, o)
 	if err != nil {
 		return nil, "", err
 	}
 	passages := newPassagePrinter(own, question, false)
 	for _, h := range doc.Hits {
 		hit := browse.Hit{
-			Excerpt: passages.hit(h.Text),
+			Excerpt: passages.Hit(h.Text),
 			Heading: fmt.Sprintf("%s  %s  fit %.2f  %s", h.CreatedAt[:10], cmp.Or(h.Agent, "?"), h.Fit, h.Category), Text: h.Text,
 			Place: browse.Place{
 				Archive: h.Source.Archive, First: h.Source.FirstLine, Last: h.Source.LastLine,
@@ -340,7 +345,7 @@ func (b *browser) ask(ctx context.Context, question string) (hits []browse.Hit, 
 		hits = append(hits, hit)
 	}
 	if len(hits) == 0 {
-		return nil, nothingFound(doc).Message, nil
+		return nil, recall.NothingFound(doc).Message, nil
 	}
 	return hits, doc.Notice, nil
 }

@@ -9,6 +9,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/lipgloss"
+	"github.com/sessctl/sessctl/internal/failure"
 	"github.com/sessctl/sessctl/pkg/browse"
 )
 
@@ -46,7 +47,7 @@ func (b *browser) run(ctx context.Context) error {
 	case err == nil, ctx.Err() != nil:
 		return context.Cause(ctx)
 	case errors.Is(err, tea.ErrProgramPanic):
-		return &failure{code: "failed", exit: exitFailed, hint: "nothing was lost; please report what is printed above", err: errors.New("browse has stopped because of a bug")}
+		return &failure.Error{Code: "failed", Exit: failure.ExitFailed, Hint: "nothing was lost; please report what is printed above", Err: errors.New("browse has stopped because of a bug")}
 	}
 	return drawError(err)
 }
@@ -157,7 +158,7 @@ func (s *browseScreen) load(ctx context.Context, r browse.Request) answer {
 	return func(m *browse.Model) browse.Request {
 		if err != nil && !isCanceled(err) {
 			last.Complete = true
-			last.Notes = append(last.Notes, explain(err).Message)
+			last.Notes = append(last.Notes, failure.Explain(err).Message)
 		}
 		m.Loaded(r.Serial, last)
 		return browse.Request{}

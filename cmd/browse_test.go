@@ -11,6 +11,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sessctl/sessctl/internal/failure"
+	"github.com/sessctl/sessctl/internal/removal"
+	"github.com/sessctl/sessctl/internal/selection"
+	"github.com/sessctl/sessctl/internal/workspace"
 	"github.com/sessctl/sessctl/pkg/archive"
 	"github.com/sessctl/sessctl/pkg/browse"
 )
@@ -39,7 +43,7 @@ func browsedLog(t *testing.T, home, agent string, number, messages int) string {
 func browserAt(t *testing.T, home string) *browser {
 	t.Helper()
 	a := programAt(t, home, new(time.Duration), nil)
-	a.global.AllowRoot = true
+	a.Global.AllowRoot = true
 	return &browser{app: a}
 }
 
@@ -62,14 +66,14 @@ func TestBrowseDoesWhatWasShown(t *testing.T) {
 	browsedLog(t, home, "a", 1, 3)
 	b := browserAt(t, home)
 	plan, accepted := planned(t, b, browse.Archive, browse.Target{Runtime: "pi", Name: "pi"}, false)
-	if plan.Question == "" || !strings.Contains(plan.Text, "would be archived and remembered") || exists(b.dataDir()) {
+	if plan.Question == "" || !strings.Contains(plan.Text, "would be archived and remembered") || workspace.Exists(b.DataDir()) {
 		t.Fatalf("%+v", plan)
 	}
 	browsedLog(t, home, "b", 2, 3) // nobody was shown this one
 	if x, err := b.perform(t.Context(), accepted, nobody); err != nil || !strings.Contains(x.text(), "archived, read back, and remembered") {
 		t.Fatal(err, x.text())
 	}
-	if entries, err := b.archived(t.Context(), archive.Filter{}); err != nil || len(entries) != 1 || entries[0].Agent != "a" {
+	if entries, err := selection.Archived(t.Context(), b.app.Run, archive.Filter{}); err != nil || len(entries) != 1 || entries[0].Agent != "a" {
 		t.Fatalf("%+v, %v", entries, err)
 	}
 
@@ -80,7 +84,7 @@ func TestBrowseDoesWhatWasShown(t *testing.T) {
 		t.Fatal(err, x.text())
 	}
 	x, err := b.perform(t.Context(), accepted, nobody)
-	if f := (*failure)(nil); !errors.As(err, &f) || f.code != "not_confirmed" || forget.Question == "" {
+	if f := (*failure.Error)(nil); !errors.As(err, &f) || f.Code != "not_confirmed" || forget.Question == "" {
 		t.Errorf("%v %+v", err, forget)
 	}
 	if hits, _, err := b.ask(t.Context(), "importer message"); err != nil || len(hits) == 0 {
@@ -127,7 +131,7 @@ func TestBrowseTellsStoresApart(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := browserAt(t, home)
-	b.global.Stores = []string{"pi=" + first, "pi=" + second}
+	b.Global.Stores = []string{"pi=" + first, "pi=" + second}
 	target := browse.Target{Runtime: "pi", Agent: "a", Session: "5f0c1c2e-6d0a-4f57-9d2b-000000000001"}
 	plan, compaction := planned(t, b, browse.Compact, target, true)
 	_, archives := planned(t, b, browse.Archive, target, false)
@@ -138,7 +142,7 @@ func TestBrowseTellsStoresApart(t *testing.T) {
 	if x, err := b.perform(t.Context(), archives, nobody); err != nil {
 		t.Fatal(err, x.text())
 	}
-	entries, err := b.archived(t.Context(), archive.Filter{})
+	entries, err := selection.Archived(t.Context(), b.app.Run, archive.Filter{})
 	if err != nil || len(entries) != 1 || entries[0].Source != own {
 		t.Errorf("archived: %+v, %v", entries, err)
 	}
@@ -162,7 +166,7 @@ func TestBrowseNamesAllPlaces(t *testing.T) {
 	target := browse.Target{Runtime: "pi", Agent: "a", Session: "5f0c1c2e-6d0a-4f57-9d2b-000000000001", Store: first, Path: browsedLog(t, home, "a", 1, 3)}
 	b := browserAt(t, home)
 	other := browsedLog(t, filepath.Join(home, "mounted"), "a", 1, 5)
-	b.global.Stores = []string{"pi=" + first, "pi=" + second}
+	b.Global.Stores = []string{"pi=" + first, "pi=" + second}
 	_, archives := planned(t, b, browse.Archive, browse.Target{Runtime: "pi", Agent: "a"}, false)
 	if x, err := b.perform(t.Context(), archives, nobody); err != nil || len(archives.Of) != 2 {
 		t.Fatal(err, x.text())
@@ -170,7 +174,7 @@ func TestBrowseNamesAllPlaces(t *testing.T) {
 	refused := func(accepted browse.Request) {
 		t.Helper()
 		x, err := b.perform(t.Context(), accepted, nobody)
-		if f := (*failure)(nil); !errors.As(err, &f) || f.code != "not_confirmed" {
+		if f := (*failure.Error)(nil); !errors.As(err, &f) || f.Code != "not_confirmed" {
 			t.Errorf("%v: %s", err, x.text())
 		}
 	}
@@ -181,17 +185,17 @@ func TestBrowseNamesAllPlaces(t *testing.T) {
 		}
 		third := filepath.Join(home, string(action))
 		browsedLog(t, third, "a", 1, 1)
-		b.global.Stores = append(b.global.Stores, "pi="+filepath.Join(third, ".pi/agent/sessions"))
+		b.Global.Stores = append(b.Global.Stores, "pi="+filepath.Join(third, ".pi/agent/sessions"))
 		refused(accepted)
-		b.global.Stores = b.global.Stores[:2]
+		b.Global.Stores = b.Global.Stores[:2]
 	}
 	// The archive of a store that is not browsed is not one of this session.
-	b.global.Stores = b.global.Stores[:1]
+	b.Global.Stores = b.Global.Stores[:1]
 	var seen browse.Home
 	if err := b.load(t.Context(), func(h browse.Home) { seen = h }); err != nil || len(seen.Sessions) != 2 || seen.Sessions[1].Path != "" {
 		t.Fatal(err, seen)
 	}
-	entries, err := b.archived(t.Context(), archive.Filter{})
+	entries, err := selection.Archived(t.Context(), b.app.Run, archive.Filter{})
 	if i := slices.IndexFunc(entries, func(e archive.Entry) bool { return e.ID == seen.Sessions[0].Archive }); err != nil || i < 0 || entries[i].Source == other {
 		t.Errorf("%v: %+v, %+v", err, seen.Sessions, entries)
 	}
@@ -201,7 +205,7 @@ func TestBrowseNamesAllPlaces(t *testing.T) {
 		t.Fatal(err, x.text())
 	}
 	refused(pin)
-	if known, err := b.readPinned(); err != nil || len(known.Sessions) != 1 {
+	if known, err := removal.ReadPinned(b.app.Run); err != nil || len(known.Sessions) != 1 {
 		t.Errorf("%v: %+v", err, known)
 	}
 }
@@ -215,13 +219,13 @@ func TestBrowseBusy(t *testing.T) {
 	if plan.Question == "" {
 		t.Fatalf("%+v", plan)
 	}
-	lock, err := b.lock(t.Context())
+	lock, err := b.Lock(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	x, err := b.perform(t.Context(), accepted, nobody)
 	result := x.result(t.Context(), err)
-	if exitCode(err) != exitBusy || !result.Failed || !strings.Contains(result.Text, "another sessctl is working on this data directory") {
+	if failure.ExitCode(err) != failure.ExitBusy || !result.Failed || !strings.Contains(result.Text, "another sessctl is working on this data directory") {
 		t.Errorf("%v: %+v", err, result)
 	}
 	lock.Unlock()
@@ -314,7 +318,7 @@ func TestBrowseReads(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = b.read(t.Context(), browse.Place{Session: at}, func(int64, int64) {})
-	if f := (*failure)(nil); !errors.As(err, &f) || f.code != "gone" {
+	if f := (*failure.Error)(nil); !errors.As(err, &f) || f.Code != "gone" {
 		t.Error(err)
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	diff "github.com/google/go-cmp/cmp"
-
+	"github.com/sessctl/sessctl/internal/workspace"
 	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/sessctl/sessctl/pkg/session/tailcache"
 )
@@ -22,8 +22,8 @@ import (
 func declared(t *testing.T) []session.Store {
 	t.Helper()
 	var stores []session.Store
-	for _, kind := range runtimes() {
-		stores = append(stores, kind.open(t.TempDir(), config{}))
+	for _, kind := range workspace.Runtimes() {
+		stores = append(stores, kind.Open(t.TempDir(), workspace.Config{}))
 	}
 	return stores
 }
@@ -97,7 +97,7 @@ func TestCapabilitiesAreDocumented(t *testing.T) {
 		_, row, _ := strings.Cut(string(runtimesPage), "\n"+start)
 		row, _, _ = strings.Cut(row, "\n")
 		places, changes, _ := strings.Cut(row, " | ")
-		if by := strategyList(c.Strategies); !strings.HasPrefix(changes, by+" |") && !strings.HasPrefix(changes, by+"; ") && !strings.HasPrefix(changes, by+": ") {
+		if by := workspace.StrategyList(c.Strategies); !strings.HasPrefix(changes, by+" |") && !strings.HasPrefix(changes, by+"; ") && !strings.HasPrefix(changes, by+": ") {
 			t.Errorf("docs/runtimes.md says %q of %s, which declares %s", changes, store.Runtime(), by)
 		}
 		for _, place := range slices.Concat(c.Homes, c.Variables) {
@@ -159,8 +159,8 @@ func TestCapabilitiesInTheReadme(t *testing.T) {
 		"claude": "| Claude Code, Codex", "codex": "| Claude Code, Codex", "gemini": "| Claude Code, Codex",
 		"opencode": "| OpenCode, Kilo", "omp": "| oh-my-pi", "kilo": "| OpenCode, Kilo", "copilot": "| GitHub Copilot", "hermes": "| Hermes", "qwen": "| Qwen Code", "cline": "| Claude Code, Codex",
 	} {
-		i := slices.IndexFunc(runtimes(), func(k runtimeKind) bool { return k.name == runtime })
-		by := runtimes()[i].open(t.TempDir(), config{}).Capabilities().Strategies[0]
+		i := slices.IndexFunc(workspace.Runtimes(), func(k workspace.RuntimeKind) bool { return k.Name == runtime })
+		by := workspace.Runtimes()[i].Open(t.TempDir(), workspace.Config{}).Capabilities().Strategies[0]
 		_, said, _ := strings.Cut(string(page), "\n"+row)
 		if said, _, _ = strings.Cut(said, "\n"); !strings.Contains(said, words[by]) {
 			t.Errorf("README.md says %q of %s, which is compacted by %s", said, runtime, by)
@@ -170,10 +170,10 @@ func TestCapabilitiesInTheReadme(t *testing.T) {
 
 // A store that remembers what it sees can do what it could before.
 func TestATailCacheCostsNoCapability(t *testing.T) {
-	a := testApp(&streams{}, invocation{openedStores: openedStores{tailCache: tailcache.Open(tailcache.Options{Now: time.Now})}})
+	a := testApp(&streams{}, workspace.Run{Stores: workspace.Stores{TailCache: tailcache.Open(tailcache.Options{Now: time.Now})}})
 	wrapped := 0
 	for _, store := range declared(t) {
-		before, with := means(store.Capabilities()), a.withTailCache(store)
+		before, with := means(store.Capabilities()), workspace.WithTailCache(a.Run, store)
 		if d := diff.Diff(before, means(with.Capabilities())); d != "" {
 			t.Errorf("%s: %s", store.Runtime(), d)
 		}
@@ -189,10 +189,10 @@ func TestATailCacheCostsNoCapability(t *testing.T) {
 // No store at all is an error that says where was looked.
 func TestNoStoreSaysWhereWasLooked(t *testing.T) {
 	env := map[string]string{"HOME": "/home/lea", "CODEX_HOME": "/c", "OPENCLAW_STATE_DIR": "/o", "HEXA_PUFFS_HOME": "/h"}
-	a := testApp(&streams{}, invocation{settings: settings{getenv: func(name string) string { return env[name] }}})
+	a := testApp(&streams{}, workspace.Run{Settings: workspace.Settings{Getenv: func(name string) string { return env[name] }}})
 	const want = "no session store found; looked at ~/.openclaw, ~/.pi/agent/sessions, ~/.omp/agent, ~/.omp/profiles, ~/.agent/sessions, ~/.annabelle/sessions, ~/.hexa-puffs/sessions, ~/.mac-stats, " +
 		"~/.codex, ~/.claude/projects, ~/.gemini, ~/.qwen, ~/.local/share/opencode, ~/.local/share/kilo, ~/.cline, ~/.config/Code/User/globalStorage, ~/.cline/data/tasks, ~/.copilot, ~/.hermes, ~/.local/share/goose, ~/.cursor/projects, OPENCLAW_STATE_DIR=/o, HEXA_PUFFS_HOME=/h, CODEX_HOME=/c (home /home/lea)"
-	if got := a.noStores().Error(); got != want {
+	if got := workspace.NoStores(&a.Run.Settings).Error(); got != want {
 		t.Errorf("%s\nwant %s", got, want)
 	}
 }
@@ -202,12 +202,12 @@ func TestNoStoreSaysWhereWasLooked(t *testing.T) {
 func TestAConnectionIsClosed(t *testing.T) {
 	server, ended := fakePostgres(t)
 	var out, errs strings.Builder
-	a := testApp(newStreams(strings.NewReader(""), &out, &errs), invocation{reporting: reporting{notes: []note{}}, settings: settings{now: time.Now, getenv: func(string) string { return "" }}})
+	a := testApp(newStreams(strings.NewReader(""), &out, &errs), workspace.Run{Report: workspace.Report{Notes: []workspace.Note{}}, Settings: workspace.Settings{Now: time.Now, Getenv: func(string) string { return "" }}})
 	root := newRootCommand(a)
 	root.SetArgs([]string{"stores", "--store", "yarnnn=postgres://lea@" + server + "/chat?sslmode=disable"})
 	root.SetOut(io.Discard)
 	_ = root.ExecuteContext(t.Context()) // that server answers no question
-	a.closeStores()
+	workspace.CloseStores(a.Run)
 	select {
 	case how := <-ended:
 		if how != "terminated" {

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sessctl/sessctl/internal/workspace"
 	"github.com/sessctl/sessctl/pkg/compact"
 	"github.com/sessctl/sessctl/pkg/session"
 )
@@ -13,9 +14,9 @@ import (
 func TestResultsArePrintedWhenDone(t *testing.T) {
 	for _, asJSON := range []bool{false, true} {
 		var out bytes.Buffer
-		a := testApp(&streams{Out: &out}, invocation{})
+		a := testApp(&streams{Out: &out}, workspace.Run{})
 		a.JSON = asJSON
-		all := results{app: a, progress: &progress{}}
+		all := results{app: a, progress: &workspace.Progress{}}
 		all.add(compact.NewResult(session.Ref{Agent: "one"}, compact.Compacted, ""))
 		if printed := strings.Contains(out.String(), "one: compacted"); printed == asJSON {
 			t.Fatalf("JSON %v: after the first session %q", asJSON, out.String())

@@ -4,6 +4,13 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/sessctl/sessctl/internal/audit"
+	"github.com/sessctl/sessctl/internal/recall"
+	"github.com/sessctl/sessctl/internal/removal"
+	"github.com/sessctl/sessctl/internal/selection"
+	"github.com/sessctl/sessctl/internal/steps"
+	"github.com/sessctl/sessctl/internal/wording"
+	"github.com/sessctl/sessctl/internal/workspace"
 	"github.com/sessctl/sessctl/pkg/archive"
 	"github.com/sessctl/sessctl/pkg/compact"
 	"github.com/sessctl/sessctl/pkg/hooks"
@@ -19,21 +26,21 @@ import (
 // completer offers values for a flag or an argument. c has parsed the flags that
 // were typed so far. It changes nothing and says nothing: what cannot be read
 // offers nothing.
-type completer func(a *app, c *cobra.Command) []candidate
+type completer func(a *app, c *cobra.Command) []selection.Candidate
 
 // completeFlags says what is offered for every flag that takes a value. A key
 // is a flag, or a command and a flag where that means something else there.
 func completeFlags() map[string]completer {
 	return map[string]completer{
-		"agent": completeAgents, "session": completeSessions, "runtime": words(runtimeList()...), "store": completeStores,
+		"agent": completeAgents, "session": completeSessions, "runtime": words(workspace.RuntimeList()...), "store": completeStores,
 		"undo": completeReceipts, "archive prune undelete": completeTrashedArchives, "clean undelete": completeTrashedSessions, "give-up": completeUnfinished,
 		"recall session": completeRemembered, "memory forget session": completeRemembered, "memory export session": completeRemembered,
-		"sort": words("tokens", "bytes", "age", "agent"), "strategy": words(strategyNames()...), "gateway": words("auto", "never", "require"),
-		"rank": words("hybrid", "text", "vector", "seed"), "category": words(recallCategories()[1:]...), "kind": words(strings.Split(kindNames(), ", ")...), "recall kind": words(append(strings.Split(kindNames(), ", "), kindWork)...),
+		"sort": words("tokens", "bytes", "age", "agent"), "strategy": words(steps.StrategyNames()...), "gateway": words("auto", "never", "require"),
+		"rank": words("hybrid", "text", "vector", "seed"), "category": words(recall.RecallCategories()[1:]...), "kind": words(strings.Split(recall.KindNames(), ", ")...), "recall kind": words(append(strings.Split(recall.KindNames(), ", "), recall.KindWork)...),
 		"replay-context format": words(formatNames()...), "memory export format": words("jsonl", "arrow"), "model": completeModels,
-		"since": words("1d", "7d", "30d"), "until": words("1d", "7d", "30d"), "max-age": words("7d", "30d", "90d"), "older-than": words("30d", "60d", "90d"), "shrink": words(shrinkReport, shrinkSessions, shrinkJournal, shrinkVacuum), "local-keep": words("7d", "30d", "90d"), "grace": words("7d", "30d"), "lock-wait": words("1m", "10m", "1h"), "interval": words("1m", "5m", "1h"), "listen": words("127.0.0.1:7433", "unix:"),
+		"since": words("1d", "7d", "30d"), "until": words("1d", "7d", "30d"), "max-age": words("7d", "30d", "90d"), "older-than": words("30d", "60d", "90d"), "shrink": words(removal.ShrinkReport, removal.ShrinkSessions, removal.ShrinkJournal, removal.ShrinkVacuum), "local-keep": words("7d", "30d", "90d"), "grace": words("7d", "30d"), "lock-wait": words("1m", "10m", "1h"), "interval": words("1m", "5m", "1h"), "listen": words("127.0.0.1:7433", "unix:"),
 		"host": completeHosts, "manager": words(managerNames()...), "every": words("5m", "30m", "1h", "6h", "1d"), "on-calendar": words("hourly", "daily", "weekly", "*-*-* 03:00"), "program": nil,
-		"state": words(eventStates()...), "type": words(outbox.Types()...),
+		"state": words(audit.EventStates()...), "type": words(outbox.Types()...),
 		"config": nil, "pprof": nil, "data-dir": nil, "to": nil, "output": nil, "file": nil, "check": nil, "textfile": nil, "html": nil, "tls-cert": nil, "tls-key": nil, // files
 		"memory forget text": nil,
 	}
@@ -100,9 +107,9 @@ func (a *app) offering(offer completer) cobra.CompletionFunc {
 		var all []cobra.Completion
 		seen := map[string]bool{}
 		for _, x := range offer(a, c) {
-			if strings.HasPrefix(x.id, word) && visible(x.id) == x.id && !seen[x.id] {
-				seen[x.id] = true
-				all = append(all, cobra.CompletionWithDesc(x.id, visible(x.what)))
+			if strings.HasPrefix(x.ID, word) && wording.Visible(x.ID) == x.ID && !seen[x.ID] {
+				seen[x.ID] = true
+				all = append(all, cobra.CompletionWithDesc(x.ID, wording.Visible(x.What)))
 			}
 		}
 		return all, cobra.ShellCompDirectiveNoFileComp
@@ -110,9 +117,9 @@ func (a *app) offering(offer completer) cobra.CompletionFunc {
 }
 
 func words(names ...string) completer {
-	return func(*app, *cobra.Command) (all []candidate) {
+	return func(*app, *cobra.Command) (all []selection.Candidate) {
 		for _, name := range names {
-			all = append(all, candidate{id: name})
+			all = append(all, selection.Candidate{ID: name})
 		}
 		return all
 	}
@@ -126,70 +133,70 @@ func formatNames() (names []string) {
 }
 
 // scopeOf is what --agent and --runtime say so far.
-func scopeOf(a *app, c *cobra.Command) scope {
+func scopeOf(a *app, c *cobra.Command) selection.Scope {
 	agent, _ := c.Flags().GetString("agent") // "" where there is no such flag
-	return scope{a.global.Runtime, agent}
+	return selection.Scope{Runtime: a.Global.Runtime, Agent: agent}
 }
 
-func completeAgents(a *app, c *cobra.Command) (all []candidate) {
-	if live, _, err := a.listStores(c.Context()); err == nil {
-		for _, o := range live.owners {
-			all = append(all, candidate{o.agent, o.runtime})
+func completeAgents(a *app, c *cobra.Command) (all []selection.Candidate) {
+	if live, _, err := a.ListStores(c.Context()); err == nil {
+		for _, o := range live.Owners {
+			all = append(all, selection.Candidate{ID: o.Agent, What: o.Runtime})
 		}
 	}
-	entries, _ := a.archived(c.Context(), archive.Filter{Runtime: a.global.Runtime})
+	entries, _ := selection.Archived(c.Context(), a.Run, archive.Filter{Runtime: a.Global.Runtime})
 	for _, e := range entries {
-		all = append(all, candidate{e.Agent, e.Runtime + ", archived"})
+		all = append(all, selection.Candidate{ID: e.Agent, What: e.Runtime + ", archived"})
 	}
 	return all
 }
 
-func completeSessions(a *app, c *cobra.Command) (all []candidate) {
-	live, _, err := a.listStores(c.Context())
+func completeSessions(a *app, c *cobra.Command) (all []selection.Candidate) {
+	live, _, err := a.ListStores(c.Context())
 	if err != nil {
 		return nil
 	}
 	of := scopeOf(a, c)
-	for _, s := range live.sessions {
-		if shown(s.Kind) && of.holds(s.Runtime, s.Agent) {
-			all = append(all, candidate{s.ID, fmt.Sprintf("%s, %s, %s, %s ago", s.Agent, s.Runtime, formatBytes(s.Bytes), formatAge(a.now().Sub(s.ModTime)))})
+	for _, s := range live.Sessions {
+		if workspace.Shown(s.Kind) && of.Holds(s.Runtime, s.Agent) {
+			all = append(all, selection.Candidate{ID: s.ID, What: fmt.Sprintf("%s, %s, %s, %s ago", s.Agent, s.Runtime, wording.Bytes(s.Bytes), wording.Age(a.Now().Sub(s.ModTime)))})
 		}
 	}
 	return all
 }
 
 // completePins offers sessions to pin, or with --remove those that are pinned.
-func completePins(a *app, c *cobra.Command) (all []candidate) {
+func completePins(a *app, c *cobra.Command) (all []selection.Candidate) {
 	if remove, _ := c.Flags().GetBool("remove"); !remove {
 		return completeSessions(a, c)
 	}
-	known, err := a.readPinned()
+	known, err := removal.ReadPinned(a.Run)
 	if err != nil {
 		return nil
 	}
 	for _, s := range known.Sessions {
-		if scopeOf(a, c).holds(s.Runtime, s.Agent) {
-			all = append(all, candidate{s.Session, s.Agent + ", " + s.Runtime})
+		if scopeOf(a, c).Holds(s.Runtime, s.Agent) {
+			all = append(all, selection.Candidate{ID: s.Session, What: s.Agent + ", " + s.Runtime})
 		}
 	}
 	return all
 }
 
-func completeRemembered(a *app, c *cobra.Command) []candidate {
-	store, err := memory.Open(c.Context(), a.memoryDir(), memory.Options{NoTrace: true})
+func completeRemembered(a *app, c *cobra.Command) []selection.Candidate {
+	store, err := memory.Open(c.Context(), a.MemoryDir(), memory.Options{NoTrace: true})
 	if err != nil {
 		return nil
 	}
 	defer store.Close()
-	all, err := a.storedSessions(c.Context(), store, scopeOf(a, c))
+	all, err := selection.StoredSessions(c.Context(), a.Run, store, scopeOf(a, c))
 	if err != nil {
 		return nil
 	}
 	return all
 }
 
-func completeModels(a *app, c *cobra.Command) (all []candidate) {
-	store, err := memory.Open(c.Context(), a.memoryDir(), memory.Options{NoTrace: true})
+func completeModels(a *app, c *cobra.Command) (all []selection.Candidate) {
+	store, err := memory.Open(c.Context(), a.MemoryDir(), memory.Options{NoTrace: true})
 	if err != nil {
 		return nil
 	}
@@ -199,81 +206,81 @@ func completeModels(a *app, c *cobra.Command) (all []candidate) {
 		return nil
 	}
 	for _, m := range stats.Models {
-		all = append(all, candidate{m.Name, plural(m.Vectors, "vector")})
+		all = append(all, selection.Candidate{ID: m.Name, What: wording.Plural(m.Vectors, "vector")})
 	}
 	return all
 }
 
-func completeArchives(a *app, c *cobra.Command) (all []candidate) {
-	agent := scopeOf(a, c).agent
-	entries, err := a.archived(c.Context(), archive.Filter{Runtime: a.global.Runtime, Agent: agent})
+func completeArchives(a *app, c *cobra.Command) (all []selection.Candidate) {
+	agent := scopeOf(a, c).Agent
+	entries, err := selection.Archived(c.Context(), a.Run, archive.Filter{Runtime: a.Global.Runtime, Agent: agent})
 	if err != nil {
 		return nil
 	}
 	for _, e := range entries {
-		all = append(all, archiveCandidate(e))
+		all = append(all, selection.ArchiveCandidate(e))
 	}
 	return all
 }
 
-func completeReceipts(a *app, _ *cobra.Command) (all []candidate) {
-	receipts, _, err := a.receipts().Examine()
+func completeReceipts(a *app, _ *cobra.Command) (all []selection.Candidate) {
+	receipts, _, err := a.Receipts().Examine()
 	if err != nil {
 		return nil
 	}
 	undone := compact.UndoneBy(receipts)
 	for _, r := range receipts {
-		if row := receiptRow(r, undone[r.ID].ID); row.Undo != "" {
-			all = append(all, candidate{shortReceipt(r.ID), r.Agent + ", " + shownTime(row.At)})
+		if row := audit.ReceiptRow(r, undone[r.ID].ID); row.Undo != "" {
+			all = append(all, selection.Candidate{ID: selection.ShortReceipt(r.ID), What: r.Agent + ", " + wording.ShownTime(row.At)})
 		}
 	}
 	return all
 }
 
-func completeTrashedSessions(a *app, _ *cobra.Command) []candidate {
-	all := []candidate{{"all", "everything in the trash"}}
-	items, _ := a.sessionTrash().List()
+func completeTrashedSessions(a *app, _ *cobra.Command) []selection.Candidate {
+	all := []selection.Candidate{{ID: "all", What: "everything in the trash"}}
+	items, _ := a.SessionTrash().List()
 	for _, item := range items {
 		if s, err := retention.SessionOf(item); err == nil {
-			all = append(all, candidate{s.Session, s.Agent + ", " + s.Runtime})
+			all = append(all, selection.Candidate{ID: s.Session, What: s.Agent + ", " + s.Runtime})
 		}
 	}
 	return all
 }
 
-func completeTrashedArchives(a *app, _ *cobra.Command) (all []candidate) {
-	items, _ := a.archiveTrash().List()
+func completeTrashedArchives(a *app, _ *cobra.Command) (all []selection.Candidate) {
+	items, _ := a.ArchiveTrash().List()
 	for _, item := range items {
-		all = append(all, candidate{item.ID, a.tilde(item.From)})
+		all = append(all, selection.Candidate{ID: item.ID, What: a.Tilde(item.From)})
 	}
 	return all
 }
 
 // completeUnfinished offers the changes that earlier runs have begun.
-func completeUnfinished(a *app, _ *cobra.Command) (all []candidate) {
-	intents, _, err := compact.Journal{Dir: a.journalDir()}.Examine()
+func completeUnfinished(a *app, _ *cobra.Command) (all []selection.Candidate) {
+	intents, _, err := compact.Journal{Dir: a.JournalDir()}.Examine()
 	if err != nil {
 		return nil
 	}
 	for _, in := range intents {
-		all = append(all, candidate{in.ID, in.String()})
+		all = append(all, selection.Candidate{ID: in.ID, What: in.String()})
 	}
 	return all
 }
 
 // completeSchedules offers what can be scheduled.
-func completeSchedules(a *app, c *cobra.Command) []candidate {
-	return append(completeProfiles(a, c), candidate{schedule.Monitor, "looks at all sessions"})
+func completeSchedules(a *app, c *cobra.Command) []selection.Candidate {
+	return append(completeProfiles(a, c), selection.Candidate{ID: schedule.Monitor, What: "looks at all sessions"})
 }
 
 // completeStores offers the stores that are found, as --store takes them.
-func completeStores(a *app, _ *cobra.Command) (all []candidate) {
-	for _, kind := range runtimes() {
-		if kind.remote {
+func completeStores(a *app, _ *cobra.Command) (all []selection.Candidate) {
+	for _, kind := range workspace.Runtimes() {
+		if kind.Remote {
 			continue
 		}
-		for _, root := range kind.roots(a.home(), a.getenv, a.config) {
-			all = append(all, candidate{id: kind.name + "=" + root})
+		for _, root := range kind.Roots(a.Home(), a.Getenv, a.Config) {
+			all = append(all, selection.Candidate{ID: kind.Name + "=" + root})
 		}
 	}
 	return all

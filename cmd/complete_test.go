@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sessctl/sessctl/internal/wording"
+	"github.com/sessctl/sessctl/internal/workspace"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -24,7 +26,7 @@ const freeArguments = " QUERY DIR "
 // Every flag that takes a value says what is offered for it, and every entry of
 // the table is of a flag that there is.
 func TestEveryFlagIsCompleted(t *testing.T) {
-	a := testApp(&streams{}, invocation{settings: settings{getenv: func(string) string { return "" }}})
+	a := testApp(&streams{}, workspace.Run{Settings: workspace.Settings{Getenv: func(string) string { return "" }}})
 	root := newRootCommand(a)
 	used := map[string]bool{}
 	var visit func(c *cobra.Command)
@@ -73,7 +75,7 @@ func TestClosest(t *testing.T) {
 	for typed, want := range map[string]string{
 		"szies": "sizes", "size": "sizes", "compcat": "compact", "Cordinator": "coordinator", "frobnicate": "", "x": "", "lgo": "log", "dog": "log", "pig": "", "": "",
 	} {
-		if got := closest(typed, known); got != want {
+		if got := wording.Closest(typed, known); got != want {
 			t.Errorf("closest(%q) = %q, want %q", typed, got, want)
 		}
 	}
@@ -81,9 +83,9 @@ func TestClosest(t *testing.T) {
 
 // What a key takes is said in words, of every key.
 func TestKindOfKeys(t *testing.T) {
-	for key := range defaults() {
-		kind := kindOf(key)
-		if _, targets := listKeys()[key]; targets || key == schedulesKey {
+	for key := range workspace.Defaults() {
+		kind := workspace.KindOf(key)
+		if _, targets := workspace.ListKeys()[key]; targets || key == workspace.SchedulesKey {
 			if kind != "a list" || fits(key, "many") {
 				t.Errorf("%s takes %s, and a word fits", key, kind)
 			}
@@ -95,7 +97,7 @@ func TestKindOfKeys(t *testing.T) {
 		}
 	}
 	for key, want := range map[string]string{"workers": "a whole number", "compaction.quiet_period": "a duration such as 30s or 5m", "stores": "a list", "archive.dir": "a text", "recall.limit": "a whole number"} {
-		if got := kindOf(key); got != want {
+		if got := workspace.KindOf(key); got != want {
 			t.Errorf("%s takes %s, want %s", key, got, want)
 		}
 	}

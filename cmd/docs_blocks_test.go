@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sessctl/sessctl/internal/failure"
 	"github.com/sessctl/sessctl/internal/tier"
 )
 
@@ -172,13 +173,13 @@ func (h documentHome) run(s step, before int) (problem, out string, code int) {
 			out, errs, code = runMain(append(args, "--yes")...)
 		}
 		_, file, written := strings.Cut(one, " > ")
-		if written && code == exitOK {
+		if written && code == failure.ExitOK {
 			if err := os.WriteFile(h.stand(strings.TrimSpace(file)), []byte(out), 0o600); err != nil {
 				return err.Error(), out, code
 			}
 		}
 		out += errs
-		if nothing := strings.HasPrefix(one, "sessctl recall ") && strings.Contains(errs, "nothing found"); code != exitOK && !nothing {
+		if nothing := strings.HasPrefix(one, "sessctl recall ") && strings.Contains(errs, "nothing found"); code != failure.ExitOK && !nothing {
 			return fmt.Sprintf("exit code %d", code), out, code
 		}
 	}
@@ -297,7 +298,7 @@ func copyOfHome(t *testing.T, home string) string {
 
 func runSteps(t *testing.T, home documentHome, steps []step) {
 	t.Helper()
-	code := exitOK
+	code := failure.ExitOK
 	for _, s := range steps {
 		var problem, out string
 		problem, out, code = home.run(s, code)

@@ -11,15 +11,20 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sessctl/sessctl/internal/audit"
+	"github.com/sessctl/sessctl/internal/failure"
+	"github.com/sessctl/sessctl/internal/removal"
+	"github.com/sessctl/sessctl/internal/steps"
+	"github.com/sessctl/sessctl/internal/wording"
+	"github.com/sessctl/sessctl/internal/workspace"
 	"github.com/sessctl/sessctl/pkg/compact"
 	"github.com/sessctl/sessctl/pkg/durable"
-	"github.com/sessctl/sessctl/pkg/memory"
 	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/spf13/cobra"
 )
 
 func newDoctorCommand(a *app) *cobra.Command {
-	var o doctorOptions
+	var o audit.DoctorOptions
 	var broken error
 	c := &cobra.Command{
 		Use:   "doctor",
@@ -60,80 +65,39 @@ or the memory is damaged.`,
 	return c
 }
 
-type doctorOptions struct {
-	Fix    bool
-	GiveUp string // the id of a journal entry, or its start
-	// TrustClock declares recorded times in the future wrong.
-	TrustClock bool
-}
-
-// severity says how much a finding matters.
-type severity string
-
-// The severities, mildest first.
-const (
-	severityOK      severity = "ok"
-	severityNote    severity = "note"
-	severityWarning severity = "warning"
-	severityProblem severity = "problem"
-)
-
-// finding is one thing that doctor saw.
-type finding struct {
-	Severity  severity `json:"severity"`
-	Check     string   `json:"check"` // what was looked at: config, data, lock, runs, ...
-	Path      string   `json:"path"`
-	Message   string   `json:"message"`
-	Advice    string   `json:"advice"`    // what to do, or ""
-	Integrity bool     `json:"integrity"` // an archive or the memory is damaged
-}
-
-// matters says whether doctor ends with an error for it.
-func (f finding) matters() bool {
-	return f.Severity == severityWarning || f.Severity == severityProblem
-}
-
-// doctorDocument is `doctor --json`.
-type doctorDocument struct {
-	Schema   int       `json:"schema"`
-	Fixed    bool      `json:"fixed"` // --fix was given and ran to its end
-	Findings []finding `json:"findings"`
-	GivenUp  *givenUp  `json:"given_up,omitempty"` // with --give-up
-}
-
 // checkup is one run of doctor.
 type checkup struct {
 	*app
 	check    string // what is being looked at
-	findings []finding
+	findings []audit.Finding
 
-	sessions inventory
+	sessions workspace.Inventory
 	stores   []session.Store
 	intents  []compact.Intent
 	receipts []compact.Receipt
-	proofs   *receiptAudit // holds the receipts against archives and memory
-	offSite  int           // archives whose file is only on object storage
+	proofs   *audit.ReceiptAudit // holds the receipts against archives and memory
+	offSite  int                 // archives whose file is only on object storage
 }
 
-func runDoctor(ctx context.Context, a *app, o doctorOptions, broken error) error {
+func runDoctor(ctx context.Context, a *app, o audit.DoctorOptions, broken error) error {
 	d := &checkup{app: a}
 	fixed := o.Fix && broken == nil && o.GiveUp == ""
-	var given *givenUp
+	var given *audit.GivenUp
 	switch {
 	case o.GiveUp != "" && broken != nil:
 		return broken
 	case o.GiveUp != "":
 		var err error
-		if given, err = giveUp(ctx, a.invocation, o.GiveUp); err != nil {
+		if given, err = removal.GiveUp(ctx, a.Run, o.GiveUp); err != nil {
 			return err
 		}
 	case fixed:
-		if err := fixUp(ctx, a.invocation); err != nil {
+		if err := audit.FixUp(ctx, a.Run); err != nil {
 			return err
 		}
 	}
 	if o.TrustClock {
-		if err := a.trustClock(ctx); err != nil {
+		if err := audit.TrustClock(ctx, a.Run); err != nil {
 			return err
 		}
 	}
@@ -141,7 +105,7 @@ func runDoctor(ctx context.Context, a *app, o doctorOptions, broken error) error
 	if err := d.examine(ctx); err != nil {
 		return err
 	}
-	return finishDoctor(a, doctorDocument{Schema: 1, Fixed: fixed, Findings: d.findings, GivenUp: given})
+	return finishDoctor(a, audit.DoctorDocument{Schema: 1, Fixed: fixed, Findings: d.findings, GivenUp: given})
 }
 
 // examine takes every step of the checkup. Only a context that ended is an
@@ -155,11 +119,11 @@ func (d *checkup) examine(ctx context.Context) error {
 		{"locks", d.examineRuntimeLocks}, {"archives", d.examineArchives}, {"memory", d.examineMemory}, {"shared memory", d.examineShared}, {"embedder", d.examineEmbedder},
 		{"models", d.examineModels}, {"hooks", d.examineHooks}, {"leftovers", d.examineLeftovers}, {"space", d.examineSpace}, {"events", d.examineEvents}, {"clock", d.examineClock},
 	}
-	bar := newProgress(d.invocation)
-	defer bar.clear()
+	bar := workspace.NewProgress(d.Run)
+	defer bar.Clear()
 	for i, step := range steps {
 		d.check = step.check
-		bar.draw("doctor: "+step.check, int64(i), int64(len(steps)))
+		bar.Draw("doctor: "+step.check, int64(i), int64(len(steps)))
 		if err := step.look(ctx); err != nil {
 			if ctx.Err() != nil {
 				return ctx.Err()
@@ -170,115 +134,35 @@ func (d *checkup) examine(ctx context.Context) error {
 	return nil
 }
 
-// trustClock keeps that the clock is right, if any recorded time says otherwise.
-func (a *invocation) trustClock(ctx context.Context) error {
-	wrong := 0
-	if exists(a.dataDir()) { // else nothing was ever recorded
-		lock, err := a.lock(ctx)
-		if err != nil {
-			return err
-		}
-		defer lock.Unlock()
-		if err := a.pins.Sweep(a.dataDir(), 0); err != nil { // of a run that was killed here
-			return err
-		}
-		recorded, err := a.recorded()
-		if err != nil {
-			return err
-		}
-		if wrong, err = a.clock().Trust(a.now(), recorded); err != nil {
-			return err
-		}
-	}
-	message := "no recorded time lies in the future: there is nothing to declare wrong"
-	if wrong > 0 {
-		message = fmt.Sprintf("the clock is taken to be right, and %s in the future to be wrong", plural(wrong, "recorded time"))
-	}
-	a.notice(note{Path: a.clock().Path, Message: message})
-	return nil
-}
-
-// fixUp does what every state-changing command does first. The memory is only
-// opened if an earlier run left something unfinished.
-func fixUp(ctx context.Context, a *invocation) error {
-	if !exists(a.dataDir()) {
-		return nil // no run ever began
-	}
-	w, err := openFixing(ctx, a)
-	if err != nil {
-		return err
-	}
-	defer w.close()
-	return a.closeMemory(ctx)
-}
-
-// openFixing opens the workspace and finishes what can be finished.
-func openFixing(ctx context.Context, a *invocation) (*workspace, error) {
-	all, _, err := a.listStores(ctx)
-	if f := (*failure)(nil); err != nil && !(errors.As(err, &f) && f.code == "no_store") {
-		return nil, err
-	}
-	return a.openWorkspace(ctx, mode{reason: "compact", recover: &recovery{sessions: all.sessions, policy: a.recoveryPolicy()}})
-}
-
-// closeMemory opens the memory and closes it again, so that what a killed run
-// left in its log is written into it, and what it left of a forget is finished.
-// A damaged one is looked at later.
-func (a *invocation) closeMemory(ctx context.Context) error {
-	if !exists(filepath.Join(a.memoryDir(), "memory.db-wal")) && !a.memoryWaits(ctx) {
-		return nil
-	}
-	store, err := a.changeMemory(ctx, false)
-	if errors.Is(err, memory.ErrCorrupt) || errors.Is(err, memory.ErrNewerSchema) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("open memory: %w", err)
-	}
-	return store.Close()
-}
-
-// memoryWaits says whether there is something to do in the memory: a forget was
-// cut off, or what was forgotten, or what agents stored, is not recorded.
-func (a *invocation) memoryWaits(ctx context.Context) bool {
-	store, err := memory.Open(ctx, a.memoryDir(), memory.Options{NoTrace: true})
-	if err != nil {
-		return false // it is looked at later
-	}
-	defer store.Close()
-	due, err := store.WipeIsDue(ctx)
-	return err == nil && (due || !store.RecordsForgotten(ctx) || store.OwnWordsWait(ctx))
-}
-
-func (d *checkup) add(f finding) {
+func (d *checkup) add(f audit.Finding) {
 	f.Check = d.check
 	d.findings = append(d.findings, f)
 }
 
 func (d *checkup) ok(path, format string, args ...any) {
-	d.add(finding{Severity: severityOK, Path: path, Message: fmt.Sprintf(format, args...)})
+	d.add(audit.Finding{Severity: audit.SeverityOK, Path: path, Message: fmt.Sprintf(format, args...)})
 }
 
 func (d *checkup) note(path, message, advice string) {
-	d.add(finding{Severity: severityNote, Path: path, Message: message, Advice: advice})
+	d.add(audit.Finding{Severity: audit.SeverityNote, Path: path, Message: message, Advice: advice})
 }
 
 func (d *checkup) warn(path, message, advice string) {
-	d.add(finding{Severity: severityWarning, Path: path, Message: message, Advice: advice})
+	d.add(audit.Finding{Severity: audit.SeverityWarning, Path: path, Message: message, Advice: advice})
 }
 
 func (d *checkup) problem(path, message, advice string) {
-	d.add(finding{Severity: severityProblem, Path: path, Message: message, Advice: advice})
+	d.add(audit.Finding{Severity: audit.SeverityProblem, Path: path, Message: message, Advice: advice})
 }
 
 // damaged is a problem of an archive or of the memory.
 func (d *checkup) damaged(path, message, advice string) {
-	d.add(finding{Severity: severityProblem, Path: path, Message: message, Advice: advice, Integrity: true})
+	d.add(audit.Finding{Severity: audit.SeverityProblem, Path: path, Message: message, Advice: advice, Integrity: true})
 }
 
-func finishDoctor(a *app, doc doctorDocument) error {
+func finishDoctor(a *app, doc audit.DoctorDocument) error {
 	if doc.Findings == nil {
-		doc.Findings = []finding{}
+		doc.Findings = []audit.Finding{}
 	}
 	var err error
 	if a.JSON {
@@ -289,36 +173,36 @@ func finishDoctor(a *app, doc doctorDocument) error {
 	switch {
 	case err != nil:
 		return err
-	case slices.ContainsFunc(doc.Findings, func(f finding) bool { return f.Integrity }):
-		return &outcomeError{exit: exitIntegrity}
-	case slices.ContainsFunc(doc.Findings, finding.matters):
-		return &outcomeError{exit: exitFailed}
+	case slices.ContainsFunc(doc.Findings, func(f audit.Finding) bool { return f.Integrity }):
+		return &failure.Outcome{Exit: failure.ExitIntegrity}
+	case slices.ContainsFunc(doc.Findings, audit.Finding.Matters):
+		return &failure.Outcome{Exit: failure.ExitFailed}
 	}
 	return nil
 }
 
 // renderDoctor prints a line a finding, and what to do below it; with --quiet
 // only what makes the exit code.
-func renderDoctor(a *app, doc doctorDocument) error {
+func renderDoctor(a *app, doc audit.DoctorDocument) error {
 	var b strings.Builder
-	count := map[severity]int{}
-	b.WriteString(doc.GivenUp.describe())
+	count := map[audit.Severity]int{}
+	b.WriteString(removal.Describe(doc.GivenUp))
 	for _, f := range doc.Findings {
 		count[f.Severity]++
-		if a.Quiet && !f.matters() {
+		if a.Quiet && !f.Matters() {
 			continue
 		}
 		text := f.Message
 		if f.Path != "" && !strings.HasPrefix(text, f.Path+":") {
 			text = f.Path + ": " + text
 		}
-		fmt.Fprintf(&b, "%-8s %-9s %s\n", f.Severity, f.Check, visible(text))
+		fmt.Fprintf(&b, "%-8s %-9s %s\n", f.Severity, f.Check, wording.Visible(text))
 		if f.Advice != "" {
-			fmt.Fprintf(&b, "%18s -> %s\n", "", visible(f.Advice))
+			fmt.Fprintf(&b, "%18s -> %s\n", "", wording.Visible(f.Advice))
 		}
 	}
-	if !a.Quiet || slices.ContainsFunc(doc.Findings, finding.matters) {
-		fmt.Fprintf(&b, "%s, %s, %s\n", plural(count[severityProblem], "problem"), plural(count[severityWarning], "warning"), plural(count[severityNote], "note"))
+	if !a.Quiet || slices.ContainsFunc(doc.Findings, audit.Finding.Matters) {
+		fmt.Fprintf(&b, "%s, %s, %s\n", wording.Plural(count[audit.SeverityProblem], "problem"), wording.Plural(count[audit.SeverityWarning], "warning"), wording.Plural(count[audit.SeverityNote], "note"))
 	}
 	_, err := fmt.Fprint(a.Out, b.String())
 	return err
@@ -328,12 +212,12 @@ func renderDoctor(a *app, doc doctorDocument) error {
 // others can change.
 func (d *checkup) examineConfig(broken error) {
 	d.check = "config"
-	path := d.configFile()
+	path := workspace.ConfigFile(&d.app.Run.Settings)
 	if broken != nil {
 		const without = "; the checks below use the variables and the defaults"
 		advice := "docs/configuration.md lists the keys" + without
-		if f := (*failure)(nil); errors.As(broken, &f) && f.hint != "" {
-			advice = f.hint + without
+		if f := (*failure.Error)(nil); errors.As(broken, &f) && f.Hint != "" {
+			advice = f.Hint + without
 		}
 		d.problem(path, broken.Error(), advice)
 		return
@@ -344,7 +228,7 @@ func (d *checkup) examineConfig(broken error) {
 		}
 		return
 	}
-	meant := mistyped(os.Environ())
+	meant := workspace.Mistyped(os.Environ())
 	for _, name := range slices.Sorted(maps.Keys(meant)) {
 		d.warn("", "the variable "+name+" belongs to no setting and has no effect", "did you mean "+meant[name]+"? docs/configuration.md lists them")
 	}
@@ -353,7 +237,7 @@ func (d *checkup) examineConfig(broken error) {
 		d.ok("", "no configuration file; defaults and variables are used")
 		return
 	}
-	if writableByOthers(info) {
+	if audit.WritableByOthers(info) {
 		d.warn(path, "others can change it", "chmod go-w it")
 		return
 	}
@@ -363,13 +247,13 @@ func (d *checkup) examineConfig(broken error) {
 // unusableSettings are the errors that commands would end with later, when nobody
 // looks: one for each profile, and for the settings of the monitor and the server.
 func (a *app) unusableSettings() (all []error) {
-	for _, name := range a.profileNames() {
+	for _, name := range steps.ProfileNames(&a.Run.Settings) {
 		_, err := a.planProfile(name, time.Time{})
 		all = append(all, err)
 	}
-	_, monitorErr := a.monitorSettings()
+	_, monitorErr := workspace.MonitorSettings(&a.Run.Settings)
 	_, schedulesErr := a.serveSchedules()
-	_, zoneErr := a.serveZone()
+	_, zoneErr := serveZone(a.Run)
 	all = append(all, monitorErr, schedulesErr, zoneErr)
 	told := map[string]bool{} // a schedule repeats what is wrong with its profile
 	return slices.DeleteFunc(all, func(err error) bool {
@@ -383,25 +267,23 @@ func (a *app) unusableSettings() (all []error) {
 
 func (d *checkup) unusableSetting(path string, err error) {
 	advice := "docs/configuration.md lists the keys"
-	if f := (*failure)(nil); errors.As(err, &f) && f.hint != "" {
-		advice = f.hint
+	if f := (*failure.Error)(nil); errors.As(err, &f) && f.Hint != "" {
+		advice = f.Hint
 	}
 	d.problem(path, err.Error(), advice)
 }
 
-const adviseFix = "sessctl doctor --fix, or the next compaction, does it"
-
 // examineRuns reports the changes that earlier runs began, and what settling
 // them will do.
 func (d *checkup) examineRuns(context.Context) error {
-	journal := d.journal()
+	journal := d.Journal()
 	intents, unreadable, err := journal.Examine()
 	if err != nil {
 		return err
 	}
 	for _, u := range unreadable {
 		id := strings.TrimSuffix(filepath.Base(u.Path), ".json")
-		d.problem(u.Path, u.Err.Error()+"; until it is decided, nothing is deleted", "update sessctl, if a newer one has made it; "+adviseGiveUp(id))
+		d.problem(u.Path, u.Err.Error()+"; until it is decided, nothing is deleted", "update sessctl, if a newer one has made it; "+removal.AdviseGiveUp(id))
 	}
 	d.intents = intents
 	waiting := map[string]bool{}
@@ -413,7 +295,7 @@ func (d *checkup) examineRuns(context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, s := range d.sessions.sessions {
+	for _, s := range d.sessions.Sessions {
 		if !strings.Contains(s.Path, ".rotated.") || waiting[s.Path] {
 			continue
 		}
@@ -432,27 +314,27 @@ func (d *checkup) examineRuns(context.Context) error {
 // examineRun reports one change.
 func (d *checkup) examineRun(path string, in compact.Intent) {
 	r := in.Rotation
-	what := fmt.Sprintf("%s, begun %s ago", in, formatAge(d.now().Sub(r.At)))
-	if _, ok := storesByRoot(d.stores)(r.Runtime, r.Store); !ok && r.Store != "" {
-		d.warn(path, what+": its store "+r.Store+" is not found", "name it with --store "+r.Runtime+"="+r.Store+"; if it is gone for good: "+adviseGiveUp(in.ID))
+	what := fmt.Sprintf("%s, begun %s ago", in, wording.Age(d.Now().Sub(r.At)))
+	if _, ok := workspace.StoresByRoot(d.stores)(r.Runtime, r.Store); !ok && r.Store != "" {
+		d.warn(path, what+": its store "+r.Store+" is not found", "name it with --store "+r.Runtime+"="+r.Store+"; if it is gone for good: "+removal.AdviseGiveUp(in.ID))
 		return
 	}
-	if note, stuck := d.journal().Note(in.ID); stuck {
+	if note, stuck := d.Journal().Note(in.ID); stuck {
 		d.problem(path, what+", could not be finished: "+note.Reason+"; until it is decided, its session is neither changed nor deleted", d.adviseStuck(in))
 		return
 	}
 	if !in.Switched {
-		d.warn(path, what+", is not finished: settling finishes it, or drops it if the session has gone on", adviseFix)
+		d.warn(path, what+", is not finished: settling finishes it, or drops it if the session has gone on", audit.AdviseFix)
 		return
 	}
 	info, err := os.Lstat(r.Kept)
 	switch {
 	case r.Kept == "" || os.IsNotExist(err):
-		d.note(path, what+", is done: settling drops the entry", adviseFix)
+		d.note(path, what+", is done: settling drops the entry", audit.AdviseFix)
 	case err != nil:
 		d.warn(r.Kept, err.Error(), "")
 	case info.Size() != in.Settled:
-		d.warn(r.Kept, fmt.Sprintf("%s: %d bytes reached the old log since: settling archives and remembers them", what, info.Size()-in.Settled), adviseFix)
+		d.warn(r.Kept, fmt.Sprintf("%s: %d bytes reached the old log since: settling archives and remembers them", what, info.Size()-in.Settled), audit.AdviseFix)
 	case in.Late != nil && in.Late.Proof.Waiting:
 		d.note(r.Kept, fmt.Sprintf("%s: what was added to the old log since is archived and remembered, and waits for the session that follows to begin and to be idle: %s", what, in.Late.Proof.Reason), "")
 	default:
@@ -469,7 +351,7 @@ func (d *checkup) examineRuntimeLocks(ctx context.Context) error {
 		if lister == nil {
 			continue
 		}
-		locks, err := lister.Locks(ctx, d.now())
+		locks, err := lister.Locks(ctx, d.Now())
 		if err != nil {
 			return err
 		}
@@ -485,7 +367,7 @@ func (d *checkup) examineRuntimeLocks(ctx context.Context) error {
 }
 
 func (d *checkup) examineRuntimeLock(l session.RuntimeLock) {
-	age := formatAge(d.now().Sub(l.Since))
+	age := wording.Age(d.Now().Sub(l.Since))
 	const remove = "the runtime removes it by itself"
 	switch {
 	case !l.Stale && l.Process == 0:
@@ -509,14 +391,14 @@ func (d *checkup) examineLeftovers(ctx context.Context) error {
 	}
 	found := 0
 	for _, place := range places {
-		paths, err := durable.Leftovers(place.dir, 0)
+		paths, err := durable.Leftovers(place.Dir, 0)
 		if err != nil {
-			d.warn(place.dir, err.Error(), "")
+			d.warn(place.Dir, err.Error(), "")
 			continue
 		}
 		found += len(paths)
 		for _, path := range paths {
-			d.note(path, "half-written by a run that was cut off", place.advice)
+			d.note(path, "half-written by a run that was cut off", place.Advice)
 		}
 	}
 	if found == 0 {

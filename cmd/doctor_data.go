@@ -9,8 +9,13 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strings"
 
+	"github.com/sessctl/sessctl/internal/audit"
+	"github.com/sessctl/sessctl/internal/failure"
+	"github.com/sessctl/sessctl/internal/removal"
+	"github.com/sessctl/sessctl/internal/selection"
+	"github.com/sessctl/sessctl/internal/wording"
+	"github.com/sessctl/sessctl/internal/workspace"
 	"github.com/sessctl/sessctl/pkg/archive"
 	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/memory"
@@ -18,12 +23,9 @@ import (
 	"github.com/sessctl/sessctl/pkg/session"
 )
 
-// shownFiles is how many files of one kind are named; the rest is counted.
-const shownFiles = 5
-
 // examineData looks at the data directory: who owns it, and who else can read it.
 func (d *checkup) examineData(context.Context) error {
-	path := d.dataDir()
+	path := d.DataDir()
 	info, err := os.Lstat(path)
 	switch {
 	case os.IsNotExist(err):
@@ -66,9 +68,9 @@ func (d *checkup) examineOwner(path string, info os.FileInfo) {
 // examineWritable looks for directories of ours in which this user can make no
 // file: reading goes on there, and every command that changes something fails.
 func (d *checkup) examineWritable() {
-	for _, dir := range append(d.app.ownDirs(), d.catalogueDir()) {
+	for _, dir := range append(d.app.OwnDirs(), d.CatalogueDir()) {
 		if err := durable.MayWrite(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			d.warn(dir, "cannot be written ("+errors.Unwrap(err).Error()+"): every command that changes something fails", "chmod -R u+w "+d.dataDir()+", or run sessctl as its owner")
+			d.warn(dir, "cannot be written ("+errors.Unwrap(err).Error()+"): every command that changes something fails", "chmod -R u+w "+d.DataDir()+", or run sessctl as its owner")
 			return // what is below it is likely the same
 		}
 	}
@@ -78,7 +80,7 @@ func (d *checkup) examineWritable() {
 // in the place of ours.
 func (d *checkup) examineParents(path string) {
 	for dir := filepath.Dir(path); ; dir = filepath.Dir(dir) {
-		if info, err := os.Stat(dir); err == nil && replaceable(info) {
+		if info, err := os.Stat(dir); err == nil && audit.Replaceable(info) {
 			d.problem(dir, fmt.Sprintf("anybody can rename what is in it (mode %v)", info.Mode().Perm()), "chmod o-w it, or choose another place with --data-dir")
 		}
 		if dir == filepath.Dir(dir) {
@@ -87,27 +89,16 @@ func (d *checkup) examineParents(path string) {
 	}
 }
 
-// replaceable says whether everybody may write, and no sticky bit keeps names
-// to their owners.
-func replaceable(info os.FileInfo) bool {
-	return runtime.GOOS != "windows" && info.Mode().Perm()&0o002 != 0 && info.Mode()&fs.ModeSticky == 0
-}
-
-// writableByOthers says whether group or others may change a file.
-func writableByOthers(info os.FileInfo) bool {
-	return runtime.GOOS != "windows" && info.Mode().Perm()&0o022 != 0
-}
-
 // examineModes looks for files of ours that others can read. They are made for
 // their user alone; a copy or a restored backup may have lost that.
 func (d *checkup) examineModes(root string) error {
-	open, err := openToOthers(root)
+	open, err := audit.OpenToOthers(root)
 	if err != nil {
 		return err
 	}
 	for i, path := range open {
-		if i == shownFiles {
-			d.warn(root, fmt.Sprintf("%d more files that other users can read or change", len(open)-shownFiles), "chmod -R go= "+root)
+		if i == audit.ShownFiles {
+			d.warn(root, fmt.Sprintf("%d more files that other users can read or change", len(open)-audit.ShownFiles), "chmod -R go= "+root)
 			return nil
 		}
 		d.warn(path, "other users can read or change it", "chmod go= it")
@@ -118,30 +109,9 @@ func (d *checkup) examineModes(root string) error {
 	return nil
 }
 
-// openToOthers lists the files below root with a permission for group or others.
-func openToOthers(root string) (open []string, err error) {
-	if runtime.GOOS == "windows" {
-		return nil, nil // modes mean nothing there
-	}
-	if root, err = filepath.EvalSymlinks(root); err != nil {
-		return nil, err
-	}
-	err = filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
-		if err != nil {
-			return nil // gone since, or not ours to see
-		}
-		info, err := e.Info()
-		if err == nil && info.Mode()&fs.ModeSymlink == 0 && info.Mode().Perm()&0o077 != 0 {
-			open = append(open, path)
-		}
-		return nil
-	})
-	return open, err
-}
-
 // examineLock says whether a run is under way, or was killed.
 func (d *checkup) examineLock(context.Context) error {
-	path := filepath.Join(d.dataDir(), "lock")
+	path := filepath.Join(d.DataDir(), "lock")
 	state, err := durable.LookAtLock(path)
 	switch {
 	case err != nil:
@@ -162,9 +132,9 @@ func (d *checkup) examineLock(context.Context) error {
 
 // examineStores reports the stores that are found and what is odd in them.
 func (d *checkup) examineStores(ctx context.Context) error {
-	stores, err := d.openStores()
-	if f := (*failure)(nil); errors.As(err, &f) {
-		d.problem(f.path, err.Error(), f.hint)
+	stores, err := d.OpenStores()
+	if f := (*failure.Error)(nil); errors.As(err, &f) {
+		d.problem(f.Path, err.Error(), f.Hint)
 		return nil
 	}
 	if err != nil {
@@ -172,7 +142,7 @@ func (d *checkup) examineStores(ctx context.Context) error {
 	}
 	d.stores = stores
 	if len(stores) == 0 {
-		d.note(d.home(), "no session store is found", "name one with --store runtime=path")
+		d.note(d.Home(), "no session store is found", "name one with --store runtime=path")
 	}
 	for _, store := range stores {
 		listing, err := store.List(ctx)
@@ -180,8 +150,8 @@ func (d *checkup) examineStores(ctx context.Context) error {
 			d.problem(store.Root(), err.Error(), "")
 			continue
 		}
-		d.sessions.add(store, listing)
-		d.ok(store.Root(), "%s: %s, %s", store.Runtime(), plural(len(listing.Agents), "agent"), plural(len(listing.Refs), "log"))
+		d.sessions.Add(store, listing)
+		d.ok(store.Root(), "%s: %s, %s", store.Runtime(), wording.Plural(len(listing.Agents), "agent"), wording.Plural(len(listing.Refs), "log"))
 		d.tellNotices(listing)
 		d.examineReadable(listing.Refs)
 		d.examineReaders(listing.Refs, store.Capabilities().DatabaseFile)
@@ -212,7 +182,7 @@ func (d *checkup) examineDeleted(ctx context.Context, runtime string, store sess
 		case x.Err != nil:
 			d.warn(x.Database, "whether it has rows of deleted sessions is not known: "+x.Err.Error(), "")
 		case x.Rows > 0:
-			d.note(x.Database, fmt.Sprintf("%s (%s) of %s can still be read in it", plural(x.Rows, "row"), formatBytes(x.Bytes), plural(x.Sessions, "deleted session")),
+			d.note(x.Database, fmt.Sprintf("%s (%s) of %s can still be read in it", wording.Plural(x.Rows, "row"), wording.Bytes(x.Bytes), wording.Plural(x.Sessions, "deleted session")),
 				"stop the program, then: sessctl compact --runtime "+runtime+" --shrink=deleted,vacuum archives and removes them")
 		}
 	}
@@ -232,7 +202,7 @@ func (d *checkup) examineUnnamed(ctx context.Context, runtime string, store sess
 	case len(found.Files) == 0:
 		return nil
 	}
-	archives, err := d.openArchive()
+	archives, err := d.OpenArchive()
 	if err != nil {
 		return err
 	}
@@ -242,7 +212,7 @@ func (d *checkup) examineUnnamed(ctx context.Context, runtime string, store sess
 	}
 	archived := map[string]bool{}
 	for _, e := range entries {
-		archived[e.SHA256] = archived[e.SHA256] || isAttachment(e)
+		archived[e.SHA256] = archived[e.SHA256] || selection.IsAttachment(e)
 	}
 	bytes, without := int64(0), 0
 	for _, f := range found.Files {
@@ -251,7 +221,7 @@ func (d *checkup) examineUnnamed(ctx context.Context, runtime string, store sess
 			without++
 		}
 	}
-	text := fmt.Sprintf("%s (%s) that no log names any more", plural(len(found.Files), "file"), formatBytes(bytes))
+	text := fmt.Sprintf("%s (%s) that no log names any more", wording.Plural(len(found.Files), "file"), wording.Bytes(bytes))
 	if without > 0 {
 		text += fmt.Sprintf(", %d in no archive", without)
 	}
@@ -285,7 +255,7 @@ func (d *checkup) examineMigration(ctx context.Context, store session.LeftoverLi
 		}
 	}
 	if len(all) > 1 {
-		d.ok("", "%s of the migration to the database, which has all of %d of them", plural(len(all), "leftover"), contained)
+		d.ok("", "%s of the migration to the database, which has all of %d of them", wording.Plural(len(all), "leftover"), contained)
 	}
 	for _, l := range all {
 		if l.Headed != "" && l.Headed != l.Named {
@@ -295,10 +265,10 @@ func (d *checkup) examineMigration(ctx context.Context, store session.LeftoverLi
 		case l.Err != nil:
 			d.warn(l.Path, "a leftover of the migration to the database, and whether that has it is not known: "+l.Err.Error(), "keep it")
 		case l.Contained():
-			d.note(l.Path, fmt.Sprintf("a leftover of the migration to the database, which has all %s of it", plural(l.Records, "record")),
+			d.note(l.Path, fmt.Sprintf("a leftover of the migration to the database, which has all %s of it", wording.Plural(l.Records, "record")),
 				"nothing is lost if the runtime's own doctor takes it away (openclaw doctor --fix); sessctl does not touch it")
 		default:
-			d.warn(l.Path, fmt.Sprintf("a leftover of the migration to the database, which lacks %d of %s (%s)", l.Missing, plural(l.Records, "record"), l.First),
+			d.warn(l.Path, fmt.Sprintf("a leftover of the migration to the database, which lacks %d of %s (%s)", l.Missing, wording.Plural(l.Records, "record"), l.First),
 				"keep it; sessctl archive --agent "+l.Agent+" makes sure that its bytes are in the archive")
 		}
 	}
@@ -313,12 +283,12 @@ func (d *checkup) examineReadable(refs []session.Ref) {
 		if !ref.Kind.InFile() || err == nil || errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
-		if closed++; closed <= shownFiles {
+		if closed++; closed <= audit.ShownFiles {
 			d.problem(ref.Path, "cannot be read: "+errors.Unwrap(err).Error(), "let this user read it (chmod u+r), or run sessctl as its owner: as it is, nothing archives it")
 		}
 	}
-	if closed > shownFiles {
-		d.problem("", fmt.Sprintf("%d more logs that cannot be read", closed-shownFiles), "")
+	if closed > audit.ShownFiles {
+		d.problem("", fmt.Sprintf("%d more logs that cannot be read", closed-audit.ShownFiles), "")
 	}
 }
 
@@ -333,7 +303,7 @@ func (d *checkup) examineReaders(refs []session.Ref, database func(session.Ref) 
 			path = database(ref)
 		}
 		info, err := os.Stat(path)
-		if err == nil && !seen[path] && runtime.GOOS != "windows" && info.Mode().Perm()&0o004 != 0 && othersReach(filepath.Dir(path)) {
+		if err == nil && !seen[path] && runtime.GOOS != "windows" && info.Mode().Perm()&0o004 != 0 && audit.OthersReach(filepath.Dir(path)) {
 			open[filepath.Dir(path)]++
 		}
 		seen[path] = true
@@ -344,43 +314,23 @@ func (d *checkup) examineReaders(refs []session.Ref, database func(session.Ref) 
 	}
 	slices.Sort(dirs)
 	for _, dir := range dirs {
-		d.note(dir, fmt.Sprintf("every user of this machine can read %s in it", plural(open[dir], "log")), "chmod o-rx one of the directories above them, if that is not meant")
+		d.note(dir, fmt.Sprintf("every user of this machine can read %s in it", wording.Plural(open[dir], "log")), "chmod o-rx one of the directories above them, if that is not meant")
 	}
-}
-
-// othersReach says whether every user can reach what is in a directory.
-func othersReach(dir string) bool {
-	for {
-		info, err := os.Stat(dir)
-		if err != nil || info.Mode().Perm()&0o001 == 0 {
-			return false
-		}
-		if dir == filepath.Dir(dir) {
-			return true
-		}
-		dir = filepath.Dir(dir)
-	}
-}
-
-// ownDir is a directory in which this tool makes files.
-type ownDir struct {
-	dir    string
-	advice string // what to do about a temporary file in it
 }
 
 // placesOfLeftovers lists where killed runs can leave something: our own
 // directories, and those of the logs that they change.
-func (d *checkup) placesOfLeftovers(ctx context.Context) ([]ownDir, error) {
-	var dirs []ownDir
+func (d *checkup) placesOfLeftovers(ctx context.Context) ([]audit.OwnDir, error) {
+	var dirs []audit.OwnDir
 	add := func(dir, advice string) {
-		if !slices.ContainsFunc(dirs, func(o ownDir) bool { return o.dir == dir }) {
-			dirs = append(dirs, ownDir{dir, advice})
+		if !slices.ContainsFunc(dirs, func(o audit.OwnDir) bool { return o.Dir == dir }) {
+			dirs = append(dirs, audit.OwnDir{Dir: dir, Advice: advice})
 		}
 	}
-	for _, dir := range d.app.ownDirs() {
+	for _, dir := range d.app.OwnDirs() {
 		add(dir, "sessctl doctor --fix removes it")
 	}
-	store, err := d.openArchive()
+	store, err := d.OpenArchive()
 	if err != nil {
 		return nil, err
 	}
@@ -391,7 +341,7 @@ func (d *checkup) placesOfLeftovers(ctx context.Context) ([]ownDir, error) {
 	for _, e := range entries {
 		add(filepath.Dir(e.Path), "the next archiving of that agent removes it, or puts it in its place if the archive it belongs to is missing")
 	}
-	for _, s := range d.sessions.sessions {
+	for _, s := range d.sessions.Sessions {
 		add(filepath.Dir(s.Path), "settling removes it if a run that began there is unfinished; else look at it and remove it")
 	}
 	return dirs, nil
@@ -401,13 +351,13 @@ func (d *checkup) placesOfLeftovers(ctx context.Context) ([]ownDir, error) {
 // it, and its memory.
 func (d *checkup) examineSpace(ctx context.Context) error {
 	var largest int64
-	roots := []string{d.dataDir()}
-	for _, s := range d.sessions.sessions {
+	roots := []string{d.DataDir()}
+	for _, s := range d.sessions.Sessions {
 		if s.Kind == session.KindDatabase {
 			continue
 		}
 		largest = max(largest, s.Bytes)
-		roots = append(roots, d.archiveDir(archiveMeta(s.Ref)), filepath.Dir(s.Path))
+		roots = append(roots, d.ArchiveDir(workspace.ArchiveMeta(s.Ref)), filepath.Dir(s.Path))
 	}
 	slices.Sort(roots)
 	for _, root := range slices.Compact(roots) {
@@ -419,17 +369,17 @@ func (d *checkup) examineSpace(ctx context.Context) error {
 		case err != nil:
 			d.warn(root, err.Error(), "")
 		case free < uint64(2*largest):
-			d.warn(root, fmt.Sprintf("%s free, less than twice the largest session (%s)", formatBytes(int64(min(free, 1<<62))), formatBytes(largest)), "make room, or choose another place (archive.dir, data_dir)")
+			d.warn(root, fmt.Sprintf("%s free, less than twice the largest session (%s)", wording.Bytes(int64(min(free, 1<<62))), wording.Bytes(largest)), "make room, or choose another place (archive.dir, data_dir)")
 		}
 	}
-	d.ok("", "the largest session is %s", formatBytes(largest))
+	d.ok("", "the largest session is %s", wording.Bytes(largest))
 	return nil
 }
 
 // examineArchives compares catalogue, receipts and files with each other. The
 // bytes themselves are read by archive verify.
 func (d *checkup) examineArchives(ctx context.Context) error {
-	store, err := d.openArchive()
+	store, err := d.OpenArchive()
 	if err != nil {
 		return err
 	}
@@ -449,7 +399,7 @@ func (d *checkup) examineArchives(ctx context.Context) error {
 		d.examineArchive(e)
 		if dir := filepath.Dir(e.Path); !dirs[dir] {
 			dirs[dir] = true
-			if info, err := os.Stat(dir); err == nil && writableByOthers(info) {
+			if info, err := os.Stat(dir); err == nil && audit.WritableByOthers(info) {
 				d.warn(dir, "others can change what is in it", "chmod go-w it")
 			}
 		}
@@ -461,7 +411,7 @@ func (d *checkup) examineArchives(ctx context.Context) error {
 	if d.offSite > 0 {
 		only = fmt.Sprintf(" (%d only on object storage)", d.offSite)
 	}
-	d.ok("", "%s%s, %s; sessctl archive verify reads them in full", plural(len(entries), "archive"), only, plural(len(d.receipts), "receipt"))
+	d.ok("", "%s%s, %s; sessctl archive verify reads them in full", wording.Plural(len(entries), "archive"), only, wording.Plural(len(d.receipts), "receipt"))
 	if len(entries) > 0 {
 		d.examineChecks()
 	}
@@ -473,25 +423,25 @@ func (d *checkup) examineArchives(ctx context.Context) error {
 // thorough finds nothing: only that reads the bytes, so nothing else here sees a
 // rotten one.
 func (d *checkup) examineChecks() {
-	checks, err := d.recordedChecks()
+	checks, err := audit.RecordedChecks(d.app.Run)
 	if err != nil {
-		d.warn(d.checksPath(), err.Error(), "")
+		d.warn(audit.ChecksPath(&d.app.Run.Settings), err.Error(), "")
 	}
-	if bad, found := unsettled(checks); found {
-		d.warn("", aboutCheck(bad), "sessctl archive verify lists what is damaged")
+	if bad, found := audit.Unsettled(checks); found {
+		d.warn("", audit.AboutCheck(bad), "sessctl archive verify lists what is damaged")
 	}
 }
 
 // examinePurges says what runtimes are about to delete, and whether there is an
 // archive of it.
 func (d *checkup) examinePurges(entries []archive.Entry) {
-	soon := d.soonPurged(d.sessions.sessions)
-	notes := d.purgeNotes(soon, archivedStates(entries))
+	soon := selection.SoonPurged(&d.app.Run.Settings, d.sessions.Sessions)
+	notes := selection.PurgeNotes(&d.app.Run.Settings, soon, selection.ArchivedStates(entries))
 	for _, n := range notes {
 		d.note(n.Path, n.Message, n.Hint)
 	}
 	if len(soon) > 0 && len(notes) == 0 {
-		d.ok("", "runtimes delete %s within %d days by themselves; all of them are archived", plural(len(soon), "log"), int(purgeWarning.Hours()/24))
+		d.ok("", "runtimes delete %s within %d days by themselves; all of them are archived", wording.Plural(len(soon), "log"), int(selection.PurgeWarning.Hours()/24))
 	}
 }
 
@@ -502,7 +452,7 @@ func (d *checkup) examineArchive(e archive.Entry) {
 		restore = "move the file away: the copy " + e.Remote.URL + " is read in its place"
 	}
 	switch {
-	case os.IsNotExist(err) && e.Remote != nil && d.config.Archive.Remote != "":
+	case os.IsNotExist(err) && e.Remote != nil && d.Config.Archive.Remote != "":
 		d.offSite++
 	case os.IsNotExist(err) && e.Remote != nil:
 		d.damaged(e.Path, "archive "+e.ID+" is only on object storage", "set archive.remote, so that "+e.Remote.URL+" can be read")
@@ -522,13 +472,13 @@ func (d *checkup) examineArchive(e archive.Entry) {
 // examineReceipts reports receipts that do not fit their archives, and archives
 // of compactions without a receipt.
 func (d *checkup) examineReceipts(ctx context.Context, entries []archive.Entry) (err error) {
-	if d.proofs, err = d.newReceiptAudit(ctx); err != nil {
+	if d.proofs, err = audit.NewReceiptAudit(ctx, d.app.Run); err != nil {
 		return err
 	}
-	d.receipts = d.proofs.receipts
-	d.proofs.againstCatalogue(ctx)
-	for _, f := range d.proofs.found {
-		d.damaged(f.Path, f.about(), "restore it from a backup; without it nothing proves what that run did")
+	d.receipts = d.proofs.Receipts
+	d.proofs.AgainstCatalogue(ctx)
+	for _, f := range d.proofs.Found {
+		d.damaged(f.Path, f.About(), "restore it from a backup; without it nothing proves what that run did")
 	}
 	proven := d.provenArchives()
 	for _, e := range entries {
@@ -562,15 +512,15 @@ func (d *checkup) provenArchives() map[string]bool {
 // examineMemory checks the memory without leaving a trace in it.
 func (d *checkup) examineMemory(ctx context.Context) error {
 	d.examineSetAside()
-	path := filepath.Join(d.memoryDir(), "memory.db")
-	before := statOf(path)
+	path := filepath.Join(d.MemoryDir(), "memory.db")
+	before := audit.StatOf(path)
 	err := d.verifyMemory(ctx)
 	if err != nil { // it was not asked for these
-		for _, l := range memory.LostForgottenFiles(d.memoryDir()) {
-			d.damaged(l.Path, l.Message(), adviseForgotten)
+		for _, l := range memory.LostForgottenFiles(d.MemoryDir()) {
+			d.damaged(l.Path, l.Message(), workspace.AdviseForgotten)
 		}
 	}
-	changed := before != statOf(path) || d.atWork()
+	changed := before != audit.StatOf(path) || workspace.AtWork(&d.app.Run.Settings)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && !changed && d.lacking(ctx, nil) > 0:
 		d.damaged(path, "there are receipts and no memory", "sessctl memory reindex --from-archives")
@@ -590,11 +540,8 @@ func (d *checkup) examineMemory(ctx context.Context) error {
 	return nil
 }
 
-// errUnsound ends the check of a memory in which something was found.
-var errUnsound = errors.New("something is wrong in it")
-
 func (d *checkup) verifyMemory(ctx context.Context) error {
-	store, err := memory.Open(ctx, d.memoryDir(), memory.Options{NoTrace: true})
+	store, err := memory.Open(ctx, d.MemoryDir(), memory.Options{NoTrace: true})
 	if err != nil {
 		return err
 	}
@@ -603,28 +550,28 @@ func (d *checkup) verifyMemory(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if len(problems) > 0 && d.atWork() {
-		return errUnsound
+	if len(problems) > 0 && workspace.AtWork(&d.app.Run.Settings) {
+		return audit.ErrUnsound
 	}
 	for _, p := range problems {
-		d.damaged(p.Path, p.Message, adviseMemory(p.Path, d.memoryDir()))
+		d.damaged(p.Path, p.Message, audit.AdviseMemory(p.Path, d.MemoryDir()))
 	}
 	stats, err := store.Stats(ctx)
 	if err != nil || len(problems) > 0 {
 		return err
 	}
-	if lacking := d.lacking(ctx, store); lacking > 0 && d.atWork() {
-		return errUnsound
+	if lacking := d.lacking(ctx, store); lacking > 0 && workspace.AtWork(&d.app.Run.Settings) {
+		return audit.ErrUnsound
 	} else if lacking > 0 {
-		for _, f := range d.proofs.found[len(d.proofs.found)-lacking:] {
-			d.damaged(f.Path, f.about(), adviseRebuild)
+		for _, f := range d.proofs.Found[len(d.proofs.Found)-lacking:] {
+			d.damaged(f.Path, f.About(), workspace.AdviseRebuild)
 		}
 		return nil
 	}
 	d.reportMemory(stats)
 	due, err := store.WipeIsDue(ctx)
 	if err != nil || due {
-		d.warn(d.memoryDir(), "a forget was cut off: traces of what was forgotten are still in its files", adviseFix)
+		d.warn(d.MemoryDir(), "a forget was cut off: traces of what was forgotten are still in its files", audit.AdviseFix)
 	}
 	return err
 }
@@ -635,23 +582,11 @@ func (d *checkup) lacking(ctx context.Context, store *memory.Store) int {
 	if d.proofs == nil {
 		return 0 // the archives could not be looked at, which was said
 	}
-	before := len(d.proofs.found)
-	if err := d.proofs.againstMemory(ctx, store); err != nil {
-		d.problem(d.memoryDir(), err.Error(), "")
+	before := len(d.proofs.Found)
+	if err := d.proofs.AgainstMemory(ctx, store); err != nil {
+		d.problem(d.MemoryDir(), err.Error(), "")
 	}
-	return len(d.proofs.found) - before
-}
-
-// adviseMemory is what to do about a problem of the memory in dir; path is where
-// it is.
-func adviseMemory(path, dir string) string {
-	if strings.HasPrefix(path, memory.ForgottenDir(dir)) {
-		return adviseFix + ", as long as the memory knows what was forgotten; else " + adviseForgotten
-	}
-	if strings.HasPrefix(path, memory.StoredDir(dir)) {
-		return adviseFix + ", as long as the memory has what agents stored; else put the file back from a backup"
-	}
-	return "lost vectors: sessctl memory reindex --pending; a damaged database: sessctl memory reindex --from-archives"
+	return len(d.proofs.Found) - before
 }
 
 func (d *checkup) reportMemory(stats memory.Stats) {
@@ -661,51 +596,28 @@ func (d *checkup) reportMemory(stats memory.Stats) {
 		pending += s.Unembedded
 	}
 	if pending > 0 {
-		d.note(d.memoryDir(), fmt.Sprintf("%s without a vector; found by their words until then", plural(pending, "record")), "sessctl memory reindex --pending")
+		d.note(d.MemoryDir(), fmt.Sprintf("%s without a vector; found by their words until then", wording.Plural(pending, "record")), "sessctl memory reindex --pending")
 	}
-	d.ok(d.memoryDir(), "%s, %s, sound", plural(records, "record"), formatBytes(stats.Bytes))
-}
-
-// statOf tells whether a file has changed.
-func statOf(path string) string {
-	info, err := os.Lstat(path)
-	if err != nil {
-		return ""
-	}
-	return fmt.Sprint(info.Size(), info.ModTime().UnixNano())
+	d.ok(d.MemoryDir(), "%s, %s, sound", wording.Plural(records, "record"), wording.Bytes(stats.Bytes))
 }
 
 // examineSetAside reports damaged memories that are kept.
 func (d *checkup) examineSetAside() {
-	for _, path := range d.setAside() {
+	for _, path := range audit.SetAside(&d.app.Run.Settings) {
 		d.note(path, "a damaged memory that was set aside", "remove it when you are sure that you do not need it")
 	}
 }
 
-// setAside lists the damaged memories that are kept.
-func (a *invocation) setAside() (paths []string) {
-	entries, err := os.ReadDir(a.dataDir())
-	if err != nil {
-		return nil
-	}
-	for _, e := range entries {
-		if ok, _ := filepath.Match("memory.damaged-*", e.Name()); ok {
-			paths = append(paths, filepath.Join(a.dataDir(), e.Name()))
-		}
-	}
-	return paths
-}
-
 // examineClock looks for what has not happened yet.
 func (d *checkup) examineClock(context.Context) error {
-	recorded, err := d.app.recorded()
+	recorded, err := audit.Recorded(d.app.Run)
 	if err != nil {
 		return err
 	}
 	for _, r := range d.receipts {
-		recorded = append(recorded, retention.Recorded{At: r.At, Path: d.app.receipts().Path(r.ID), What: "the last run"})
+		recorded = append(recorded, retention.Recorded{At: r.At, Path: d.app.Receipts().Path(r.ID), What: "the last run"})
 	}
-	wrong, err := d.app.clock().Check(d.now(), recorded)
+	wrong, err := audit.Clock(d.app.Run).Check(d.Now(), recorded)
 	if wrong == nil && err == nil {
 		d.ok("", "no receipt and no deletion has a date in the future")
 		return nil
@@ -713,6 +625,6 @@ func (d *checkup) examineClock(context.Context) error {
 	if wrong == nil {
 		return err
 	}
-	d.warn(wrong.Path, err.Error()+", which is in the future", adviseClock)
+	d.warn(wrong.Path, err.Error()+", which is in the future", removal.AdviseClock)
 	return nil
 }

@@ -5,18 +5,21 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/sessctl/sessctl/internal/audit"
+	"github.com/sessctl/sessctl/internal/wording"
+	"github.com/sessctl/sessctl/internal/workspace"
 	"github.com/sessctl/sessctl/pkg/operate/outbox"
 )
 
 // examineEvents looks at what could not be told, and at targets that take
 // nothing. It sends nothing.
 func (d *checkup) examineEvents(ctx context.Context) error {
-	targets, err := d.eventTargets()
+	targets, err := workspace.EventTargets(d.app.Run)
 	if err != nil {
 		d.unusable("events", err)
 		return nil
 	}
-	box, err := d.openOutbox()
+	box, err := workspace.OpenOutbox(d.app.Run)
 	if err != nil {
 		return err
 	}
@@ -35,48 +38,41 @@ func (d *checkup) examineEvents(ctx context.Context) error {
 		}
 	}
 	if dead > 0 {
-		d.warn(d.outboxDir(), plural(dead, "dead letter")+": events that a receiver did not accept for a day", "sessctl events list --state dead shows them, sessctl events retry sends them again")
+		d.warn(d.OutboxDir(), wording.Plural(dead, "dead letter")+": events that a receiver did not accept for a day", "sessctl events list --state dead shows them, sessctl events retry sends them again")
 	}
 	for _, u := range content.Unreadable {
 		d.warn(u.Path, u.Reason, "look at it, and remove it")
 	}
 	switch {
 	case waiting > 0:
-		d.note(d.outboxDir(), plural(waiting, "event")+" waiting to be sent", "sessctl events deliver sends those that are due")
+		d.note(d.OutboxDir(), wording.Plural(waiting, "event")+" waiting to be sent", "sessctl events deliver sends those that are due")
 	case len(targets) > 0 && dead == 0:
-		d.ok(d.outboxDir(), "all events were delivered, to %s", plural(len(targets), "target"))
+		d.ok(d.OutboxDir(), "all events were delivered, to %s", wording.Plural(len(targets), "target"))
 	}
 	return nil
 }
 
 // examineTargets looks at each target: whether what it is configured with can be
 // read, and whether it takes events.
-func (d *checkup) examineTargets(targets []namedTarget, silent []outbox.Silent) {
+func (d *checkup) examineTargets(targets []workspace.NamedTarget, silent []outbox.Silent) {
 	for _, t := range targets {
 		if err := d.usable(t); err != nil {
-			d.problem("", fmt.Sprintf("no event can be sent to %s: %v", t.Name, err), eventsHint)
+			d.problem("", fmt.Sprintf("no event can be sent to %s: %v", t.Name, err), workspace.EventsHint)
 			continue
 		}
 		for _, s := range silent {
 			if s.Target == t.Name {
-				d.warn("", fmt.Sprintf("%s has taken no event since %s, in %s: %s", t.Name, shownTime(s.Since.UTC().Format(time.RFC3339)), countTries(s.Tries), s.Error), "sessctl events test says how it is now")
+				d.warn("", fmt.Sprintf("%s has taken no event since %s, in %s: %s", t.Name, wording.ShownTime(s.Since.UTC().Format(time.RFC3339)), audit.CountTries(s.Tries), s.Error), "sessctl events test says how it is now")
 			}
 		}
 	}
 }
 
-func countTries(n int) string {
-	if n == 1 {
-		return "1 try"
-	}
-	return fmt.Sprintf("%d tries", n)
-}
-
 // usable is the error of an address or a secret that cannot be read.
-func (d *checkup) usable(t namedTarget) error {
+func (d *checkup) usable(t workspace.NamedTarget) error {
 	switch s := t.Sender.(type) {
-	case failing:
-		return s.err
+	case workspace.Failing:
+		return s.Err
 	case outbox.Webhook:
 		if s.Secret != nil {
 			_, err := s.Secret()

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sessctl/sessctl/internal/workspace"
 	"github.com/spf13/cobra"
 )
 
@@ -40,11 +41,7 @@ func errorCodes(t *testing.T) map[string]bool {
 	t.Helper()
 	codes := map[string]bool{}
 	set := token.NewFileSet()
-	files, err := filepath.Glob("*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range files {
+	for _, name := range sourceFiles(t) {
 		if strings.HasSuffix(name, "_test.go") {
 			continue
 		}
@@ -62,6 +59,31 @@ func errorCodes(t *testing.T) map[string]bool {
 	return codes
 }
 
+// sourceFiles are the files of the command line and of the rooms below it.
+func sourceFiles(t *testing.T) []string {
+	t.Helper()
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, room := range rooms() {
+		more, err := filepath.Glob(filepath.Join(room, "*.go"))
+		if err != nil || len(more) == 0 {
+			t.Fatal(room, err)
+		}
+		files = append(files, more...)
+	}
+	return files
+}
+
+// rooms are the directories of what the command line is made of.
+func rooms() (all []string) {
+	for _, name := range []string{"wording", "failure", "workspace", "selection", "audit", "removal", "recall", "steps"} {
+		all = append(all, filepath.Join("..", "internal", name))
+	}
+	return all
+}
+
 // codeIn is the code that a field of a literal or an assignment gives, or "".
 func codeIn(n ast.Node) string {
 	var value ast.Expr
@@ -69,15 +91,15 @@ func codeIn(n ast.Node) string {
 	switch n := n.(type) {
 	case *ast.KeyValueExpr:
 		key, isName := n.Key.(*ast.Ident)
-		if !isName || key.Name != "code" && key.Name != "noun" {
+		if !isName || !strings.EqualFold(key.Name, "code") && !strings.EqualFold(key.Name, "noun") {
 			return ""
 		}
-		if key.Name == "noun" {
+		if strings.EqualFold(key.Name, "noun") {
 			prefix = "unknown_"
 		}
 		value = n.Value
 	case *ast.AssignStmt:
-		if field, ok := n.Lhs[0].(*ast.SelectorExpr); !ok || field.Sel.Name != "code" {
+		if field, ok := n.Lhs[0].(*ast.SelectorExpr); !ok || !strings.EqualFold(field.Sel.Name, "code") {
 			return ""
 		}
 		value = n.Rhs[0]
@@ -197,16 +219,16 @@ func configurationProblem(t *testing.T, file string, text []byte) string {
 		t.Fatal(err)
 	}
 	var out, errs bytes.Buffer
-	a := testApp(newStreams(strings.NewReader(""), &out, &errs), invocation{reporting: reporting{notes: []note{}}, settings: settings{now: time.Now, getenv: func(string) string { return "" }}})
-	a.global.ConfigFile = file
-	a.global.DataDir = filepath.Dir(file)
-	a.global.Workers = 1
+	a := testApp(newStreams(strings.NewReader(""), &out, &errs), workspace.Run{Report: workspace.Report{Notes: []workspace.Note{}}, Settings: workspace.Settings{Now: time.Now, Getenv: func(string) string { return "" }}})
+	a.Global.ConfigFile = file
+	a.Global.DataDir = filepath.Dir(file)
+	a.Global.Workers = 1
 	c := &cobra.Command{}
 	c.InheritedFlags() // gives it those of the root, as parsing does
 	if err := a.configured(c); err != nil {
 		return err.Error()
 	}
-	_, archiveErr := a.openArchive()
+	_, archiveErr := a.OpenArchive()
 	if err := errors.Join(append(a.unusableSettings(), archiveErr)...); err != nil {
 		return err.Error()
 	}
@@ -251,7 +273,7 @@ func TestMessagesOfThePageAreThoseOfTheProgram(t *testing.T) {
 	}
 	for _, m := range messages {
 		noun, isUnknown := bytes.CutPrefix(m[1], []byte("unknown "))
-		made := isUnknown && bytes.Contains(source, append([]byte(`noun: "`), noun...))
+		made := isUnknown && bytes.Contains(source, append([]byte(`Noun: "`), noun...))
 		if !made && !bytes.Contains(source, bytes.ReplaceAll(m[1], []byte(`"`), []byte(`\"`))) {
 			t.Errorf("nothing says %q", m[1])
 		}
@@ -261,7 +283,7 @@ func TestMessagesOfThePageAreThoseOfTheProgram(t *testing.T) {
 // sourceOfProgram is the source of the commands and packages, without tests.
 func sourceOfProgram(t *testing.T) (source []byte) {
 	t.Helper()
-	for _, root := range []string{".", filepath.Join("..", "pkg")} {
+	for _, root := range append(rooms(), ".", filepath.Join("..", "pkg")) {
 		err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 			if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
 				return err

@@ -9,18 +9,14 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sessctl/sessctl/internal/audit"
+	"github.com/sessctl/sessctl/internal/failure"
+	"github.com/sessctl/sessctl/internal/selection"
+	"github.com/sessctl/sessctl/internal/wording"
+	"github.com/sessctl/sessctl/internal/workspace"
 	"github.com/sessctl/sessctl/pkg/operate/outbox"
 	"github.com/spf13/cobra"
 )
-
-// deliverTimeout bounds `events deliver` and `events retry`.
-const deliverTimeout = 5 * time.Minute
-
-type eventsOptions struct {
-	State string
-	Type  string
-	Limit int
-}
 
 func newEventsCommand(a *app) *cobra.Command {
 	events := &cobra.Command{
@@ -44,7 +40,7 @@ and then becomes a dead letter, which retry sends again.
 }
 
 func newEventsListCommand(a *app) *cobra.Command {
-	var o eventsOptions
+	var o audit.EventsOptions
 	c := &cobra.Command{
 		Use:   "list",
 		Short: "List events and whether they were delivered",
@@ -65,14 +61,10 @@ Events that are done are kept for 7 days, at most 1,000; dead letters for 90 day
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error { return runEventsList(c.Context(), a, o) },
 	}
-	c.Flags().StringVar(&o.State, "state", "", "only events in this `state`: "+strings.Join(eventStates(), ", "))
+	c.Flags().StringVar(&o.State, "state", "", "only events in this `state`: "+strings.Join(audit.EventStates(), ", "))
 	c.Flags().StringVar(&o.Type, "type", "", "only events of this `type`, such as session.compacted")
 	c.Flags().IntVar(&o.Limit, "limit", 20, "show the last `n`, 0 for all")
 	return c
-}
-
-func eventStates() []string {
-	return []string{string(outbox.Waiting), string(outbox.Sent), string(outbox.Dead), string(outbox.Superseded), string(outbox.Unaddressed)}
 }
 
 func newEventsShowCommand(a *app) *cobra.Command {
@@ -137,36 +129,16 @@ Exit codes: 0 all took it, 1 none did, 2 wrong usage or no target, 3 some did no
 	}
 }
 
-// eventsDocument is `events list --json` (docs/json.md).
-type eventsDocument struct {
-	Schema     int                 `json:"schema"`
-	Events     []outbox.Kept       `json:"events"` // the newest first
-	Counts     map[string]int      `json:"counts"` // of all that are kept, by state
-	Dead       int                 `json:"dead"`   // those that a target has not taken for a day, waiting for others or not
-	Targets    []targetRow         `json:"targets"`
-	Unreadable []outbox.Unreadable `json:"unreadable"`
-	Notes      []note              `json:"notes"`
-}
-
-// targetRow is a target of the configuration.
-type targetRow struct {
-	Name   string         `json:"name"`
-	Kind   string         `json:"kind"`  // webhook, command or healthchecks
-	Where  string         `json:"where"` // host or program
-	Types  []string       `json:"types"`
-	Silent *outbox.Silent `json:"silent"` // null if it answers
-}
-
-func runEventsList(ctx context.Context, a *app, o eventsOptions) error {
+func runEventsList(ctx context.Context, a *app, o audit.EventsOptions) error {
 	switch {
 	case o.Limit < 0:
-		return usageError("0 shows all", "--limit must not be negative")
-	case o.State != "" && !slices.Contains(eventStates(), o.State):
-		return usageError(didYouMean(o.State, eventStates(), "states: "+strings.Join(eventStates(), ", ")), "--state: unknown state %q", o.State)
+		return failure.Usage("0 shows all", "--limit must not be negative")
+	case o.State != "" && !slices.Contains(audit.EventStates(), o.State):
+		return failure.Usage(wording.DidYouMean(o.State, audit.EventStates(), "states: "+strings.Join(audit.EventStates(), ", ")), "--state: unknown state %q", o.State)
 	case o.Type != "" && !slices.Contains(append(outbox.Types(), outbox.RunStarted), o.Type):
-		return usageError(didYouMean(o.Type, outbox.Types(), "types: "+strings.Join(outbox.Types(), ", ")), "--type: unknown type of events %q", o.Type)
+		return failure.Usage(wording.DidYouMean(o.Type, outbox.Types(), "types: "+strings.Join(outbox.Types(), ", ")), "--type: unknown type of events %q", o.Type)
 	}
-	box, err := a.openOutbox()
+	box, err := workspace.OpenOutbox(a.Run)
 	if err != nil {
 		return err
 	}
@@ -174,40 +146,24 @@ func runEventsList(ctx context.Context, a *app, o eventsOptions) error {
 	if err != nil {
 		return err
 	}
-	targets, err := a.targetRows(content.Silent)
+	targets, err := audit.TargetRows(a.Run, content.Silent)
 	if err != nil {
 		return err
 	}
-	doc := eventsDocument{Schema: 1, Events: []outbox.Kept{}, Counts: map[string]int{}, Targets: targets, Unreadable: append([]outbox.Unreadable{}, content.Unreadable...), Notes: a.notes}
+	doc := audit.EventsDocument{Schema: 1, Events: []outbox.Kept{}, Counts: map[string]int{}, Targets: targets, Unreadable: append([]outbox.Unreadable{}, content.Unreadable...), Notes: a.Notes}
 	for _, e := range content.Events {
 		doc.Counts[string(e.State)]++
 		if e.Dead {
 			doc.Dead++
 		}
-		if o.asksFor(e) && (o.Type == "" || o.Type == e.Type) && (o.Limit == 0 || len(doc.Events) < o.Limit) {
+		if o.AsksFor(e) && (o.Type == "" || o.Type == e.Type) && (o.Limit == 0 || len(doc.Events) < o.Limit) {
 			doc.Events = append(doc.Events, e)
 		}
 	}
 	return renderEvents(a, doc)
 }
 
-// targetRows are the targets of the configuration, and which do not answer.
-func (a *invocation) targetRows(silent []outbox.Silent) ([]targetRow, error) {
-	named, err := a.eventTargets()
-	rows := make([]targetRow, 0, len(named))
-	for _, t := range named {
-		row := targetRow{Name: t.Name, Kind: t.Kind, Where: t.Where, Types: t.Types}
-		for _, s := range silent {
-			if s.Target == t.Name {
-				row.Silent = &s
-			}
-		}
-		rows = append(rows, row)
-	}
-	return rows, err
-}
-
-func renderEvents(a *app, doc eventsDocument) error {
+func renderEvents(a *app, doc audit.EventsDocument) error {
 	if a.JSON {
 		return a.printJSON(doc)
 	}
@@ -217,98 +173,52 @@ func renderEvents(a *app, doc eventsDocument) error {
 	var rows [][]string
 	for _, e := range doc.Events {
 		at := e.Time.UTC().Format(time.RFC3339)
-		told := deliveryNote(e)
-		rows = append(rows, []string{at, e.ID, e.Type, visible(e.Subject), string(e.State), visible(told)})
-		t.rows = append(t.rows, []string{shownTime(at), shortReceipt(e.ID), e.Type, e.Subject, string(e.State), told})
+		told := audit.DeliveryNote(e)
+		rows = append(rows, []string{at, e.ID, e.Type, wording.Visible(e.Subject), string(e.State), wording.Visible(told)})
+		t.rows = append(t.rows, []string{wording.ShownTime(at), selection.ShortReceipt(e.ID), e.Type, e.Subject, string(e.State), told})
 	}
 	t.warn = func(row, column int) bool { return column == 4 && doc.Events[row].Dead }
-	t.footer = fmt.Sprintf("%d waiting, %d dead, of %d that are kept", doc.Counts[string(outbox.Waiting)], doc.Dead, sum(doc.Counts))
+	t.footer = fmt.Sprintf("%d waiting, %d dead, of %d that are kept", doc.Counts[string(outbox.Waiting)], doc.Dead, audit.Sum(doc.Counts))
 	for _, target := range doc.Targets {
 		if target.Silent != nil {
-			a.notice(note{Message: fmt.Sprintf("%s has taken nothing since %s: %s", target.Name, shownTime(target.Silent.Since.UTC().Format(time.RFC3339)), target.Silent.Error), Hint: "sessctl events test says how it is now"})
+			a.Notice(workspace.Note{Message: fmt.Sprintf("%s has taken nothing since %s: %s", target.Name, wording.ShownTime(target.Silent.Since.UTC().Format(time.RFC3339)), target.Silent.Error), Hint: "sessctl events test says how it is now"})
 		}
 	}
 	for _, u := range doc.Unreadable {
-		a.notice(note{Path: u.Path, Message: u.Reason})
+		a.Notice(workspace.Note{Path: u.Path, Message: u.Reason})
 	}
 	if len(doc.Targets) == 0 {
-		a.notice(note{Message: "no event was sent: no target is configured", Hint: eventsHint})
+		a.Notice(workspace.Note{Message: "no event was sent: no target is configured", Hint: workspace.EventsHint})
 	}
 	if len(rows) == 0 && !a.OutTTY {
-		a.notice(note{Message: t.empty})
+		a.Notice(workspace.Note{Message: t.empty})
 	}
 	return a.printList(t, rows)
 }
 
-func sum(counts map[string]int) (n int) {
-	for _, c := range counts {
-		n += c
-	}
-	return n
-}
-
-// asksFor says whether events in the state of this one are wanted.
-func (o eventsOptions) asksFor(e outbox.Kept) bool {
-	return o.State == "" || o.State == string(e.State) || o.State == string(outbox.Dead) && e.Dead
-}
-
-// deliveryNote says of an event who is still to be told, or was not, and why.
-func deliveryNote(e outbox.Kept) string {
-	var said []string
-	for _, d := range e.Deliveries {
-		switch {
-		case d.State == outbox.Dead && e.State != outbox.Dead:
-			said = append(said, fmt.Sprintf("%s: dead: %s", d.Target, d.Error))
-		case d.State == outbox.Dead, d.State == outbox.Waiting && d.Error != "":
-			said = append(said, fmt.Sprintf("%s: %s", d.Target, d.Error))
-		case d.State == e.State:
-			said = append(said, d.Target)
-		}
-	}
-	return strings.Join(said, ", ")
-}
-
-func eventIDs() idKind { return idKind{noun: "event", list: "sessctl events list", ends: true} }
-
-// eventID is the whole id of an event.
-func (a *invocation) eventID(ctx context.Context, box *outbox.Outbox, name string) (string, error) {
-	content, err := box.List(ctx)
-	if err != nil {
-		return "", err
-	}
-	return eventIDs().resolve(name, eventCandidates(content.Events))
-}
-
-func eventCandidates(events []outbox.Kept) (all []candidate) {
-	for _, e := range events {
-		all = append(all, candidate{e.ID, e.Type + ", " + e.Subject})
-	}
-	return all
-}
-
-func completeEvents(a *app, c *cobra.Command) []candidate {
-	box, err := a.openOutbox()
+func completeEvents(a *app, c *cobra.Command) []selection.Candidate {
+	box, err := workspace.OpenOutbox(a.Run)
 	if err != nil {
 		return nil
 	}
 	content, _ := box.List(c.Context())
-	return eventCandidates(content.Events)
+	return audit.EventCandidates(content.Events)
 }
 
-func completeTargets(a *app, _ *cobra.Command) (all []candidate) {
-	targets, _ := a.eventTargets() // what cannot be read offers nothing
+func completeTargets(a *app, _ *cobra.Command) (all []selection.Candidate) {
+	targets, _ := workspace.EventTargets(a.Run) // what cannot be read offers nothing
 	for _, t := range targets {
-		all = append(all, candidate{t.Name, t.Kind})
+		all = append(all, selection.Candidate{ID: t.Name, What: t.Kind})
 	}
 	return all
 }
 
 func runEventsShow(ctx context.Context, a *app, name string) error {
-	box, err := a.openOutbox()
+	box, err := workspace.OpenOutbox(a.Run)
 	if err != nil {
 		return err
 	}
-	id, err := a.eventID(ctx, box, name)
+	id, err := audit.EventID(ctx, &a.Run.Settings, box, name)
 	if err != nil {
 		return err
 	}
@@ -316,35 +226,16 @@ func runEventsShow(ctx context.Context, a *app, name string) error {
 	if err != nil {
 		return err
 	}
-	document, err := e.Document(a.eventSource())
+	document, err := e.Document(workspace.EventSource(&a.Run.Settings))
 	if err != nil {
 		return err
 	}
-	_, err = a.Out.Write(append(visibleJSON(document), '\n'))
+	_, err = a.Out.Write(append(wording.VisibleJSON(document), '\n'))
 	return err
 }
 
-// toldDocument is --json of `events deliver`, `retry` and `test` (docs/json.md).
-type toldDocument struct {
-	Schema   int          `json:"schema"`
-	Attempts []attemptRow `json:"attempts"`
-	Sent     int          `json:"sent"`
-	Failed   int          `json:"failed"`
-	Waiting  int          `json:"waiting"` // events that are to be told later
-	Busy     bool         `json:"busy"`    // another process was delivering
-	Notes    []note       `json:"notes"`
-}
-
-// attemptRow is one try to tell one target of one event.
-type attemptRow struct {
-	Event   string `json:"event"`
-	Type    string `json:"type"`
-	Subject string `json:"subject"`
-	outbox.Delivery
-}
-
 func runEventsDeliver(ctx context.Context, a *app) error {
-	report, err := a.deliverEvents(ctx, deliverTimeout)
+	report, err := workspace.DeliverEvents(ctx, a.Run, audit.DeliverTimeout)
 	if err != nil {
 		return err
 	}
@@ -352,23 +243,23 @@ func runEventsDeliver(ctx context.Context, a *app) error {
 }
 
 func runEventsRetry(ctx context.Context, a *app, names []string) error {
-	box, err := a.openOutbox()
+	box, err := workspace.OpenOutbox(a.Run)
 	if err != nil {
 		return err
 	}
 	var ids []string
 	for _, name := range names {
-		id, err := a.eventID(ctx, box, name)
+		id, err := audit.EventID(ctx, &a.Run.Settings, box, name)
 		if err != nil {
 			return err
 		}
 		ids = append(ids, id)
 	}
-	waiting, cancel := context.WithTimeout(ctx, deliverTimeout)
+	waiting, cancel := context.WithTimeout(ctx, audit.DeliverTimeout)
 	defer cancel()
 	switch _, err = box.Retry(waiting, ids...); {
 	case errors.Is(err, fs.ErrNotExist):
-		return usageError("sessctl events list shows how far each is", "%w: it was delivered, or no target asks for it", err)
+		return failure.Usage("sessctl events list shows how far each is", "%w: it was delivered, or no target asks for it", err)
 	case err != nil:
 		return err
 	}
@@ -376,7 +267,7 @@ func runEventsRetry(ctx context.Context, a *app, names []string) error {
 }
 
 func runEventsTest(ctx context.Context, a *app, names []string) error {
-	targets, err := a.eventTargets()
+	targets, err := workspace.EventTargets(a.Run)
 	if err != nil {
 		return err
 	}
@@ -386,13 +277,13 @@ func runEventsTest(ctx context.Context, a *app, names []string) error {
 	}
 	for _, name := range names {
 		if !slices.Contains(known, name) {
-			return usageError(didYouMean(name, known, "targets: "+strings.Join(known, ", ")), "no target of events is called %q", name)
+			return failure.Usage(wording.DidYouMean(name, known, "targets: "+strings.Join(known, ", ")), "no target of events is called %q", name)
 		}
 	}
 	if len(targets) == 0 {
-		return usageError(eventsHint, "no target of events is configured")
+		return failure.Usage(workspace.EventsHint, "no target of events is configured")
 	}
-	e := outbox.Event{ID: outbox.NewID(), Type: outbox.Test, Time: a.now().UTC(), Subject: "test", Data: []byte(`{"message":"sessctl events test"}`)}
+	e := outbox.Event{ID: outbox.NewID(), Type: outbox.Test, Time: a.Now().UTC(), Subject: "test", Data: []byte(`{"message":"sessctl events test"}`)}
 	var report outbox.Report
 	for _, t := range targets {
 		if len(names) > 0 && !slices.Contains(names, t.Name) {
@@ -409,57 +300,35 @@ func runEventsTest(ctx context.Context, a *app, names []string) error {
 
 // finishTold prints a line a try and decides the exit code.
 func (a *app) finishTold(report outbox.Report) error {
-	doc := toldDocument{Schema: 1, Attempts: []attemptRow{}, Waiting: report.Waiting, Busy: report.Busy}
+	doc := audit.ToldDocument{Schema: 1, Attempts: []audit.AttemptRow{}, Waiting: report.Waiting, Busy: report.Busy}
 	for _, u := range report.SetAside {
-		a.notice(note{Path: u.Path, Message: "this file of the outbox cannot be used: " + u.Reason})
+		a.Notice(workspace.Note{Path: u.Path, Message: "this file of the outbox cannot be used: " + u.Reason})
 	}
 	var text strings.Builder
 	for _, t := range report.Attempts {
-		doc.Attempts = append(doc.Attempts, attemptRow{t.Event, t.Type, t.Subject, t.Delivery})
+		doc.Attempts = append(doc.Attempts, audit.AttemptRow{Event: t.Event, Type: t.Type, Subject: t.Subject, Delivery: t.Delivery})
 		if t.State == outbox.Sent {
 			doc.Sent++
 			if !a.Quiet {
-				fmt.Fprintf(&text, "%s: sent %s (%s)\n", visible(t.Target), t.Type, visible(t.Subject))
+				fmt.Fprintf(&text, "%s: sent %s (%s)\n", wording.Visible(t.Target), t.Type, wording.Visible(t.Subject))
 			}
 			continue
 		}
 		doc.Failed++
-		fmt.Fprintf(&text, "%s: did not accept %s (%s): %s%s\n", visible(t.Target), t.Type, visible(t.Subject), visible(t.Error), whenAgain(t, a.now()))
+		fmt.Fprintf(&text, "%s: did not accept %s (%s): %s%s\n", wording.Visible(t.Target), t.Type, wording.Visible(t.Subject), wording.Visible(t.Error), audit.WhenAgain(t, a.Now()))
 	}
-	doc.Notes = a.notes
+	doc.Notes = a.Notes
 	if a.JSON {
 		if err := a.printJSON(doc); err != nil {
 			return err
 		}
-		return toldOutcome(doc)
+		return audit.ToldOutcome(doc)
 	}
 	if !a.Quiet || doc.Failed > 0 {
-		fmt.Fprintf(&text, "%d sent, %d failed, %s waiting\n", doc.Sent, doc.Failed, plural(doc.Waiting, "event"))
+		fmt.Fprintf(&text, "%d sent, %d failed, %s waiting\n", doc.Sent, doc.Failed, wording.Plural(doc.Waiting, "event"))
 	}
 	if _, err := fmt.Fprint(a.Out, text.String()); err != nil {
 		return err
 	}
-	return toldOutcome(doc)
-}
-
-func whenAgain(t outbox.Attempt, now time.Time) string {
-	switch {
-	case t.State == outbox.Dead:
-		return "; given up, sessctl events retry sends it again"
-	case t.Next.IsZero():
-		return ""
-	}
-	return "; tried again in " + t.Next.Sub(now).Round(time.Second).String()
-}
-
-func toldOutcome(doc toldDocument) error {
-	switch {
-	case doc.Busy:
-		return &outcomeError{exit: exitBusy}
-	case doc.Failed > 0 && doc.Sent > 0:
-		return &outcomeError{exit: exitPartly}
-	case doc.Failed > 0:
-		return &outcomeError{exit: exitFailed}
-	}
-	return nil
+	return audit.ToldOutcome(doc)
 }

@@ -8,15 +8,16 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sessctl/sessctl/internal/workspace"
 	"github.com/sessctl/sessctl/pkg/compact"
 )
 
 // The data of session.compacted is what docs/events.md shows: fields are added,
 // never renamed.
 func TestEventData(t *testing.T) {
-	a := testApp(&streams{}, invocation{settings: settings{global: globalOptions{DataDir: "/home/me/.local/share/sessctl"}, getenv: func(string) string { return "" }}})
+	a := testApp(&streams{}, workspace.Run{Settings: workspace.Settings{Global: workspace.Options{DataDir: "/home/me/.local/share/sessctl"}, Getenv: func(string) string { return "" }}})
 	const id = "01M81MG8CWQAQEEQ2MCVT7W348"
-	data, ok := a.eventOf(compact.Receipt{ID: id, At: time.Unix(1, 0), Result: compact.Result{
+	data, ok := workspace.EventOf(a.Run, compact.Receipt{ID: id, At: time.Unix(1, 0), Result: compact.Result{
 		Outcome: compact.Compacted, Runtime: "openclaw", Agent: "coordinator", Session: "600fa7f5-3a0b-4cc5-9e68-d8388de117a2",
 		Key: "agent:coordinator:main", TokensBefore: 168044, Chunks: 162, Strategy: "rotate", Bytes: 530055,
 		Archive: &compact.ArchiveResult{Path: "/home/me/.openclaw/session_archive/coordinator/600fa7f5.20261122T124308Z.6a3d0645.jsonl"},
@@ -43,7 +44,7 @@ func TestEventData(t *testing.T) {
 		"an undo":   {ID: id, At: time.Unix(1, 0), Undo: &compact.UndoProof{}, Result: compact.Result{Outcome: compact.Compacted}},
 		"a partial": {ID: id, At: time.Unix(1, 0), Result: compact.Result{Outcome: compact.Partial}},
 	} {
-		if _, ok := a.eventOf(other); ok {
+		if _, ok := workspace.EventOf(a.Run, other); ok {
 			t.Errorf("%s has an event", name)
 		}
 	}

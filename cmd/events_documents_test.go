@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sessctl/sessctl/internal/failure"
+	"github.com/sessctl/sessctl/internal/workspace"
 	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/operate/outbox"
 )
@@ -27,7 +29,7 @@ type eventful struct {
 func (e *eventful) run(args ...string) string {
 	e.t.Helper()
 	var out, errs bytes.Buffer
-	a := testApp(newStreams(strings.NewReader(""), &out, &errs), invocation{reporting: reporting{notes: []note{}}, openedStores: openedStores{pins: &durable.Pins{}}, settings: settings{now: func() time.Time { return time.Now().Add(e.ahead) }, getenv: func(name string) string {
+	a := testApp(newStreams(strings.NewReader(""), &out, &errs), workspace.Run{Report: workspace.Report{Notes: []workspace.Note{}}, Stores: workspace.Stores{Pins: &durable.Pins{}}, Settings: workspace.Settings{Now: func() time.Time { return time.Now().Add(e.ahead) }, Getenv: func(name string) string {
 		if name == "HOME" {
 			return e.home
 		}
@@ -38,8 +40,8 @@ func (e *eventful) run(args ...string) string {
 	root.SetOut(&out)
 	root.SetErr(&errs)
 	err := root.ExecuteContext(e.t.Context())
-	a.closeStores()
-	if code := exitCode(err); code == exitFailed && args[0] != "monitor" || code == exitUsage {
+	workspace.CloseStores(a.Run)
+	if code := failure.ExitCode(err); code == failure.ExitFailed && args[0] != "monitor" || code == failure.ExitUsage {
 		e.t.Fatalf("%v: %v\n%s%s", args, err, out.String(), errs.String())
 	}
 	return out.String()

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sessctl/sessctl/internal/failure"
 	"github.com/sessctl/sessctl/internal/tier"
 	"github.com/spf13/cobra"
 )
@@ -133,7 +134,7 @@ func TestEveryExampleRuns(t *testing.T) {
 	for _, line := range lines {
 		_ = os.Remove(filepath.Join(home, "memories.jsonl")) // that of the example before
 		out, errs, code := runMain(append(exampleWords(line, stand), "--allow-root")...)
-		if nothing := strings.HasPrefix(line, "sessctl recall ") && strings.Contains(errs, "nothing found"); code != exitOK && !nothing {
+		if nothing := strings.HasPrefix(line, "sessctl recall ") && strings.Contains(errs, "nothing found"); code != failure.ExitOK && !nothing {
 			t.Errorf("%s: exit code %d\n%.300s%.500s", line, code, out, errs)
 		}
 	}

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/sessctl/sessctl/internal/failure"
+	"github.com/sessctl/sessctl/internal/workspace"
 	"github.com/spf13/cobra"
 )
 
@@ -28,7 +30,7 @@ func everyCommand(visit func(*cobra.Command)) {
 			walk(child)
 		}
 	}
-	root := newRootCommand(testApp(&streams{}, invocation{}))
+	root := newRootCommand(testApp(&streams{}, workspace.Run{}))
 	root.InitDefaultCompletionCmd()
 	walk(root)
 }
@@ -134,7 +136,7 @@ func TestEveryCommandLineOfThePages(t *testing.T) {
 		}
 		for _, command := range commandLines(string(text)) {
 			lines++
-			t.Run(filepath.Base(page), func(t *testing.T) { checkExample(t, newRootCommand(testApp(&streams{}, invocation{})), command) })
+			t.Run(filepath.Base(page), func(t *testing.T) { checkExample(t, newRootCommand(testApp(&streams{}, workspace.Run{})), command) })
 		}
 	}
 	if lines < 170 {
@@ -198,7 +200,7 @@ func TestEveryDocumentHasASchema(t *testing.T) {
 		if err := json.Unmarshal([]byte(document), &read); err != nil || read.Schema == nil || *read.Schema != 1 {
 			t.Errorf("sessctl %s: exit code %d, no document with schema 1 (%v):\n%.400s%.400s", strings.Join(args, " "), code, err, out, errs)
 		}
-		if code == exitUsage && c.Parent().Name() != "events" { // there are none here
+		if code == failure.ExitUsage && c.Parent().Name() != "events" { // there are none here
 			t.Errorf("sessctl %s is not how it is used:\n%s", strings.Join(args, " "), errs)
 		}
 	})

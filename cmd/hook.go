@@ -12,10 +12,13 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spf13/cobra"
-
+	"github.com/sessctl/sessctl/internal/failure"
+	"github.com/sessctl/sessctl/internal/steps"
+	"github.com/sessctl/sessctl/internal/wording"
+	"github.com/sessctl/sessctl/internal/workspace"
 	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/hooks"
+	"github.com/spf13/cobra"
 )
 
 func newHookCommand(a *app) *cobra.Command {
@@ -88,12 +91,12 @@ has changed them since, else by taking our part away.
 
 // hookDocument is `hook install --json` and `hook remove --json`.
 type hookDocument struct {
-	Schema  int        `json:"schema"`
-	Runtime string     `json:"runtime"`
-	DryRun  bool       `json:"dry_run"`
-	Changed bool       `json:"changed"`
-	Files   []hookFile `json:"files"`
-	Notes   []note     `json:"notes"`
+	Schema  int              `json:"schema"`
+	Runtime string           `json:"runtime"`
+	DryRun  bool             `json:"dry_run"`
+	Changed bool             `json:"changed"`
+	Files   []hookFile       `json:"files"`
+	Notes   []workspace.Note `json:"notes"`
 }
 
 type hookFile struct {
@@ -105,22 +108,22 @@ type hookFile struct {
 }
 
 func runHookChange(ctx context.Context, a *app, o hookOptions, plan func(hooks.Target, string) (hooks.Plan, error)) error {
-	target, err := a.hookTarget(o.Runtime, o.Program)
+	target, err := hookTarget(a.Run, o.Runtime, o.Program)
 	if err != nil {
 		return err
 	}
 	if !o.DryRun {
-		a.global.LockWait = cmp.Or(a.global.LockWait, registerLockWait)
-		lock, err := a.lock(ctx)
+		a.Global.LockWait = cmp.Or(a.Global.LockWait, registerLockWait)
+		lock, err := a.Lock(ctx)
 		if err != nil {
 			return err
 		}
 		defer lock.Unlock()
-		if err := errors.Join(durable.Sweep(a.dataDir(), 0), target.Sweep(a.hooksDir())); err != nil {
+		if err := errors.Join(durable.Sweep(a.DataDir(), 0), target.Sweep(a.HooksDir())); err != nil {
 			return hookFailure(err, target)
 		}
 	}
-	p, err := plan(target, a.hooksDir())
+	p, err := plan(target, a.HooksDir())
 	if err != nil {
 		return hookFailure(err, target)
 	}
@@ -132,16 +135,16 @@ func runHookChange(ctx context.Context, a *app, o hookOptions, plan func(hooks.T
 	}
 	for _, text := range p.Notes {
 		if doc.Changed {
-			a.notice(note{Message: text})
+			a.Notice(workspace.Note{Message: text})
 		}
 	}
-	if p.Installs() && !a.readsStoresOf(o.Runtime) {
-		a.tell(note{Path: a.configFile(), Message: "no store of " + o.Runtime + " is among those in the configuration: its hooks keep nothing", Hint: "add it to stores"})
+	if p.Installs() && !steps.ReadsStoresOf(&a.Run.Settings, o.Runtime) {
+		a.Tell(workspace.Note{Path: workspace.ConfigFile(&a.Run.Settings), Message: "no store of " + o.Runtime + " is among those in the configuration: its hooks keep nothing", Hint: "add it to stores"})
 	}
 	if p.Installs() && doc.Changed && o.Program == "" {
-		a.tellTemporary(target.Program, "the hooks fail")
+		tellTemporary(a.Run, target.Program, "the hooks fail")
 	}
-	doc.Notes = a.notes
+	doc.Notes = a.Notes
 	return a.renderHooks(doc)
 }
 
@@ -151,56 +154,56 @@ const registerLockWait = 10 * time.Second
 
 // hookFailure says what can be done about an error.
 func hookFailure(err error, t hooks.Target) error {
-	f := &failure{code: "failed", exit: exitFailed, err: err}
+	f := &failure.Error{Code: "failed", Exit: failure.ExitFailed, Err: err}
 	switch {
 	case errors.Is(err, hooks.ErrNoRuntime):
-		f.code, f.path, f.hint = "no_runtime", t.Dir, "start "+t.Runtime+" once, or make the directory"
+		f.Code, f.Path, f.Hint = "no_runtime", t.Dir, "start "+t.Runtime+" once, or make the directory"
 	case errors.Is(err, hooks.ErrForeign):
-		f.code, f.hint = "foreign", "move the file away, or merge the two by hand: --dry-run --json shows what would be written"
+		f.Code, f.Hint = "foreign", "move the file away, or merge the two by hand: --dry-run --json shows what would be written"
 	case errors.Is(err, hooks.ErrDangling):
-		f.code, f.hint = "dangling", "make the file that it leads to, or remove the link"
+		f.Code, f.Hint = "dangling", "make the file that it leads to, or remove the link"
 	case errors.Is(err, fs.ErrPermission):
-		f.code, f.hint = "permission", "check who owns the file and its directory; nothing was installed"
+		f.Code, f.Hint = "permission", "check who owns the file and its directory; nothing was installed"
 	case errors.Is(err, hooks.ErrChanged):
-		f.code, f.exit, f.hint = "changed", exitBusy, "run the command again; if "+t.Runtime+" is running, end it first"
+		f.Code, f.Exit, f.Hint = "changed", failure.ExitBusy, "run the command again; if "+t.Runtime+" is running, end it first"
 	default:
-		f.hint = "comments and trailing commas are fine, other extensions of JSON and inline tables are not: correct the file, or write our part by hand (docs/hooks.md)"
+		f.Hint = "comments and trailing commas are fine, other extensions of JSON and inline tables are not: correct the file, or write our part by hand (docs/hooks.md)"
 	}
 	return f
 }
 
 // hookTarget is a runtime, as this user has it.
-func (a *invocation) hookTarget(runtime, program string) (hooks.Target, error) {
-	path, err := a.programFor(program)
+func hookTarget(a *workspace.Run, runtime, program string) (hooks.Target, error) {
+	path, err := programFor(a, program)
 	if err != nil {
 		return hooks.Target{}, err
 	}
-	p := hooks.Program{Path: path, Args: a.typedGlobals()}
-	target, known := hooks.For(runtime, a.hookHome(), p)
+	p := hooks.Program{Path: path, Args: typedGlobals(&a.Settings)}
+	target, known := hooks.For(runtime, hookHome(&a.Settings), p)
 	if !known {
-		return target, usageError(didYouMean(runtime, hooks.Names(), "runtimes: "+strings.Join(hooks.Names(), ", ")), "unknown runtime %q", runtime)
+		return target, failure.Usage(wording.DidYouMean(runtime, hooks.Names(), "runtimes: "+strings.Join(hooks.Names(), ", ")), "unknown runtime %q", runtime)
 	}
 	return target, nil
 }
 
 // typedGlobals are the options that a runtime's calls need too.
-func (a *invocation) typedGlobals() []string {
+func typedGlobals(a *workspace.Settings) []string {
 	var args []string
-	if a.global.ConfigFile != "" {
-		args = append(args, "--config="+absolute(a.global.ConfigFile))
+	if a.Global.ConfigFile != "" {
+		args = append(args, "--config="+workspace.Absolute(a.Global.ConfigFile))
 	}
-	if dir := a.dataDir(); dir != filepath.Join(a.home(), ".local", "share", "sessctl") {
+	if dir := a.DataDir(); dir != filepath.Join(a.Home(), ".local", "share", "sessctl") {
 		args = append(args, "--data-dir="+dir) // the runtime may have another environment
 	}
 	return args
 }
 
 // hookHome says where the runtimes of this user keep their settings.
-func (a *invocation) hookHome() hooks.Home {
-	home := a.home()
+func hookHome(a *workspace.Settings) hooks.Home {
+	home := a.Home()
 	at := func(variable, below string) string {
-		if dir := a.getenv(variable); dir != "" {
-			return absolute(dir)
+		if dir := a.Getenv(variable); dir != "" {
+			return workspace.Absolute(dir)
 		}
 		return filepath.Join(home, below)
 	}
@@ -208,14 +211,11 @@ func (a *invocation) hookHome() hooks.Home {
 		Claude: at("CLAUDE_CONFIG_DIR", ".claude"), ClaudeJSON: filepath.Join(home, ".claude.json"), Codex: at("CODEX_HOME", ".codex"),
 		Gemini: filepath.Join(home, ".gemini"), OpenClaw: at("OPENCLAW_STATE_DIR", ".openclaw"), Pi: at("PI_CODING_AGENT_DIR", filepath.Join(".pi", "agent")),
 	}
-	if a.getenv("CLAUDE_CONFIG_DIR") != "" {
+	if a.Getenv("CLAUDE_CONFIG_DIR") != "" {
 		h.ClaudeJSON = filepath.Join(h.Claude, ".claude.json")
 	}
 	return h
 }
-
-// hooksDir keeps what was registered, and what went wrong in hooks.
-func (a *invocation) hooksDir() string { return filepath.Join(a.dataDir(), "hooks") }
 
 func newHookDocument(p hooks.Plan, dryRun bool) hookDocument {
 	doc := hookDocument{Schema: 1, Runtime: p.Runtime, DryRun: dryRun, Changed: p.Needed(), Files: []hookFile{}}
@@ -251,9 +251,9 @@ func (a *app) renderHooks(doc hookDocument) error {
 		switch {
 		case f.Change == "none":
 		case doc.DryRun:
-			b.WriteString(visibleText(difference(f.Path, splitLines(f.before), splitLines(f.after))))
+			b.WriteString(wording.VisibleText(steps.Difference(f.Path, splitLines(f.before), splitLines(f.after))))
 		default:
-			fmt.Fprintf(&b, "%s %s (%s)\n", f.Change, visible(a.tilde(f.Path)), f.What)
+			fmt.Fprintf(&b, "%s %s (%s)\n", f.Change, wording.Visible(a.Tilde(f.Path)), f.What)
 		}
 	}
 	_, err := io.WriteString(a.Out, b.String())
@@ -288,13 +288,13 @@ type hookStatus struct {
 }
 
 func runHookStatus(a *app) error {
-	doc := hookStatusDocument{Schema: 1, Runtimes: []hookStatus{}, Failures: a.hookFailures()}
+	doc := hookStatusDocument{Schema: 1, Runtimes: []hookStatus{}, Failures: hookFailures(&a.Run.Settings)}
 	for _, runtime := range hooks.Names() {
-		target, err := a.hookTarget(runtime, "")
+		target, err := hookTarget(a.Run, runtime, "")
 		if err != nil {
 			return err
 		}
-		doc.Runtimes = append(doc.Runtimes, newHookStatus(hooks.Look(target, a.hooksDir())))
+		doc.Runtimes = append(doc.Runtimes, newHookStatus(hooks.Look(target, a.HooksDir())))
 	}
 	if a.JSON {
 		return a.printJSON(doc)
@@ -303,11 +303,11 @@ func runHookStatus(a *app) error {
 	for _, s := range doc.Runtimes {
 		fmt.Fprintf(&b, "%-10s%s\n", s.Runtime, s.State)
 		if s.Reason != "" {
-			fmt.Fprintf(&b, "          %s\n", visible(s.Reason))
+			fmt.Fprintf(&b, "          %s\n", wording.Visible(s.Reason))
 		}
 	}
 	for _, f := range doc.Failures {
-		fmt.Fprintf(&b, "failed %s: %s of %s: %s\n", f.At.Local().Format("2006-01-02 15:04"), visible(f.Event), f.Runtime, visible(f.Error))
+		fmt.Fprintf(&b, "failed %s: %s of %s: %s\n", f.At.Local().Format("2006-01-02 15:04"), wording.Visible(f.Event), f.Runtime, wording.Visible(f.Error))
 	}
 	_, err := io.WriteString(a.Out, b.String())
 	return err
@@ -340,18 +340,20 @@ type hookFailed struct {
 // failuresKept is how long a failure of a hook is shown.
 const failuresKept = 7 * 24 * time.Hour
 
-func (a *invocation) hookFailuresFile() string { return filepath.Join(a.hooksDir(), "failures.jsonl") }
+func hookFailuresFile(a *workspace.Settings) string {
+	return filepath.Join(a.HooksDir(), "failures.jsonl")
+}
 
 // hookFailures are the failures of the last week, oldest first.
-func (a *invocation) hookFailures() []hookFailed {
+func hookFailures(a *workspace.Settings) []hookFailed {
 	failures := []hookFailed{}
-	text, err := readHookFailures(a.hookFailuresFile())
+	text, err := readHookFailures(hookFailuresFile(a))
 	if err != nil {
 		return failures
 	}
 	for line := range strings.Lines(text) {
 		var f hookFailed
-		if json.Unmarshal([]byte(line), &f) == nil && a.now().Sub(f.At) < failuresKept {
+		if json.Unmarshal([]byte(line), &f) == nil && a.Now().Sub(f.At) < failuresKept {
 			failures = append(failures, f)
 		}
 	}
@@ -372,17 +374,17 @@ const mostFailures = 20
 // examineHooks tells of hooks that went wrong, and of registrations that call
 // another sessctl.
 func (d *checkup) examineHooks(context.Context) error {
-	if failures := d.hookFailures(); len(failures) > 0 {
+	if failures := hookFailures(&d.app.Run.Settings); len(failures) > 0 {
 		last := failures[len(failures)-1]
-		d.warn(d.hookFailuresFile(), fmt.Sprintf("%s in the last week; the last one, %s: %s", plural(len(failures), "hook")+" failed", last.what(), last.Error),
+		d.warn(hookFailuresFile(&d.app.Run.Settings), fmt.Sprintf("%s in the last week; the last one, %s: %s", wording.Plural(len(failures), "hook")+" failed", last.what(), last.Error),
 			"sessctl hook status lists them; sessctl archive --all --remember takes in what they missed")
 	}
 	for _, runtime := range hooks.Names() {
-		target, err := d.hookTarget(runtime, "")
+		target, err := hookTarget(d.app.Run, runtime, "")
 		if err != nil {
 			return err
 		}
-		if s := newHookStatus(hooks.Look(target, d.hooksDir())); s.State == "differs" {
+		if s := newHookStatus(hooks.Look(target, d.HooksDir())); s.State == "differs" {
 			d.note(target.Dir, "sessctl's registration with "+runtime+" is incomplete, or calls another sessctl", "sessctl hook install "+runtime+" lets it call this one")
 		}
 	}

@@ -1,21 +1,22 @@
 package cmd
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
-	"github.com/spf13/cobra"
-
+	"github.com/sessctl/sessctl/internal/failure"
+	"github.com/sessctl/sessctl/internal/recall"
+	"github.com/sessctl/sessctl/internal/steps"
+	"github.com/sessctl/sessctl/internal/wording"
+	"github.com/sessctl/sessctl/internal/workspace"
 	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/hooks"
+	"github.com/spf13/cobra"
 )
 
 func newHookRunCommand(a *app) *cobra.Command {
@@ -51,7 +52,7 @@ went wrong is in sessctl hook status and sessctl doctor.
 // used the data directory is the usual one.
 func (a *app) hookRefused(c *cobra.Command, args []string, err error) {
 	if a.useDefaults(c) != nil {
-		a.global.DataDir = ""
+		a.Global.DataDir = ""
 	}
 	a.refused = true
 	a.hookFailed(hooks.Event{Runtime: strings.Join(args, " "), Name: "unknown event"}, err)
@@ -74,7 +75,7 @@ func (a *app) hookRun(ctx context.Context, args []string) {
 		if p := recover(); p != nil {
 			a.hookFailed(e, fmt.Errorf("a defect of sessctl: %v", p))
 		}
-		a.incomplete = 0
+		a.Incomplete = 0
 	}()
 	if a.refused {
 		return
@@ -100,7 +101,7 @@ func (a *app) hookRun(ctx context.Context, args []string) {
 			a.hookFailed(e, err)
 		}
 	case hooks.Point:
-		if told := a.pointedAt(ctx, e); told != "" {
+		if told := steps.PointedAt(ctx, a.Run, e); told != "" {
 			_ = a.printJSON(hookAnswer{hookContext{e.Name, told}}) // there is nobody to tell
 		}
 	}
@@ -141,17 +142,17 @@ type hookContext struct {
 // keepSession archives and remembers the session of an event. While another
 // sessctl works it waits.
 func (a *app) keepSession(ctx context.Context, e hooks.Event) error {
-	s, err := a.sessionOf(ctx, e)
+	s, err := steps.SessionOf(ctx, a.Run, e)
 	if err != nil || s == nil {
 		return err
 	}
 	var out strings.Builder
 	own := a.printingTo(&out)
-	defer own.end()
-	own.global.Runtime, own.global.LockWait = s.Runtime, hookLockWait
-	err = runArchive(ctx, own, archiveOptions{Agent: s.Agent, Session: s.ID, Remember: true})
-	if errors.As(err, new(*outcomeError)) {
-		err = errors.New(firstLine(out.String()+" "+notesText(own.notes), besideRunes))
+	defer workspace.End(own.Run)
+	own.Global.Runtime, own.Global.LockWait = s.Runtime, hookLockWait
+	err = runArchive(ctx, own, steps.ArchiveOptions{Agent: s.Agent, Session: s.ID, Remember: true})
+	if errors.As(err, new(*failure.Outcome)) {
+		err = errors.New(wording.FirstLine(out.String()+" "+notesText(own.Notes), recall.BesideRunes))
 	}
 	if err != nil {
 		return fmt.Errorf("keep session %s: %w", s.ID, err)
@@ -159,78 +160,32 @@ func (a *app) keepSession(ctx context.Context, e hooks.Event) error {
 	return nil
 }
 
-// sessionOf is the session that an event is about, or nil if it has no log: one
-// that ended before anything was said. One that is about to be compacted has a log.
-func (a *invocation) sessionOf(ctx context.Context, e hooks.Event) (*found, error) {
-	all, _, err := a.listStores(ctx)
-	if err != nil {
-		return nil, err
-	}
-	named := func(s found) bool {
-		switch {
-		case e.Runtime != hooks.Any && s.Runtime != e.Runtime || !shown(s.Kind) || e.Agent != "" && s.Agent != e.Agent:
-			return false
-		case e.Path != "" && s.Path == realPath(e.Path):
-			return true
-		}
-		return e.Session != "" && s.ID == e.Session
-	}
-	if i := slices.IndexFunc(all.sessions, named); i >= 0 {
-		return &all.sessions[i], nil
-	}
-	switch {
-	case e.Session == "" && e.Path == "":
-		return nil, fmt.Errorf("the event names no session")
-	case e.Path != "" && exists(e.Path):
-		return nil, fmt.Errorf("%s is in none of the stores that sessctl reads; sessctl stores shows them", e.Path)
-	case e.Runtime != hooks.Any && !a.readsStoresOf(e.Runtime):
-		return nil, fmt.Errorf("no store of %s is among those in the configuration", e.Runtime)
-	case e.Compacts():
-		return nil, fmt.Errorf("session %s is in none of the stores that sessctl reads; sessctl stores shows them", cmp.Or(e.Session, e.Path))
-	}
-	return nil, nil // it ended before anything was said
-}
-
-// readsStoresOf reports whether stores of a runtime are read: all are, unless
-// those to read are named.
-func (a *invocation) readsStoresOf(runtime string) bool {
-	return len(a.global.Stores) == 0 || slices.ContainsFunc(a.global.Stores, func(s string) bool { return strings.HasPrefix(s, runtime+"=") })
-}
-
-// realPath is where a log is, whatever links lead there.
-func realPath(path string) string {
-	if target, err := filepath.EvalSymlinks(path); err == nil {
-		return target
-	}
-	return filepath.Clean(path)
-}
-
 // hookFailed keeps what went wrong, where doctor and hook status find it.
 func (a *app) hookFailed(e hooks.Event, cause error) {
-	line, err := json.Marshal(hookFailed{At: a.now().UTC(), Runtime: e.Runtime, Event: e.Name, Session: e.Session, Error: cause.Error()})
+	line, err := json.Marshal(hookFailed{At: a.Now().UTC(), Runtime: e.Runtime, Event: e.Name, Session: e.Session, Error: cause.Error()})
 	if err == nil {
-		err = a.pins.MakeDir(a.hooksDir(), 0o700)
+		err = a.Pins.MakeDir(a.HooksDir(), 0o700)
 	}
 	if err == nil {
-		err = a.boundFailures()
+		err = boundFailures(a.Run)
 	}
 	if err == nil {
-		err = a.pins.AppendLine(a.hookFailuresFile(), line, 0o600)
+		err = a.Pins.AppendLine(hookFailuresFile(&a.Run.Settings), line, 0o600)
 	}
 	if err != nil {
 		cause = errors.Join(cause, err)
 	}
-	_, _ = fmt.Fprintf(a.Err, "sessctl: %s\n", visible(cause.Error())) // some runtimes show it
+	_, _ = fmt.Fprintf(a.Err, "sessctl: %s\n", wording.Visible(cause.Error())) // some runtimes show it
 }
 
 // boundFailures keeps the file of failures short.
-func (a *invocation) boundFailures() error {
-	text, err := readHookFailures(a.hookFailuresFile())
+func boundFailures(a *workspace.Run) error {
+	text, err := readHookFailures(hookFailuresFile(&a.Settings))
 	if err != nil || len(text) < mostFailed {
 		return nil // a new one is begun
 	}
 	lines := strings.SplitAfter(text, "\n")
-	return a.pins.ReplaceFile(a.hookFailuresFile(), 0o600, func(w io.Writer) error {
+	return a.Pins.ReplaceFile(hookFailuresFile(&a.Settings), 0o600, func(w io.Writer) error {
 		_, err := io.WriteString(w, strings.Join(lines[len(lines)/2:], ""))
 		return err
 	})

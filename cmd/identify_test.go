@@ -4,41 +4,44 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"github.com/sessctl/sessctl/internal/failure"
+	"github.com/sessctl/sessctl/internal/selection"
 )
 
 func TestResolve(t *testing.T) {
-	sessions := []candidate{{"600fa7f5", "a"}, {"600fb", "b"}, {"600fb", "c"}, {"600fbcc", "d"}, {"x", "e"}}
-	receipts := []candidate{{"01KDAAAAAA11112222AAAABBBB", ""}, {"01KDAAAAAA11112222AAAABBBC", ""}}
+	sessions := []selection.Candidate{{ID: "600fa7f5", What: "a"}, {ID: "600fb", What: "b"}, {ID: "600fb", What: "c"}, {ID: "600fbcc", What: "d"}, {ID: "x", What: "e"}}
+	receipts := []selection.Candidate{{ID: "01KDAAAAAA11112222AAAABBBB", What: ""}, {ID: "01KDAAAAAA11112222AAAABBBC", What: ""}}
 	for _, c := range []struct {
-		kind  idKind
-		all   []candidate
+		kind  selection.IdKind
+		all   []selection.Candidate
 		name  string
 		id    string
 		code  string
 		hints string
 	}{
-		{sessionIDs(), sessions, "600fa", "600fa7f5", "", ""},
-		{sessionIDs(), sessions, "600fb", "600fb", "", ""}, // itself, though another starts so
-		{sessionIDs(), sessions, "600", "", "ambiguous", "600fa7f5 (a), 600fb (b), 600fbcc (d)"},
-		{sessionIDs(), sessions, "", "", "unknown_session", "sessctl sizes"},
-		{sessionIDs(), sessions, "0fa7f5", "", "unknown_session", ""},
-		{sessionIDs(), sessions, "600FA", "", "unknown_session", ""},
-		{receiptIDs(), receipts, "aaaabbbc", "01KDAAAAAA11112222AAAABBBC", "", ""},
-		{receiptIDs(), receipts, "01kdaaaaaa11112222aaaabbbb", "01KDAAAAAA11112222AAAABBBB", "", ""},
-		{receiptIDs(), receipts, "01KD", "", "ambiguous", "01KDAAAAAA11112222AAAABBBB, 01KDAAAAAA11112222AAAABBBC"},
+		{selection.SessionIDs(), sessions, "600fa", "600fa7f5", "", ""},
+		{selection.SessionIDs(), sessions, "600fb", "600fb", "", ""}, // itself, though another starts so
+		{selection.SessionIDs(), sessions, "600", "", "ambiguous", "600fa7f5 (a), 600fb (b), 600fbcc (d)"},
+		{selection.SessionIDs(), sessions, "", "", "unknown_session", "sessctl sizes"},
+		{selection.SessionIDs(), sessions, "0fa7f5", "", "unknown_session", ""},
+		{selection.SessionIDs(), sessions, "600FA", "", "unknown_session", ""},
+		{selection.ReceiptIDs(), receipts, "aaaabbbc", "01KDAAAAAA11112222AAAABBBC", "", ""},
+		{selection.ReceiptIDs(), receipts, "01kdaaaaaa11112222aaaabbbb", "01KDAAAAAA11112222AAAABBBB", "", ""},
+		{selection.ReceiptIDs(), receipts, "01KD", "", "ambiguous", "01KDAAAAAA11112222AAAABBBB, 01KDAAAAAA11112222AAAABBBC"},
 	} {
-		id, err := c.kind.resolve(c.name, c.all)
-		var f *failure
+		id, err := c.kind.Resolve(c.name, c.all)
+		var f *failure.Error
 		if code := ""; errors.As(err, &f) {
-			code = f.code
-			if code != c.code || !strings.Contains(f.hint, c.hints) || f.exit != exitUsage {
-				t.Errorf("%q: %s, hint %q, want %s and %q", c.name, code, f.hint, c.code, c.hints)
+			code = f.Code
+			if code != c.code || !strings.Contains(f.Hint, c.hints) || f.Exit != failure.ExitUsage {
+				t.Errorf("%q: %s, hint %q, want %s and %q", c.name, code, f.Hint, c.code, c.hints)
 			}
 		} else if c.code != "" || id != c.id {
 			t.Errorf("%q: %q, want %q %s", c.name, id, c.id, c.code)
 		}
 	}
-	if short := shortReceipt(receipts[1].id); short != "aaaabbbc" {
+	if short := selection.ShortReceipt(receipts[1].ID); short != "aaaabbbc" {
 		t.Errorf("short receipt %q", short)
 	}
 }

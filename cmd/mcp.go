@@ -11,6 +11,9 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/sessctl/sessctl/internal/failure"
+	"github.com/sessctl/sessctl/internal/recall"
+	"github.com/sessctl/sessctl/internal/wording"
 	"github.com/sessctl/sessctl/pkg/memory"
 	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/spf13/cobra"
@@ -105,10 +108,6 @@ func newMCPServer(a *app, o mcpOptions) *mcp.Server {
 	return server
 }
 
-// mostComplaint bounds what an error says, in bytes: it may quote what it was
-// sent.
-const mostComplaint = 1000
-
 // briefErrors bounds the errors of all tools.
 func briefErrors(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, r mcp.Request) (mcp.Result, error) {
@@ -116,13 +115,13 @@ func briefErrors(next mcp.MethodHandler) mcp.MethodHandler {
 		if called, ok := result.(*mcp.CallToolResult); ok && called != nil && called.IsError {
 			for _, c := range called.Content {
 				if text, ok := c.(*mcp.TextContent); ok {
-					text.Text = session.CutText(text.Text, mostComplaint, " …")
+					text.Text = session.CutText(text.Text, recall.MostComplaint, " …")
 				}
 			}
 		}
 		var wire *jsonrpc.Error
-		if errors.As(err, &wire) && len(wire.Message) > mostComplaint {
-			err = &jsonrpc.Error{Code: wire.Code, Message: session.CutText(wire.Message, mostComplaint, " …")}
+		if errors.As(err, &wire) && len(wire.Message) > recall.MostComplaint {
+			err = &jsonrpc.Error{Code: wire.Code, Message: session.CutText(wire.Message, recall.MostComplaint, " …")}
 		}
 		return result, err
 	}
@@ -181,10 +180,10 @@ func mcpHandler(a *app, o mcpOptions) http.Handler {
 
 // toolError is an error with its hint, for a model.
 func toolError(err error) string {
-	body := explain(err)
-	text := visibleText(strings.TrimSpace(body.Message))
+	body := failure.Explain(err)
+	text := wording.VisibleText(strings.TrimSpace(body.Message))
 	if body.Hint != "" {
-		text += "\nhint: " + visible(body.Hint)
+		text += "\nhint: " + wording.Visible(body.Hint)
 	}
 	return text
 }

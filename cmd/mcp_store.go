@@ -11,6 +11,13 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sessctl/sessctl/internal/audit"
+	"github.com/sessctl/sessctl/internal/failure"
+	"github.com/sessctl/sessctl/internal/recall"
+	"github.com/sessctl/sessctl/internal/selection"
+	"github.com/sessctl/sessctl/internal/steps"
+	"github.com/sessctl/sessctl/internal/wording"
+	"github.com/sessctl/sessctl/internal/workspace"
 	"github.com/sessctl/sessctl/pkg/archive"
 	"github.com/sessctl/sessctl/pkg/compact"
 	"github.com/sessctl/sessctl/pkg/memory"
@@ -70,66 +77,66 @@ func (s *mcpServer) store(ctx context.Context, in storeInput) (string, error) {
 		return "", err
 	}
 	a := s.request(io.Discard)
-	defer a.closeStores()
-	a.global.LockWait = cmp.Or(a.global.LockWait, jobLockWait)
-	from, err := s.storingFor(ctx, a.invocation, agent)
+	defer workspace.CloseStores(a.Run)
+	a.Global.LockWait = cmp.Or(a.Global.LockWait, jobLockWait)
+	from, err := s.storingFor(ctx, a.Run, agent)
 	if err != nil {
 		return "", err
 	}
 	words.Runtime, words.Agent, words.Session = from.Runtime, from.Agent, from.Session
-	words.Returned, words.Everybody, words.At = s.told.all(), s.options.Agent == "", a.now()
-	r, existing, err := a.storeOwnWords(ctx, words)
+	words.Returned, words.Everybody, words.At = s.told.all(), s.options.Agent == "", a.Now()
+	r, existing, err := storeOwnWords(ctx, a.Run, words)
 	if err != nil {
 		return "", explainStore(err)
 	}
-	return storedText(r, existing, redacted) + notesText(a.notes), nil
+	return storedText(r, existing, redacted) + notesText(a.Notes), nil
 }
 
 // words are what is to be stored: readable, and without secrets.
 func (in storeInput) words() (w memory.OwnWords, redacted int, err error) {
 	importance := cmp.Or(in.Importance, memory.OwnImportance)
-	text, redacted := secrets.Redact(strings.TrimSpace(plainText(in.Text)))
+	text, redacted := secrets.Redact(strings.TrimSpace(steps.PlainText(in.Text)))
 	switch {
 	case !slices.Contains(storeCategories(), in.Category):
-		return w, 0, usageError("categories: "+strings.Join(storeCategories(), ", "), "unknown category %q", in.Category)
+		return w, 0, failure.Usage("categories: "+strings.Join(storeCategories(), ", "), "unknown category %q", in.Category)
 	case importance < 0 || importance > memory.MaxOwnImportance:
-		return w, 0, usageError("", "importance must be between 0 and %v, not %v", memory.MaxOwnImportance, importance)
+		return w, 0, failure.Usage("", "importance must be between 0 and %v, not %v", memory.MaxOwnImportance, importance)
 	case len(session.WithoutRecalled([]byte(in.Text))) < len(in.Text):
 		return w, 0, explainStore(&memory.RepeatError{Share: 1, Run: len(strings.Fields(in.Text))})
-	case len(termsOf(text)) == 0:
-		return w, 0, usageError("say what is to be kept, in a sentence or more", "the text says nothing")
+	case len(recall.TermsOf(text)) == 0:
+		return w, 0, failure.Usage("say what is to be kept, in a sentence or more", "the text says nothing")
 	}
 	return memory.OwnWords{Category: in.Category, Importance: importance, Text: text}, redacted, nil
 }
 
 // storingFor is whose memory it is, and in which session, as far as that can be
 // known.
-func (s *mcpServer) storingFor(ctx context.Context, a *invocation, agent string) (memory.Source, error) {
+func (s *mcpServer) storingFor(ctx context.Context, a *workspace.Run, agent string) (memory.Source, error) {
 	if !s.options.Remote {
-		if one := a.askingSession(ctx, agent); one != nil {
+		if one := askingSession(ctx, a, agent); one != nil {
 			return memory.Source{Runtime: one.Runtime, Agent: one.Agent, Session: one.ID}, nil
 		}
 	}
 	switch {
 	case agent == "":
-		return memory.Source{}, usageError("sessions lists the agents there are", "agent is needed: sessctl cannot tell which session is asking")
+		return memory.Source{}, failure.Usage("sessions lists the agents there are", "agent is needed: sessctl cannot tell which session is asking")
 	case s.options.Agent == "": // the confined agent was named by a person
 		if err := s.known(ctx, a, nil, agent); err != nil {
 			return memory.Source{}, err
 		}
 	}
-	return memory.Source{Runtime: a.runtimeOf(ctx, agent), Agent: agent}, nil
+	return memory.Source{Runtime: runtimeOf(ctx, a, agent), Agent: agent}, nil
 }
 
 // askingSession is the one session, of an agent or of all, that changed within
 // the last ten minutes and waits for an answer; nil if there is none, or several.
-func (a *invocation) askingSession(ctx context.Context, agent string) *found {
-	var one *found
-	for _, s := range a.runningSessions(ctx).refs {
+func askingSession(ctx context.Context, a *workspace.Run, agent string) *workspace.Found {
+	var one *workspace.Found
+	for _, s := range recall.RunningSessions(ctx, a).Refs {
 		if agent != "" && s.Agent != agent {
 			continue
 		}
-		if tail, err := s.store.Tail(ctx, s.Ref); err != nil || tail.Answered {
+		if tail, err := s.Adapter.Tail(ctx, s.Ref); err != nil || tail.Answered {
 			continue
 		}
 		if one != nil {
@@ -142,16 +149,16 @@ func (a *invocation) askingSession(ctx context.Context, agent string) *found {
 
 // runtimeOf is the runtime of an agent's sessions and archives, "" if there are
 // several.
-func (a *invocation) runtimeOf(ctx context.Context, agent string) string {
+func runtimeOf(ctx context.Context, a *workspace.Run, agent string) string {
 	var names []string
-	if live, _, err := a.listStores(ctx); err == nil {
-		for _, s := range live.sessions {
+	if live, _, err := a.ListStores(ctx); err == nil {
+		for _, s := range live.Sessions {
 			if s.Agent == agent {
 				names = append(names, s.Runtime)
 			}
 		}
 	}
-	if entries, err := a.archived(ctx, archive.Filter{Agent: agent}); err == nil {
+	if entries, err := selection.Archived(ctx, a, archive.Filter{Agent: agent}); err == nil {
 		for _, e := range entries {
 			names = append(names, e.Runtime)
 		}
@@ -165,20 +172,20 @@ func (a *invocation) runtimeOf(ctx context.Context, agent string) string {
 
 // storeOwnWords stores words under the lock, after what earlier runs left
 // unfinished, and gives them a vector if the embedder answers soon.
-func (a *invocation) storeOwnWords(ctx context.Context, words memory.OwnWords) (memory.Record, bool, error) {
-	w, err := a.openRecovered(ctx, false)
+func storeOwnWords(ctx context.Context, a *workspace.Run, words memory.OwnWords) (memory.Record, bool, error) {
+	w, err := recall.OpenRecovered(ctx, a, false)
 	if err != nil {
 		return memory.Record{}, false, err
 	}
-	defer w.close()
-	r, existing, err := w.memory.StoreOwnWords(ctx, words)
+	defer w.Close()
+	r, existing, err := w.Memory.StoreOwnWords(ctx, words)
 	if err != nil {
 		return r, existing, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, embedPatience)
 	defer cancel()
-	if _, err := w.compactor.Embedder.EmbedPending(ctx, session.Ref{Runtime: r.Runtime, Agent: r.Agent}, func(int64, int64) {}); err != nil {
-		a.notice(note{Message: "it has no vector yet: " + err.Error(), Hint: "words find it until the next run makes one"})
+	if _, err := w.Compactor.Embedder.EmbedPending(ctx, session.Ref{Runtime: r.Runtime, Agent: r.Agent}, func(int64, int64) {}); err != nil {
+		a.Notice(workspace.Note{Message: "it has no vector yet: " + err.Error(), Hint: "words find it until the next run makes one"})
 	}
 	return r, existing, nil
 }
@@ -188,11 +195,11 @@ func explainStore(err error) error {
 	repeat := (*memory.RepeatError)(nil)
 	switch {
 	case errors.As(err, &repeat):
-		return &failure{code: "repeats", exit: exitFailed, hint: "nothing is lost: memory_recall finds it where it was said. Store what you conclude from it, in your own words", err: fmt.Errorf("not stored: %w", err)}
+		return &failure.Error{Code: "repeats", Exit: failure.ExitFailed, Hint: "nothing is lost: memory_recall finds it where it was said. Store what you conclude from it, in your own words", Err: fmt.Errorf("not stored: %w", err)}
 	case errors.Is(err, memory.ErrForgotten):
-		return &failure{code: "forgotten", exit: exitFailed, hint: "it was forgotten on purpose", err: fmt.Errorf("not stored: %w", err)}
+		return &failure.Error{Code: "forgotten", Exit: failure.ExitFailed, Hint: "it was forgotten on purpose", Err: fmt.Errorf("not stored: %w", err)}
 	case errors.Is(err, memory.ErrTooMany):
-		return &failure{code: "too_many", exit: exitFailed, hint: "store three to five in a session; put what belongs together into one text tomorrow", err: fmt.Errorf("not stored: %w", err)}
+		return &failure.Error{Code: "too_many", Exit: failure.ExitFailed, Hint: "store three to five in a session; put what belongs together into one text tomorrow", Err: fmt.Errorf("not stored: %w", err)}
 	}
 	return err
 }
@@ -200,13 +207,13 @@ func explainStore(err error) error {
 // storedText is what memory_store returns: the id, and what was stored. The text
 // stands between the marks, so that a later run does not remember it twice.
 func storedText(r memory.Record, existing bool, redacted int) string {
-	own := newStoredBy(r)
-	head := fmt.Sprintf("stored as %s: %s, importance %.2f, agent %s, session %s", r.ID, r.Category, r.Importance, visible(r.Agent), visible(cmp.Or(r.Session, "not known")))
+	own := audit.NewStoredBy(r)
+	head := fmt.Sprintf("stored as %s: %s, importance %.2f, agent %s, session %s", r.ID, r.Category, r.Importance, wording.Visible(r.Agent), wording.Visible(cmp.Or(r.Session, "not known")))
 	if existing {
-		head = fmt.Sprintf("already stored as %s at %s: %s, importance %.2f, agent %s; nothing was changed", r.ID, own.At, r.Category, r.Importance, visible(r.Agent))
+		head = fmt.Sprintf("already stored as %s at %s: %s, importance %.2f, agent %s; nothing was changed", r.ID, own.At, r.Category, r.Importance, wording.Visible(r.Agent))
 	}
 	if redacted > 0 {
-		head += fmt.Sprintf("\n%s redacted", plural(redacted, "secret"))
+		head += fmt.Sprintf("\n%s redacted", wording.Plural(redacted, "secret"))
 	}
-	return head + "\n" + quoted("   "+own.line()+"\n"+indent(plainText(r.Text))+"\n\n") + "\n"
+	return head + "\n" + steps.Quoted("   "+recall.Line(own)+"\n"+recall.Indent(steps.PlainText(r.Text))+"\n\n") + "\n"
 }

@@ -73,7 +73,7 @@ func TestMCPStore(t *testing.T) {
 		}
 	})
 	t.Run("the session that asks", func(t *testing.T) {
-		logs, _ := filepath.Glob(filepath.Join(a.getenv("HOME"), ".openclaw", "agents", "librarian", "sessions", "*.jsonl"))
+		logs, _ := filepath.Glob(filepath.Join(a.Getenv("HOME"), ".openclaw", "agents", "librarian", "sessions", "*.jsonl"))
 		log, err := os.ReadFile(logs[0])
 		if err != nil {
 			t.Fatal(err)

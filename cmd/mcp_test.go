@@ -17,7 +17,10 @@ import (
 	"unicode/utf8"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
-
+	"github.com/sessctl/sessctl/internal/recall"
+	"github.com/sessctl/sessctl/internal/selection"
+	"github.com/sessctl/sessctl/internal/steps"
+	"github.com/sessctl/sessctl/internal/workspace"
 	"github.com/sessctl/sessctl/pkg/archive"
 	"github.com/sessctl/sessctl/pkg/session"
 )
@@ -39,7 +42,7 @@ func mcpHome(t *testing.T) *app {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := testApp(newStreams(strings.NewReader(""), io.Discard, io.Discard), invocation{reporting: reporting{notes: []note{}}, settings: settings{now: time.Now, getenv: func(name string) string { return map[string]string{"HOME": home}[name] }}})
+	a := testApp(newStreams(strings.NewReader(""), io.Discard, io.Discard), workspace.Run{Report: workspace.Report{Notes: []workspace.Note{}}, Settings: workspace.Settings{Now: time.Now, Getenv: func(name string) string { return map[string]string{"HOME": home}[name] }}})
 	root := newRootCommand(a)
 	root.SetArgs([]string{"compact", "--agent", "coordinator"})
 	if err := root.ExecuteContext(t.Context()); err != nil {
@@ -79,7 +82,7 @@ func TestMCPTools(t *testing.T) {
 
 	t.Run("recall names what to read", func(t *testing.T) {
 		text, failed := call(t, c, "memory_recall", map[string]any{"query": "why is port 9100 refused by the label printer", "limit": 10})
-		if failed || len(text) > recallBytes || !utf8.ValidString(text) {
+		if failed || len(text) > recall.RecallBytes || !utf8.ValidString(text) {
 			t.Fatalf("failed %v, %d bytes", failed, len(text))
 		}
 		if !strings.HasPrefix(text, session.RecallBegin) || !strings.HasSuffix(text, session.RecallEnd) || !strings.Contains(text, "9101") {
@@ -96,13 +99,13 @@ func TestMCPTools(t *testing.T) {
 	})
 	t.Run("a runtime that calls the program gets the same", func(t *testing.T) {
 		var out bytes.Buffer
-		root := newRootCommand(testApp(newStreams(strings.NewReader(""), &out, io.Discard), invocation{reporting: reporting{notes: []note{}}, settings: settings{now: a.now, getenv: a.getenv}}))
+		root := newRootCommand(testApp(newStreams(strings.NewReader(""), &out, io.Discard), workspace.Run{Report: workspace.Report{Notes: []workspace.Note{}}, Settings: workspace.Settings{Now: a.Now, Getenv: a.Getenv}}))
 		root.SetArgs([]string{"recall", "--for-model", "--limit", "50", "why is port 9100 refused by the label printer"})
 		if err := root.ExecuteContext(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		text := strings.TrimSuffix(out.String(), "\n")
-		if len(text) > recallBytes || !strings.HasPrefix(text, session.RecallBegin) || !strings.HasSuffix(text, session.RecallEnd) || !strings.Contains(text, "9101") {
+		if len(text) > recall.RecallBytes || !strings.HasPrefix(text, session.RecallBegin) || !strings.HasSuffix(text, session.RecallEnd) || !strings.Contains(text, "9101") {
 			t.Errorf("%d bytes: %s", len(text), text)
 		}
 	})
@@ -117,7 +120,7 @@ func TestMCPTools(t *testing.T) {
 		seen, line := 0, "1"
 		for range 200 {
 			text, failed := call(t, c, "memory_read", map[string]any{"archive": id, "first_line": json.Number(line)})
-			if failed || len(text) > readBytes+messageRunes*utf8.UTFMax {
+			if failed || len(text) > recall.ReadBytes+recall.MessageRunes*utf8.UTFMax {
 				t.Fatalf("failed %v, %d bytes", failed, len(text))
 			}
 			seen += strings.Count(text, "\n   Human")
@@ -150,7 +153,7 @@ func TestMCPTools(t *testing.T) {
 // countLog counts the lines with a mark in the archived log.
 func countLog(t *testing.T, a *app, mark string) int {
 	t.Helper()
-	logs, err := filepath.Glob(filepath.Join(a.getenv("HOME"), ".openclaw", "session_archive", "coordinator", "*.jsonl"))
+	logs, err := filepath.Glob(filepath.Join(a.Getenv("HOME"), ".openclaw", "session_archive", "coordinator", "*.jsonl"))
 	if err != nil || len(logs) != 1 {
 		t.Fatalf("archives: %v, %v", logs, err)
 	}
@@ -164,7 +167,7 @@ func countLog(t *testing.T, a *app, mark string) int {
 // Every tool says what it does, changes nothing unless it is allowed to, and
 // bounds its strings.
 func TestMCPSchemas(t *testing.T) {
-	a := testApp(newStreams(strings.NewReader(""), io.Discard, io.Discard), invocation{settings: settings{now: time.Now, getenv: func(string) string { return "" }}})
+	a := testApp(newStreams(strings.NewReader(""), io.Discard, io.Discard), workspace.Run{Settings: workspace.Settings{Now: time.Now, Getenv: func(string) string { return "" }}})
 	var reading []string
 	for _, o := range []mcpOptions{{}, {AllowWrite: true}} {
 		list, err := askMCP(t, a, o).ListTools(t.Context(), nil)
@@ -197,7 +200,7 @@ func TestMCPSchemas(t *testing.T) {
 func TestMCPConfined(t *testing.T) {
 	a := mcpHome(t)
 	c := askMCP(t, a, mcpOptions{Agent: "librarian"})
-	entries, err := a.archived(context.Background(), archive.Filter{})
+	entries, err := selection.Archived(context.Background(), a.Run, archive.Filter{})
 	if err != nil || len(entries) == 0 {
 		t.Fatal(entries, err)
 	}
@@ -220,7 +223,7 @@ func TestMCPConfined(t *testing.T) {
 // What the running session still has in its context is not recalled to it.
 func TestMCPLeavesOutTheRunningSession(t *testing.T) {
 	a := mcpHome(t)
-	root := newRootCommand(testApp(a.streams, invocation{reporting: reporting{notes: []note{}}, settings: settings{now: a.now, getenv: a.getenv}}))
+	root := newRootCommand(testApp(a.streams, workspace.Run{Report: workspace.Report{Notes: []workspace.Note{}}, Settings: workspace.Settings{Now: a.Now, Getenv: a.Getenv}}))
 	root.SetArgs([]string{"archive", "--all", "--remember"})
 	if err := root.ExecuteContext(t.Context()); err != nil {
 		t.Fatal(err)
@@ -231,7 +234,7 @@ func TestMCPLeavesOutTheRunningSession(t *testing.T) {
 	if !strings.Contains(before, "librarian") {
 		t.Fatalf("an idle session is not found: %s", before)
 	}
-	logs, _ := filepath.Glob(filepath.Join(a.getenv("HOME"), ".openclaw", "agents", "librarian", "sessions", "*.jsonl"))
+	logs, _ := filepath.Glob(filepath.Join(a.Getenv("HOME"), ".openclaw", "agents", "librarian", "sessions", "*.jsonl"))
 	if len(logs) != 1 {
 		t.Fatal(logs)
 	}
@@ -262,7 +265,7 @@ func TestPlainText(t *testing.T) {
 		"bad \xff utf8":                            "bad  utf8",
 		"\x1b]0;title\x07text \x9b31m\U000E0041ok": "text ok",
 	} {
-		if got := plainText(in); got != want {
+		if got := steps.PlainText(in); got != want {
 			t.Errorf("%q: got %q, want %q", in, got, want)
 		}
 	}
@@ -272,7 +275,7 @@ func TestCutMessage(t *testing.T) {
 	words := strings.Repeat("größer 研究 ", 400)
 	got := cutMessage(words)
 	head, tail, _ := strings.Cut(got, "\n[cut here: ")
-	if n := utf8.RuneCountInString(head); n > messageRunes || n < messageRunes-20 || strings.HasSuffix(head, "grö") || !strings.HasSuffix(tail, "more characters]") {
+	if n := utf8.RuneCountInString(head); n > recall.MessageRunes || n < recall.MessageRunes-20 || strings.HasSuffix(head, "grö") || !strings.HasSuffix(tail, "more characters]") {
 		t.Errorf("%d characters, ends in %q", n, got[len(got)-60:])
 	}
 	if short := "as it is"; cutMessage(short) != short {
@@ -360,7 +363,7 @@ func TestMCPLines(t *testing.T) {
 	if refused != 9 {
 		t.Errorf("%d lines were refused, want 9:\n%s", refused, out.String())
 	}
-	if len(answers["2"]) > 2*mostComplaint {
+	if len(answers["2"]) > 2*recall.MostComplaint {
 		t.Errorf("a long question is sent back: %d bytes", len(answers["2"]))
 	}
 	if !strings.Contains(answers[`"three"`], "9101") {
@@ -376,7 +379,7 @@ func TestMCPConfinedIDs(t *testing.T) {
 	if err := root.ExecuteContext(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	entries, err := a.archived(t.Context(), archive.Filter{})
+	entries, err := selection.Archived(t.Context(), a.Run, archive.Filter{})
 	if err != nil {
 		t.Fatal(err)
 	}

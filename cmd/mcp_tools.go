@@ -10,23 +10,16 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sessctl/sessctl/internal/audit"
+	"github.com/sessctl/sessctl/internal/failure"
+	"github.com/sessctl/sessctl/internal/recall"
+	"github.com/sessctl/sessctl/internal/selection"
+	"github.com/sessctl/sessctl/internal/steps"
+	"github.com/sessctl/sessctl/internal/wording"
+	"github.com/sessctl/sessctl/internal/workspace"
 	"github.com/sessctl/sessctl/pkg/archive"
 	"github.com/sessctl/sessctl/pkg/memory"
-	"github.com/sessctl/sessctl/pkg/replay"
 	"github.com/sessctl/sessctl/pkg/session"
-)
-
-// What the tools of the MCP server return at most (docs/agents.md). A client
-// may put all of it into its model's context without a bound of its own.
-const (
-	recallBytes    = 4 << 10  // one memory_recall
-	readBytes      = 16 << 10 // one memory_read
-	listBytes      = 8 << 10  // one list
-	messageRunes   = 2000     // one message
-	mostHits       = 10
-	mostNeighbors  = 10
-	usualHits      = 5
-	runningSession = 10 * time.Minute // a session that changed since then is running
 )
 
 // request is the program for one call of a tool: it has notes and open stores
@@ -38,10 +31,10 @@ func (s *mcpServer) request(out io.Writer) *app {
 }
 
 // known refuses an agent that nobody knows. A confined server names no others.
-func (s *mcpServer) known(ctx context.Context, a *invocation, store *memory.Store, agent string) error {
-	err := a.checkAgent(ctx, store, agent)
+func (s *mcpServer) known(ctx context.Context, a *workspace.Run, store *memory.Store, agent string) error {
+	err := selection.CheckAgent(ctx, a, store, agent)
 	if err != nil && s.options.Agent != "" {
-		return &failure{code: "unknown_agent", exit: exitUsage, err: fmt.Errorf("agent %q has no session yet", agent)}
+		return &failure.Error{Code: "unknown_agent", Exit: failure.ExitUsage, Err: fmt.Errorf("agent %q has no session yet", agent)}
 	}
 	return err
 }
@@ -50,7 +43,7 @@ func (s *mcpServer) known(ctx context.Context, a *invocation, store *memory.Stor
 // refused.
 func (s *mcpServer) confined(agent string) (string, error) {
 	if own := s.options.Agent; own != "" && agent != "" && agent != own {
-		return "", &failure{code: "confined", exit: exitUsage, hint: "leave agent out, or say " + own, err: fmt.Errorf("this server is for agent %q only", own)}
+		return "", &failure.Error{Code: "confined", Exit: failure.ExitUsage, Hint: "leave agent out, or say " + own, Err: fmt.Errorf("this server is for agent %q only", own)}
 	}
 	return cmp.Or(agent, s.options.Agent), nil
 }
@@ -73,130 +66,59 @@ func (s *mcpServer) recall(ctx context.Context, in recallInput) (string, error) 
 		return "", err
 	}
 	a := s.request(io.Discard)
-	defer a.end()
-	limit := min(max(cmp.Or(in.Limit, usualHits), 1), mostHits)
-	o := recallOptions{Query: in.Query, Agent: agent, Since: in.Since, Until: in.Until, Category: in.Category, Rank: memory.RankHybrid, Limit: limit, Elsewhere: true, Everywhere: in.Everywhere}
-	if err := o.validate(); err != nil {
+	defer workspace.End(a.Run)
+	limit := min(max(cmp.Or(in.Limit, recall.UsualHits), 1), recall.MostHits)
+	o := recall.RecallOptions{Query: in.Query, Agent: agent, Since: in.Since, Until: in.Until, Category: in.Category, Rank: memory.RankHybrid, Limit: limit, Elsewhere: true, Everywhere: in.Everywhere}
+	if err := o.Validate(); err != nil {
 		return "", err
 	}
-	if err := s.known(ctx, a.invocation, nil, agent); err != nil {
+	if err := s.known(ctx, a.Run, nil, agent); err != nil {
 		return "", err
 	}
-	doc, err := a.recall(ctx, o)
+	doc, err := recall.Recall(ctx, a.Run, o)
 	if err != nil {
 		return "", err
 	}
 	return s.told.keep(recallText(doc, readingOf)), nil
 }
 
-// contexts are what running sessions have in their contexts now.
-type contexts struct {
-	refs  map[memory.Source]found
-	lines map[memory.Source]map[int]bool // of the log, of those that were asked for
-}
-
-// runningSessions are the sessions that changed within the last ten minutes: one
-// of them may be the one that asks. A store that cannot be listed has none.
-func (a *invocation) runningSessions(ctx context.Context) *contexts {
-	c := &contexts{refs: map[memory.Source]found{}, lines: map[memory.Source]map[int]bool{}}
-	all, _, err := a.listStores(ctx)
-	if err != nil {
-		return c
-	}
-	for _, s := range all.sessions {
-		if shown(s.Kind) && a.now().Sub(s.ModTime) < runningSession {
-			c.refs[memory.Source{Runtime: s.Runtime, Agent: s.Agent, Session: s.ID}] = s
-		}
-	}
-	return c
-}
-
-// without are the first hits that no running session would send anyway.
-func (c *contexts) without(ctx context.Context, hits []memory.Hit, most int) []memory.Hit {
-	hits = slices.DeleteFunc(hits, func(h memory.Hit) bool { return c.has(ctx, h.Record) })
-	return hits[:min(len(hits), most)]
-}
-
-// has reports whether a record is of a session that waits for the answer to this
-// question, and would send the record with its next turn anyway. Of a session
-// whose context cannot be read everything is.
-func (c *contexts) has(ctx context.Context, r memory.Record) bool {
-	source := memory.Source{Runtime: r.Runtime, Agent: r.Agent, Session: r.Session}
-	s, running := c.refs[source]
-	if !running || r.OwnWords() {
-		return false
-	}
-	lines, known := c.lines[source]
-	if !known {
-		lines = contextLines(ctx, s)
-		c.lines[source] = lines
-	}
-	if lines == nil {
-		return true
-	}
-	for line := r.FirstLine; line <= r.LastLine; line++ {
-		if lines[line] {
-			return true
-		}
-	}
-	return false
-}
-
-// contextLines are the lines of a log whose messages the runtime would send, or
-// nil if it cannot be read. A session whose last turn is complete asks nothing:
-// it has none.
-func contextLines(ctx context.Context, s found) map[int]bool {
-	if tail, err := s.store.Tail(ctx, s.Ref); err == nil && tail.Answered {
-		return map[int]bool{}
-	}
-	messages, _, err := replay.Read(ctx, s.store, func() (io.ReadCloser, error) { return openFound(ctx, s) })
-	if err != nil {
-		return nil
-	}
-	lines := map[int]bool{}
-	for _, m := range messages {
-		lines[m.Line] = true
-	}
-	return lines
-}
-
-// recallText is what memory_recall returns, in at most recallBytes. Its lines
+// recallText is what memory_recall returns, in at most RecallBytes. Its lines
 // have the shape of recall's, so that no later recall finds them in a session.
 // reading says how a hit is read in full.
-func recallText(doc recallDocument, reading func(recallHit) string) string {
+func recallText(doc recall.RecallDocument, reading func(recall.RecallHit) string) string {
 	if len(doc.Hits) == 0 {
 		return "nothing found that fits"
 	}
-	p := &passagePrinter{terms: queryTerms(doc.Query)}
+	p := &recall.PassagePrinter{Terms: recall.QueryTerms(doc.Query)}
 	heads := make([]string, len(doc.Hits))
-	room := recallBytes - len(session.RecallBegin) - len(session.RecallEnd) - 8
+	room := recall.RecallBytes - len(session.RecallBegin) - len(session.RecallEnd) - 8
 	for i, h := range doc.Hits {
-		heads[i] = fmt.Sprintf("%d. %s\n   %s\n", i+1, hitLine(h), reading(h))
+		heads[i] = fmt.Sprintf("%d. %s\n   %s\n", i+1, recall.HitLine(h), reading(h))
 		room -= len(heads[i]) + 2
 	}
 	var b strings.Builder
 	b.WriteString(session.RecallBegin + "\n\n")
 	for i, h := range doc.Hits {
-		text := p.within(plainText(h.Text), max(room/(len(doc.Hits)-i), 0))
+		text := within(p, steps.PlainText(h.Text), max(room/(len(doc.Hits)-i), 0))
 		room -= len(text)
 		b.WriteString(heads[i] + text + "\n\n")
 	}
 	b.WriteString(session.RecallEnd)
 	if doc.Notice != "" {
-		b.WriteString("\nnote: " + visible(doc.Notice))
+		b.WriteString("\nnote: " + wording.Visible(doc.Notice))
 	}
 	return b.String()
 }
 
 // readingOf says how a hit is read in full.
-func readingOf(h recallHit) string {
+func readingOf(h recall.RecallHit) string {
 	if h.Stored != nil {
-		return h.Stored.line()
+		return recall.Line(h.Stored)
 	}
 	if h.Source.Archive == "" {
-		return fmt.Sprintf("memory_read hit %s", visible(h.ID[:min(len(h.ID), shownID)]))
+		return fmt.Sprintf("memory_read hit %s", wording.Visible(h.ID[:min(len(h.ID), shownID)]))
 	}
-	return fmt.Sprintf("memory_read archive %s lines %d to %d", visible(h.Source.Archive), h.Source.FirstLine, h.Source.LastLine)
+	return fmt.Sprintf("memory_read archive %s lines %d to %d", wording.Visible(h.Source.Archive), h.Source.FirstLine, h.Source.LastLine)
 }
 
 // shownID is how many characters of a record's id are shown.
@@ -213,14 +135,14 @@ type readInput struct {
 
 func (s *mcpServer) read(ctx context.Context, in readInput) (string, error) {
 	a := s.request(io.Discard)
-	defer a.end()
+	defer workspace.End(a.Run)
 	switch {
 	case (in.Archive == "") == (in.Hit == ""):
-		return "", usageError("memory_recall names them", "give either archive or hit")
+		return "", failure.Usage("memory_recall names them", "give either archive or hit")
 	case in.FirstLine < 0 || in.LastLine < 0 || in.LastLine > 0 && in.LastLine < in.FirstLine:
-		return "", usageError("lines count from 1", "first_line %d and last_line %d are no range", in.FirstLine, in.LastLine)
+		return "", failure.Usage("lines count from 1", "first_line %d and last_line %d are no range", in.FirstLine, in.LastLine)
 	}
-	in.Neighbors = min(max(in.Neighbors, 0), mostNeighbors)
+	in.Neighbors = min(max(in.Neighbors, 0), recall.MostNeighbors)
 	if in.Hit != "" {
 		return s.readHit(ctx, a, in)
 	}
@@ -230,14 +152,14 @@ func (s *mcpServer) read(ctx context.Context, in readInput) (string, error) {
 // readHit reads what a record of memory was made from, or where that was not
 // archived the record.
 func (s *mcpServer) readHit(ctx context.Context, a *app, in readInput) (string, error) {
-	store, err := a.readMemory(ctx)
+	store, err := recall.ReadMemory(ctx, a.Run)
 	if err != nil {
 		return "", err
 	}
 	defer store.Close()
-	id, err := recordID(ctx, store, in.Hit)
+	id, err := selection.RecordID(ctx, store, in.Hit)
 	if err != nil && s.options.Agent != "" { // it may name ids of other agents
-		return "", idKind{noun: "record", list: "memory_recall"}.unknown(in.Hit)
+		return "", selection.IdKind{Noun: "record", List: "memory_recall"}.Unknown(in.Hit)
 	}
 	if err != nil {
 		return "", err
@@ -247,7 +169,7 @@ func (s *mcpServer) readHit(ctx context.Context, a *app, in readInput) (string, 
 		return "", err
 	}
 	if _, err := s.confined(r.Agent); err != nil {
-		return "", idKind{noun: "record", list: "memory_recall"}.unknown(in.Hit)
+		return "", selection.IdKind{Noun: "record", List: "memory_recall"}.Unknown(in.Hit)
 	}
 	if r.Archive != "" && r.FirstLine > 0 {
 		in.Archive, in.FirstLine, in.LastLine = r.Archive, r.FirstLine, r.LastLine
@@ -258,17 +180,17 @@ func (s *mcpServer) readHit(ctx context.Context, a *app, in readInput) (string, 
 		return "", err
 	}
 	var b strings.Builder
-	if own := newStoredBy(r); own != nil {
-		b.WriteString("   " + own.line() + "\n\n")
+	if own := audit.NewStoredBy(r); own != nil {
+		b.WriteString("   " + recall.Line(own) + "\n\n")
 	}
 	for _, n := range slices.Concat(near.Before, []memory.Record{r}, near.After) {
-		b.WriteString(indent(cutMessage(plainText(n.Text))) + "\n\n")
+		b.WriteString(recall.Indent(cutMessage(steps.PlainText(n.Text))) + "\n\n")
 	}
-	return s.told.keep(quoted(b.String())), nil
+	return s.told.keep(steps.Quoted(b.String())), nil
 }
 
 func (s *mcpServer) readArchive(ctx context.Context, a *app, in readInput) (string, error) {
-	store, err := a.openArchive()
+	store, err := a.OpenArchive()
 	if err != nil {
 		return "", err
 	}
@@ -276,11 +198,11 @@ func (s *mcpServer) readArchive(ctx context.Context, a *app, in readInput) (stri
 	if err != nil {
 		return "", err
 	}
-	if !a.readable(entry) {
-		return "", usageError("sessctl archive show "+entry.ID+" prints it", "archive %s is not a log of messages", entry.ID)
+	if !steps.Readable(&a.Run.Settings, entry) {
+		return "", failure.Usage("sessctl archive show "+entry.ID+" prints it", "archive %s is not a log of messages", entry.ID)
 	}
-	reader := messageReader{lines: lineRange{first: max(in.FirstLine, 1), last: in.LastLine}, neighbors: in.Neighbors}
-	if err := a.newArchivedText(io.Discard, lineRange{}).each(ctx, store, entry, reader.add); err != nil && !errors.Is(err, errReadEnough) {
+	reader := messageReader{lines: steps.LineRange{First: max(in.FirstLine, 1), Last: in.LastLine}, neighbors: in.Neighbors}
+	if err := a.newArchivedText(io.Discard, steps.LineRange{}).each(ctx, store, entry, reader.add); err != nil && !errors.Is(err, errReadEnough) {
 		return "", err
 	}
 	return s.told.keep(reader.text(entry)), nil
@@ -290,17 +212,17 @@ func (s *mcpServer) readArchive(ctx context.Context, a *app, in readInput) (stri
 // agent, and no other is named.
 func (s *mcpServer) findArchive(ctx context.Context, store *archive.Store, name string) (archive.Entry, error) {
 	if s.options.Agent == "" {
-		return findArchive(ctx, store, name)
+		return selection.FindArchive(ctx, store, name)
 	}
 	all, err := store.List(ctx, archive.Filter{Agent: s.options.Agent})
 	if err != nil {
 		return archive.Entry{}, err
 	}
-	var ids []candidate
+	var ids []selection.Candidate
 	for _, e := range all {
-		ids = append(ids, archiveCandidate(e))
+		ids = append(ids, selection.ArchiveCandidate(e))
 	}
-	id, err := archiveIDs().resolve(name, ids)
+	id, err := selection.ArchiveIDs().Resolve(name, ids)
 	if err != nil {
 		return archive.Entry{}, err
 	}
@@ -312,7 +234,7 @@ var errReadEnough = errors.New("read enough")
 
 // messageReader collects the messages of a range of lines, and some beside.
 type messageReader struct {
-	lines     lineRange
+	lines     steps.LineRange
 	neighbors int
 
 	before []string // messages before the range, the last of them
@@ -325,11 +247,11 @@ type messageReader struct {
 func (r *messageReader) add(m *session.Message) error {
 	text := messageText(m)
 	switch {
-	case m.Line < r.lines.first:
+	case m.Line < r.lines.First:
 		r.before = append(r.before, text)
 		r.before = r.before[max(0, len(r.before)-r.neighbors):]
 		return nil
-	case r.lines.last > 0 && m.Line > r.lines.last:
+	case r.lines.Last > 0 && m.Line > r.lines.Last:
 		if r.after++; r.after > r.neighbors {
 			return errReadEnough
 		}
@@ -338,7 +260,7 @@ func (r *messageReader) add(m *session.Message) error {
 		r.bytes += len(earlier)
 	}
 	r.shown, r.before = append(r.shown, r.before...), nil
-	if r.bytes += len(text); r.bytes > readBytes && len(r.shown) > 0 {
+	if r.bytes += len(text); r.bytes > recall.ReadBytes && len(r.shown) > 0 {
 		r.next = m.Line
 		return errReadEnough
 	}
@@ -350,8 +272,8 @@ func (r *messageReader) text(e archive.Entry) string {
 	if len(r.shown) == 0 {
 		return fmt.Sprintf("archive %s has no message in these lines", e.ID)
 	}
-	head := fmt.Sprintf("   archive %s, %s, agent %s, session %s\n\n", e.ID, visible(e.Runtime), visible(e.Agent), visible(e.Session))
-	text := quoted(head + strings.Join(r.shown, ""))
+	head := fmt.Sprintf("   archive %s, %s, agent %s, session %s\n\n", e.ID, wording.Visible(e.Runtime), wording.Visible(e.Agent), wording.Visible(e.Session))
+	text := steps.Quoted(head + strings.Join(r.shown, ""))
 	if r.next > 0 {
 		text += fmt.Sprintf("\nmore: first_line %d", r.next)
 	}
@@ -360,16 +282,11 @@ func (r *messageReader) text(e archive.Entry) string {
 
 // messageText is a message as memory_read shows it.
 func messageText(m *session.Message) string {
-	text := strings.TrimRight(plainText(string(m.AppendText(nil))), "\n")
+	text := strings.TrimRight(steps.PlainText(string(m.AppendText(nil))), "\n")
 	if text == "" {
 		text = "(nothing to read)"
 	}
-	return "   " + visible(messageHeading(m)) + "\n" + indent(cutMessage(text)) + "\n\n"
-}
-
-// quoted puts text between the marks that say what it is.
-func quoted(text string) string {
-	return session.RecallBegin + "\n\n" + text + session.RecallEnd
+	return "   " + wording.Visible(steps.MessageHeading(m)) + "\n" + recall.Indent(cutMessage(text)) + "\n\n"
 }
 
 // factsInput is what memory_facts is asked.
@@ -383,54 +300,54 @@ func (s *mcpServer) facts(ctx context.Context, in factsInput) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if err := checkKind(in.Kind); err != nil {
+	if err := recall.CheckKind(in.Kind); err != nil {
 		return "", err
 	}
 	a := s.request(io.Discard)
-	defer a.end()
-	store, err := a.readMemory(ctx)
+	defer workspace.End(a.Run)
+	store, err := recall.ReadMemory(ctx, a.Run)
 	if err != nil {
 		return "", err
 	}
 	defer store.Close()
-	if _, err := a.partOfMemory(ctx, store); err != nil {
+	if _, err := recall.PartOfMemory(ctx, a.Run, store); err != nil {
 		return "", err
 	}
-	if err := s.known(ctx, a.invocation, store, agent); err != nil {
+	if err := s.known(ctx, a.Run, store, agent); err != nil {
 		return "", err
 	}
 	known, err := store.Facts(ctx, memory.FactFilter{Agent: agent, Kind: in.Kind})
 	if err != nil {
 		return "", err
 	}
-	replaced, err := replacedFacts(ctx, store, memory.FactFilter{Agent: agent})
+	replaced, err := steps.ReplacedFacts(ctx, store, memory.FactFilter{Agent: agent})
 	if err != nil {
 		return "", err
 	}
 	slices.Reverse(known) // newest first
-	l := answerList{most: listBytes - len(session.RecallBegin) - len(session.RecallEnd)}
+	l := answerList{most: recall.ListBytes - len(session.RecallBegin) - len(session.RecallEnd)}
 	own, _, err := store.ListOwnWords(ctx, memory.OwnWordsFilter{Agent: agent, Category: memory.CategoryFact})
 	if err != nil {
 		return "", err
 	}
 	for _, r := range own {
 		if in.Kind == "" {
-			l.add(fmt.Sprintf("   %s\n%s\n", newStoredBy(r).line(), indent(cutMessage(plainText(r.Text)))))
+			l.add(fmt.Sprintf("   %s\n%s\n", recall.Line(audit.NewStoredBy(r)), recall.Indent(cutMessage(steps.PlainText(r.Text)))))
 		}
 	}
 	for _, f := range known {
 		if !f.Damaged {
-			text := plainText(f.Text)
+			text := steps.PlainText(f.Text)
 			for _, before := range replaced[f.ID] {
-				text += "\nbefore that, and not so any more: " + plainText(before.Text)
+				text += "\nbefore that, and not so any more: " + steps.PlainText(before.Text)
 			}
-			l.add(fmt.Sprintf("   %s  %s  confidence %.2f  agent %s\n%s\n", time.UnixMilli(f.CreatedAt).UTC().Format(time.DateOnly), visible(f.Kind), f.Confidence, visible(f.Agent), indent(cutMessage(text))))
+			l.add(fmt.Sprintf("   %s  %s  confidence %.2f  agent %s\n%s\n", time.UnixMilli(f.CreatedAt).UTC().Format(time.DateOnly), wording.Visible(f.Kind), f.Confidence, wording.Visible(f.Agent), recall.Indent(cutMessage(text))))
 		}
 	}
 	if l.lines == nil {
 		return "no facts are known; sessctl extract-facts finds them", nil
 	}
-	return s.told.keep(quoted("\n"+strings.Join(l.lines, "")) + l.more("facts")), nil
+	return s.told.keep(steps.Quoted("\n"+strings.Join(l.lines, "")) + l.more("facts")), nil
 }
 
 // answerList is a list that is cut where an answer is full.
@@ -479,19 +396,19 @@ func (s *mcpServer) sessions(ctx context.Context, in sessionsInput) (string, err
 		return "", err
 	}
 	a := s.request(io.Discard)
-	defer a.end()
-	since, err := parseTime(in.Since, a.now())
+	defer workspace.End(a.Run)
+	since, err := audit.ParseTime(in.Since, a.Now())
 	if err != nil {
-		return "", usageError("write 30d, 12h, 2026-03-01 or 2026-03-01T12:00:00Z", "since: %w", err)
+		return "", failure.Usage("write 30d, 12h, 2026-03-01 or 2026-03-01T12:00:00Z", "since: %w", err)
 	}
-	if err := s.known(ctx, a.invocation, nil, agent); err != nil {
+	if err := s.known(ctx, a.Run, nil, agent); err != nil {
 		return "", err
 	}
-	all, err := a.allSessions(ctx, scope{agent: agent})
+	all, err := allSessions(ctx, a.Run, selection.Scope{Agent: agent})
 	if err != nil {
 		return "", err
 	}
-	l := answerList{most: listBytes}
+	l := answerList{most: recall.ListBytes}
 	for _, x := range all {
 		if x.last.UnixMilli() >= since {
 			l.add(x.line())
@@ -504,7 +421,7 @@ func (s *mcpServer) sessions(ctx context.Context, in sessionsInput) (string, err
 }
 
 // allSessions are the sessions of the stores and of the archive, newest first.
-func (a *invocation) allSessions(ctx context.Context, of scope) ([]*sessionAnswer, error) {
+func allSessions(ctx context.Context, a *workspace.Run, of selection.Scope) ([]*sessionAnswer, error) {
 	known := map[memory.Source]*sessionAnswer{}
 	at := func(source memory.Source) *sessionAnswer {
 		if known[source] == nil {
@@ -512,7 +429,7 @@ func (a *invocation) allSessions(ctx context.Context, of scope) ([]*sessionAnswe
 		}
 		return known[source]
 	}
-	entries, err := a.archived(ctx, archive.Filter{})
+	entries, err := selection.Archived(ctx, a, archive.Filter{})
 	if err != nil {
 		return nil, err
 	}
@@ -523,19 +440,19 @@ func (a *invocation) allSessions(ctx context.Context, of scope) ([]*sessionAnswe
 			x.last, x.bytes = e.CreatedAt, e.Bytes
 		}
 	}
-	live, _, err := a.listStores(ctx)
+	live, _, err := a.ListStores(ctx)
 	if err != nil && len(entries) == 0 {
 		return nil, err
 	}
-	for _, s := range live.sessions {
-		if shown(s.Kind) {
+	for _, s := range live.Sessions {
+		if workspace.Shown(s.Kind) {
 			x := at(memory.Source{Runtime: s.Runtime, Agent: s.Agent, Session: s.ID})
 			x.live, x.last, x.bytes = true, s.ModTime, s.Bytes
 		}
 	}
 	var all []*sessionAnswer
 	for source, x := range known {
-		if of.holds(source.Runtime, source.Agent) {
+		if of.Holds(source.Runtime, source.Agent) {
 			all = append(all, x)
 		}
 	}
@@ -555,8 +472,8 @@ func (x *sessionAnswer) line() string {
 	if !x.live {
 		state = "archived only"
 	}
-	return fmt.Sprintf("%s  %s  %s  session %s  %s  %s  %s\n", x.last.UTC().Format("2006-01-02 15:04"), visible(x.source.Runtime), visible(x.source.Agent),
-		visible(x.source.Session), formatBytes(x.bytes), state, where)
+	return fmt.Sprintf("%s  %s  %s  session %s  %s  %s  %s\n", x.last.UTC().Format("2006-01-02 15:04"), wording.Visible(x.source.Runtime), wording.Visible(x.source.Agent),
+		wording.Visible(x.source.Session), wording.Bytes(x.bytes), state, where)
 }
 
 // sizesInput is what session_sizes is asked.
@@ -572,11 +489,11 @@ func (s *mcpServer) sizes(ctx context.Context, in sizesInput) (string, error) {
 	}
 	var out strings.Builder
 	a := s.request(&out)
-	defer a.end()
-	if err := s.known(ctx, a.invocation, nil, agent); err != nil {
+	defer workspace.End(a.Run)
+	if err := s.known(ctx, a.Run, nil, agent); err != nil {
 		return "", err
 	}
-	doc, err := a.sizes(ctx, sizesOptions{Agent: agent, Over: in.Over, Sort: "tokens", Threshold: a.config.Compaction.Threshold})
+	doc, err := selection.Sizes(ctx, a.Run, selection.SizesOptions{Agent: agent, Over: in.Over, Sort: "tokens", Threshold: a.Config.Compaction.Threshold})
 	if err != nil {
 		return "", err
 	}
@@ -586,7 +503,7 @@ func (s *mcpServer) sizes(ctx context.Context, in sizesInput) (string, error) {
 	if err := renderSizes(a, doc); err != nil {
 		return "", err
 	}
-	l := answerList{most: listBytes}
+	l := answerList{most: recall.ListBytes}
 	l.add("runtime\tagent\tsession\ttokens\tsource\tstate\tbytes\tmessages\tlast activity\tbusy or idle\n")
 	for line := range strings.Lines(out.String()) {
 		l.add(line)
@@ -608,27 +525,27 @@ func (s *mcpServer) compact(ctx context.Context, in compactInput) (string, error
 		return "", err
 	}
 	if agent == "" { // which would mean everybody's
-		return "", usageError("sessions lists the agents there are", "agent is empty")
+		return "", failure.Usage("sessions lists the agents there are", "agent is empty")
 	}
 	var out strings.Builder
 	a := s.request(&out)
-	defer a.end()
-	a.global.LockWait = cmp.Or(a.global.LockWait, jobLockWait)
-	o, err := parseCompact(a, whose(agent).text("--session", in.Session).on("--force", in.Force).on("--dry-run", !in.Confirm))
+	defer workspace.End(a.Run)
+	a.Global.LockWait = cmp.Or(a.Global.LockWait, jobLockWait)
+	o, err := parseCompact(a, steps.Whose(agent).Text("--session", in.Session).On("--force", in.Force).On("--dry-run", !in.Confirm))
 	if err != nil {
 		return "", err
 	}
-	if err = runCompact(ctx, a, o); errors.As(err, new(*outcomeError)) {
+	if err = runCompact(ctx, a, o); errors.As(err, new(*failure.Outcome)) {
 		err = nil // what there is to say was printed
 	}
-	return out.String() + notesText(a.notes), err
+	return out.String() + notesText(a.Notes), err
 }
 
 // notesText is what the notes of a call say.
-func notesText(notes []note) string {
+func notesText(notes []workspace.Note) string {
 	var b strings.Builder
 	for _, n := range notes {
-		b.WriteString("note: " + visible(n.text()) + "\n")
+		b.WriteString("note: " + wording.Visible(n.Text()) + "\n")
 	}
 	return b.String()
 }

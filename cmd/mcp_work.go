@@ -7,6 +7,12 @@ import (
 	"io"
 	"strings"
 
+	"github.com/sessctl/sessctl/internal/audit"
+	"github.com/sessctl/sessctl/internal/failure"
+	"github.com/sessctl/sessctl/internal/recall"
+	"github.com/sessctl/sessctl/internal/steps"
+	"github.com/sessctl/sessctl/internal/wording"
+	"github.com/sessctl/sessctl/internal/workspace"
 	"github.com/sessctl/sessctl/pkg/memory"
 	"github.com/sessctl/sessctl/pkg/session"
 )
@@ -29,40 +35,40 @@ func (s *mcpServer) work(ctx context.Context, in workInput) (string, error) {
 		return "", err
 	}
 	a := s.request(io.Discard)
-	defer a.closeStores()
-	o := recallOptions{
-		Query: in.Query, File: in.File, Command: in.Command, Error: in.Error, Kind: kindWork, Agent: agent, Since: in.Since, Until: in.Until,
-		Rank: memory.RankHybrid, Limit: min(max(cmp.Or(in.Limit, usualHits), 1), mostHits), Elsewhere: true,
+	defer workspace.CloseStores(a.Run)
+	o := recall.RecallOptions{
+		Query: in.Query, File: in.File, Command: in.Command, Error: in.Error, Kind: recall.KindWork, Agent: agent, Since: in.Since, Until: in.Until,
+		Rank: memory.RankHybrid, Limit: min(max(cmp.Or(in.Limit, recall.UsualHits), 1), recall.MostHits), Elsewhere: true,
 	}
-	if o.names() > 1 || o.names() == 1 && in.Query != "" || strings.TrimSpace(o.wanted()) == "" {
-		return "", usageError("", "give one of file, command, error and query")
+	if o.Names() > 1 || o.Names() == 1 && in.Query != "" || strings.TrimSpace(o.Wanted()) == "" {
+		return "", failure.Usage("", "give one of file, command, error and query")
 	}
-	if err := s.known(ctx, a.invocation, nil, agent); err != nil {
+	if err := s.known(ctx, a.Run, nil, agent); err != nil {
 		return "", err
 	}
-	doc, err := a.recall(ctx, o)
+	doc, err := recall.Recall(ctx, a.Run, o)
 	if err != nil {
 		return "", err
 	}
 	return workText(doc), nil
 }
 
-// workText is what work_history returns, in at most recallBytes: in lines of
+// workText is what work_history returns, in at most RecallBytes: in lines of
 // recall's shape, so that no later recall finds them in a session.
-func workText(doc recallDocument) string {
+func workText(doc recall.RecallDocument) string {
 	notice := ""
 	if doc.Notice != "" {
-		notice = "\nnote: " + visible(doc.Notice)
+		notice = "\nnote: " + wording.Visible(doc.Notice)
 	}
 	if len(doc.Work) == 0 {
 		return "nothing found that fits" + notice
 	}
-	p := workPrinter{passagePrinter: &passagePrinter{terms: queryTerms(doc.Query), mark: func(word string) string { return word }}, source: workReading, clean: plainText}
+	p := recall.WorkPrinter{PassagePrinter: &recall.PassagePrinter{Terms: recall.QueryTerms(doc.Query), Mark: func(word string) string { return word }}, Source: workReading, Clean: steps.PlainText}
 	var b strings.Builder
 	b.WriteString(session.RecallBegin + "\n\n")
-	room := recallBytes - len(session.RecallBegin) - len(session.RecallEnd) - len(notice) - 100
+	room := recall.RecallBytes - len(session.RecallBegin) - len(session.RecallEnd) - len(notice) - 100
 	for i, h := range doc.Work {
-		text := fmt.Sprintf("%d. %s\n", i+1, p.hit(h))
+		text := fmt.Sprintf("%d. %s\n", i+1, p.Hit(h))
 		if i > 0 && len(text) > room {
 			fmt.Fprintf(&b, "   %d more are not shown\n\n", len(doc.Work)-i)
 			break
@@ -76,10 +82,10 @@ func workText(doc recallDocument) string {
 }
 
 // workReading says how the lines of an action are read with memory_read.
-func workReading(x workAction) string {
+func workReading(x audit.WorkAction) string {
 	if x.Source.Archive == "" {
 		return "not archived"
 	}
-	first, last := workLines(x)
-	return fmt.Sprintf("memory_read archive %s lines %d to %d", visible(x.Source.Archive), first, last)
+	first, last := recall.WorkLines(x)
+	return fmt.Sprintf("memory_read archive %s lines %d to %d", wording.Visible(x.Source.Archive), first, last)
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sessctl/sessctl/internal/recall"
 	"github.com/sessctl/sessctl/pkg/session"
 )
 
@@ -25,7 +26,7 @@ func TestMCPWork(t *testing.T) {
 			"go run ./cmd/label":                     {"query": "label copies", "limit": 10},
 		} {
 			text, failed := call(t, c, "work_history", args)
-			if failed || len(text) > recallBytes || !strings.HasPrefix(text, session.RecallBegin) || !strings.HasSuffix(text, session.RecallEnd) || !strings.Contains(text, want) {
+			if failed || len(text) > recall.RecallBytes || !strings.HasPrefix(text, session.RecallBegin) || !strings.HasSuffix(text, session.RecallEnd) || !strings.Contains(text, want) {
 				t.Errorf("%v: failed %v, %d bytes: %s", args, failed, len(text), text)
 			}
 		}
@@ -43,7 +44,7 @@ func TestMCPWork(t *testing.T) {
 	})
 	t.Run("more than fits is bounded", func(t *testing.T) {
 		text, failed := call(t, c, "work_history", map[string]any{"command": "ssh", "limit": 10})
-		if failed || len(text) > recallBytes || !strings.HasSuffix(text, session.RecallEnd) || strings.Count(text, "\n   | ") < 5 {
+		if failed || len(text) > recall.RecallBytes || !strings.HasSuffix(text, session.RecallEnd) || strings.Count(text, "\n   | ") < 5 {
 			t.Errorf("failed %v, %d bytes: %s", failed, len(text), text)
 		}
 	})
@@ -65,7 +66,7 @@ func TestMCPWork(t *testing.T) {
 			"maxLength":                {"error": strings.Repeat("x", 100<<10)},
 			"additional properties":    {"path": "a"},
 		} {
-			if text, failed := call(t, c, "work_history", args); !failed || !strings.Contains(text, want) || len(text) > 2*mostComplaint {
+			if text, failed := call(t, c, "work_history", args); !failed || !strings.Contains(text, want) || len(text) > 2*recall.MostComplaint {
 				t.Errorf("%.80v: %v, %q", args, failed, text)
 			}
 		}
@@ -96,7 +97,7 @@ func TestServeWork(t *testing.T) {
 		"file=label+layout": "/internal/label/layout.go", "command=deploy.sh": "tools/deploy.sh pi main", "error=" + url.QueryEscape("Connection REFUSED"): "nc -vz",
 		"kind=work&q=label+copies": "go run ./cmd/label",
 	} {
-		var doc recallDocument
+		var doc recall.RecallDocument
 		if err := json.Unmarshal(s.get("/api/v1/recall?"+question), &doc); err != nil {
 			t.Fatal(err)
 		}
@@ -111,7 +112,7 @@ func TestServeWork(t *testing.T) {
 			t.Errorf("%s: %+v", question, doc)
 		}
 	}
-	var doc recallDocument
+	var doc recall.RecallDocument
 	if err := json.Unmarshal(s.get("/api/v1/recall?file=billing.go"), &doc); err != nil || len(doc.Work) != 0 {
 		t.Errorf("nothing fits: %v %+v", err, doc)
 	}

@@ -3,6 +3,7 @@ package cmd
 import (
 	"testing"
 
+	"github.com/sessctl/sessctl/internal/workspace"
 	"github.com/sessctl/sessctl/pkg/chunk"
 	"github.com/sessctl/sessctl/pkg/compact"
 	"github.com/sessctl/sessctl/pkg/memory"
@@ -12,7 +13,7 @@ import (
 // stored before windows had labels is the same record.
 func TestLabelsChangeNoIdentity(t *testing.T) {
 	source := memory.Source{Agent: "a", Session: "s"}
-	labelled := memoryRecord(source, compact.Record{Category: compact.CategoryHistory, Text: "[Tool]: goes on", Labelled: len("[Tool]: "), Position: 2})
+	labelled := workspace.MemoryRecord(source, compact.Record{Category: compact.CategoryHistory, Text: "[Tool]: goes on", Labelled: len("[Tool]: "), Position: 2})
 	if want := memory.RecordID("a", "s", 2, chunk.Version, "goes on"); labelled.ID != want || labelled.Text != "[Tool]: goes on" {
 		t.Errorf("%s %q, want %s", labelled.ID, labelled.Text, want)
 	}

@@ -12,6 +12,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sessctl/sessctl/internal/audit"
+	"github.com/sessctl/sessctl/internal/failure"
+	"github.com/sessctl/sessctl/internal/steps"
+	"github.com/sessctl/sessctl/internal/workspace"
 	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/operate"
 	"github.com/sessctl/sessctl/pkg/operate/monitor"
@@ -30,7 +34,7 @@ func watchedHome(t *testing.T, ahead *time.Duration, env map[string]string) *app
 
 func programAt(t *testing.T, home string, ahead *time.Duration, env map[string]string) *app {
 	t.Helper()
-	a := testApp(newStreams(strings.NewReader(""), io.Discard, io.Discard), invocation{reporting: reporting{notes: []note{}}, settings: settings{now: func() time.Time { return time.Now().Add(*ahead) }, getenv: func(name string) string {
+	a := testApp(newStreams(strings.NewReader(""), io.Discard, io.Discard), workspace.Run{Report: workspace.Report{Notes: []workspace.Note{}}, Settings: workspace.Settings{Now: func() time.Time { return time.Now().Add(*ahead) }, Getenv: func(name string) string {
 		if name == "HOME" {
 			return home
 		}
@@ -54,7 +58,7 @@ func programAt(t *testing.T, home string, ahead *time.Duration, env map[string]s
 func outboxFiles(t *testing.T, a *app) (names []string) {
 	t.Helper()
 	for _, pattern := range []string{"*.json", "*/*.json"} {
-		found, err := filepath.Glob(filepath.Join(a.outboxDir(), filepath.FromSlash(pattern)))
+		found, err := filepath.Glob(filepath.Join(a.OutboxDir(), filepath.FromSlash(pattern)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -81,14 +85,14 @@ func TestMonitorsAtOnce(t *testing.T) {
 		switch {
 		case err == nil:
 			looked++
-		case !errors.Is(err, durable.ErrLocked) || exitCode(err) != exitBusy:
+		case !errors.Is(err, durable.ErrLocked) || failure.ExitCode(err) != failure.ExitBusy:
 			t.Error(err)
 		}
 	}
 	if looked == 0 || len(outboxFiles(t, a)) != 1 {
 		t.Errorf("%d looks, events %v", looked, outboxFiles(t, a))
 	}
-	lock, err := a.lock(t.Context()) // nobody waits for a look, and no look for a run
+	lock, err := a.Lock(t.Context()) // nobody waits for a look, and no look for a run
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,17 +107,17 @@ func TestMonitorsAtOnce(t *testing.T) {
 func TestMonitorPutsLater(t *testing.T) {
 	ahead := 2 * time.Hour
 	a := watchedHome(t, &ahead, nil)
-	if err := os.MkdirAll(a.dataDir(), 0o700); err != nil {
+	if err := os.MkdirAll(a.DataDir(), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(a.outboxDir(), nil, 0o600); err != nil { // nothing can be put into it
+	if err := os.WriteFile(a.OutboxDir(), nil, 0o600); err != nil { // nothing can be put into it
 		t.Fatal(err)
 	}
 	report, err := a.monitorOnce(t.Context())
 	if err == nil || len(report.Alerts) != 1 {
 		t.Fatalf("%v, %+v", err, report)
 	}
-	if err := os.Remove(a.outboxDir()); err != nil {
+	if err := os.Remove(a.OutboxDir()); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {
@@ -140,12 +144,12 @@ func TestMonitorClock(t *testing.T) {
 	look(1, 1)
 	ahead -= time.Hour
 	look(1, 1)
-	a.config.Monitor.DiskLimit = "1000PB" // something new is told by the clock that is behind
+	a.Config.Monitor.DiskLimit = "1000PB" // something new is told by the clock that is behind
 	look(2, 2)
-	a.config.Monitor.DiskLimit = "0"
+	a.Config.Monitor.DiskLimit = "0"
 	look(2, 1)
 	ahead += 2 * time.Hour
-	a.config.Monitor.DiskLimit = "1000PB"
+	a.Config.Monitor.DiskLimit = "1000PB"
 	look(3, 2)
 }
 
@@ -165,7 +169,7 @@ func TestMonitorPurge(t *testing.T) {
 	if err := a.aside().metricsText(t.Context(), &text); err != nil || !strings.Contains(text.String(), `sessctl_purge_deadline_seconds{agent="work-bakery"}`) {
 		t.Errorf("%v\n%s", err, &text)
 	}
-	if err := runArchive(t.Context(), a.aside(), archiveOptions{All: true}); err != nil {
+	if err := runArchive(t.Context(), a.aside(), steps.ArchiveOptions{All: true}); err != nil {
 		t.Fatal(err)
 	}
 	if report, err = a.monitorOnce(t.Context()); err != nil || len(report.Alerts) != 0 {
@@ -182,7 +186,7 @@ func TestMonitorInterrupted(t *testing.T) {
 	if _, err := a.monitorOnce(ctx); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
-	if exists(a.monitorStatePath()) || len(outboxFiles(t, a)) > 0 {
+	if workspace.Exists(audit.MonitorStatePath(&a.Run.Settings)) || len(outboxFiles(t, a)) > 0 {
 		t.Error("it has left something")
 	}
 }
@@ -193,10 +197,10 @@ func TestProfilesOfRuns(t *testing.T) {
 	run := func(profile string, day int, outcome operate.Outcome) operate.RunRecord {
 		return operate.RunRecord{Profile: profile, Started: at(day), Finished: at(day).Add(time.Minute), Outcome: outcome}
 	}
-	o := observed{runs: []operate.RunRecord{
+	o := audit.Observed{Runs: []operate.RunRecord{
 		run("nightly", 9, operate.Failed), run("nightly", 8, operate.OK), run("weekly", 8, operate.Failed), run("nightly", 7, operate.OK), run("nightly", 2, operate.OK), run("weekly", 1, operate.Partial),
 	}}
-	got := o.profiles()
+	got := o.Profiles()
 	if len(got) != 2 || got[0].Never || !got[0].Success.Equal(at(8).Add(time.Minute)) || got[0].Pause != 24*time.Hour {
 		t.Errorf("%+v", got)
 	}
@@ -208,12 +212,12 @@ func TestProfilesOfRuns(t *testing.T) {
 // A monitor that stays prints what is wrong when it begins, not again because it
 // was told by then.
 func TestMonitorPrintsOnce(t *testing.T) {
-	first := monitorReport{Alerts: []monitor.Alert{{Kind: monitor.DiskLow, Subject: "/srv", Event: "01M81MG8CWQAQEEQ2MCVT7W348"}}}
-	then := monitorReport{Alerts: []monitor.Alert{{Kind: monitor.DiskLow, Subject: "/srv"}}}
-	if !first.tells() || then.tells() || !slices.Equal(first.state(), then.state()) {
-		t.Errorf("%v, %v; %q and %q", first.tells(), then.tells(), first.state(), then.state())
+	first := audit.MonitorReport{Alerts: []monitor.Alert{{Kind: monitor.DiskLow, Subject: "/srv", Event: "01M81MG8CWQAQEEQ2MCVT7W348"}}}
+	then := audit.MonitorReport{Alerts: []monitor.Alert{{Kind: monitor.DiskLow, Subject: "/srv"}}}
+	if !first.Tells() || then.Tells() || !slices.Equal(first.State(), then.State()) {
+		t.Errorf("%v, %v; %q and %q", first.Tells(), then.Tells(), first.State(), then.State())
 	}
-	if over := (monitorReport{}); slices.Equal(over.state(), then.state()) {
+	if over := (audit.MonitorReport{}); slices.Equal(over.State(), then.State()) {
 		t.Error("the end of it is no change")
 	}
 }

@@ -3,6 +3,9 @@ package cmd
 import (
 	"slices"
 
+	"github.com/sessctl/sessctl/internal/failure"
+	"github.com/sessctl/sessctl/internal/wording"
+	"github.com/sessctl/sessctl/internal/workspace"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -17,7 +20,7 @@ func checkNames(c *cobra.Command) error {
 		case err != nil || !takesName(f):
 		case f.Value.String() == "":
 			what, _ := pflag.UnquoteUsage(f)
-			err = usageError("leave the flag out if you do not need it", "--%s: empty %s", f.Name, what)
+			err = failure.Usage("leave the flag out if you do not need it", "--%s: empty %s", f.Name, what)
 		case f.Name == "runtime":
 			err = checkRuntime(f.Value.String())
 		}
@@ -34,8 +37,8 @@ func takesName(f *pflag.Flag) bool {
 
 // checkRuntime refuses the name of a runtime that nobody knows.
 func checkRuntime(name string) error {
-	if slices.ContainsFunc(runtimes(), func(k runtimeKind) bool { return k.name == name }) {
+	if slices.ContainsFunc(workspace.Runtimes(), func(k workspace.RuntimeKind) bool { return k.Name == name }) {
 		return nil
 	}
-	return usageError(didYouMean(name, runtimeList(), "known runtimes: "+runtimeNames()), "unknown runtime %q", name)
+	return failure.Usage(wording.DidYouMean(name, workspace.RuntimeList(), "known runtimes: "+workspace.RuntimeNames()), "unknown runtime %q", name)
 }

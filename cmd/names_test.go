@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/sessctl/sessctl/internal/workspace"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -30,7 +31,7 @@ func TestFlagsThatTakeNames(t *testing.T) {
 			walk(below)
 		}
 	}
-	walk(newRootCommand(testApp(&streams{}, invocation{settings: settings{getenv: os.Getenv}})))
+	walk(newRootCommand(testApp(&streams{}, workspace.Run{Settings: workspace.Settings{Getenv: os.Getenv}})))
 	if len(found) != len(names) {
 		t.Errorf("found %v of %v", found, names)
 	}

@@ -13,9 +13,11 @@ import (
 	"time"
 
 	"github.com/charmbracelet/lipgloss"
-	"github.com/dustin/go-humanize"
 	"github.com/muesli/termenv"
 	"github.com/schollz/progressbar/v3"
+	"github.com/sessctl/sessctl/internal/failure"
+	"github.com/sessctl/sessctl/internal/wording"
+	"github.com/sessctl/sessctl/internal/workspace"
 	"golang.org/x/term"
 )
 
@@ -84,7 +86,7 @@ func writeJSON(w io.Writer, indent string, value any) error {
 	if err := enc.Encode(value); err != nil {
 		return err
 	}
-	_, err := w.Write(visibleJSON(b.Bytes()))
+	_, err := w.Write(wording.VisibleJSON(b.Bytes()))
 	return err
 }
 
@@ -107,36 +109,15 @@ func (s *streams) printEach(rows iter.Seq[[]string]) error {
 	return err
 }
 
-func formatBytes(n int64) string {
-	return humanize.IBytes(uint64(max(n, 0)))
-}
-
-func formatCount(n int64) string { return humanize.Comma(n) }
-
-// formatAge says how long ago something was, in one unit.
-func formatAge(d time.Duration) string {
-	switch {
-	case d < 0:
-		return "in the future"
-	case d < time.Minute:
-		return fmt.Sprintf("%ds", int(d.Seconds()))
-	case d < time.Hour:
-		return fmt.Sprintf("%dm", int(d.Minutes()))
-	case d < 48*time.Hour:
-		return fmt.Sprintf("%dh", int(d.Hours()))
-	}
-	return fmt.Sprintf("%dd", int(d.Hours()/24))
-}
-
 // progressInterval keeps the bar from costing more than the work.
 const progressInterval = 100 * time.Millisecond
 
 // showsOn shows a report on the streams of a command.
-func showsOn(s *streams) shows {
-	return shows{
-		line:     func(text string) { _, _ = fmt.Fprintln(s.Err, text) }, // there is nobody left to tell
-		bar:      func() progressBar { return &terminalBar{out: s.Err} },
-		terminal: s.ErrTTY,
+func showsOn(s *streams) workspace.Shows {
+	return workspace.Shows{
+		Line:     func(text string) { _, _ = fmt.Fprintln(s.Err, text) }, // there is nobody left to tell
+		Bar:      func() workspace.ProgressBar { return &terminalBar{out: s.Err} },
+		Terminal: s.ErrTTY,
 	}
 }
 
@@ -147,10 +128,10 @@ type terminalBar struct {
 	bar  *progressbar.ProgressBar
 }
 
-// draw shows how far a piece of work has come. Another piece has its own bar.
-func (b *terminalBar) draw(what string, done, total int64) {
+// Draw shows how far a piece of work has come. Another piece has its own bar.
+func (b *terminalBar) Draw(what string, done, total int64) {
 	if what != b.what || b.bar == nil {
-		b.clear()
+		b.Clear()
 		b.what = what
 		b.bar = progressbar.NewOptions64(max(total, 1),
 			progressbar.OptionSetWriter(b.out),
@@ -167,8 +148,8 @@ func (b *terminalBar) draw(what string, done, total int64) {
 	_ = b.bar.Set64(done) // a bar that cannot be drawn is no reason to stop
 }
 
-// clear removes the bar.
-func (b *terminalBar) clear() {
+// Clear removes the bar.
+func (b *terminalBar) Clear() {
 	if b.bar != nil {
 		_ = b.bar.Clear()
 		b.bar = nil
@@ -180,12 +161,12 @@ func (b *terminalBar) clear() {
 func (a *app) confirm(question string) error {
 	in, ok := a.In.(*os.File)
 	if !ok || !term.IsTerminal(int(in.Fd())) || !a.ErrTTY || a.JSON {
-		return &failure{code: "not_confirmed", exit: exitUsage, hint: "say --yes, or --dry-run to see what would be done", err: fmt.Errorf("this needs a confirmation, and there is no terminal to ask on: %s", question)}
+		return &failure.Error{Code: "not_confirmed", Exit: failure.ExitUsage, Hint: "say --yes, or --dry-run to see what would be done", Err: fmt.Errorf("this needs a confirmation, and there is no terminal to ask on: %s", question)}
 	}
-	_, _ = fmt.Fprintf(a.Err, "%s [y/N] ", visible(question))
+	_, _ = fmt.Fprintf(a.Err, "%s [y/N] ", wording.Visible(question))
 	line, _ := bufio.NewReader(in).ReadString('\n') // no answer is no
 	if answer := strings.ToLower(strings.TrimSpace(line)); answer == "y" || answer == "yes" {
 		return nil
 	}
-	return &failure{code: "not_confirmed", exit: exitFailed, err: fmt.Errorf("nothing was done")}
+	return &failure.Error{Code: "not_confirmed", Exit: failure.ExitFailed, Err: fmt.Errorf("nothing was done")}
 }

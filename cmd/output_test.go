@@ -9,6 +9,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sessctl/sessctl/internal/audit"
+	"github.com/sessctl/sessctl/internal/failure"
+	"github.com/sessctl/sessctl/internal/selection"
+	"github.com/sessctl/sessctl/internal/steps"
+	"github.com/sessctl/sessctl/internal/wording"
+	"github.com/sessctl/sessctl/internal/workspace"
 	"github.com/sessctl/sessctl/pkg/archive"
 	"github.com/sessctl/sessctl/pkg/compact"
 	"github.com/sessctl/sessctl/pkg/durable"
@@ -31,11 +37,11 @@ func TestVisible(t *testing.T) {
 		"bad\xff\xfeutf8":       `bad\xff\xfeutf8`,
 		"no\u00a0break\u3000ok": "no\u00a0break\u3000ok",
 	} {
-		if got := visible(in); got != want {
+		if got := wording.Visible(in); got != want {
 			t.Errorf("visible(%q) = %q, want %q", in, got, want)
 		}
 	}
-	if got := visibleText("two\nlines\tand\x1b"); got != "two\nlines\tand\\x1b" {
+	if got := wording.VisibleText("two\nlines\tand\x1b"); got != "two\nlines\tand\\x1b" {
 		t.Errorf("visibleText keeps lines: %q", got)
 	}
 }
@@ -43,7 +49,7 @@ func TestVisible(t *testing.T) {
 func FuzzVisible(f *testing.F) {
 	f.Add("\x1b]0;title\x07")
 	f.Fuzz(func(t *testing.T, s string) {
-		for _, r := range visible(s) {
+		for _, r := range wording.Visible(s) {
 			if r < 0x20 || r == 0x7f || r >= 0x80 && r < 0xa0 || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 {
 				t.Fatalf("%q leaves %U", s, r)
 			}
@@ -58,16 +64,16 @@ func TestExitCode(t *testing.T) {
 	}{
 		{nil, 0},
 		{errors.New("x"), 1},
-		{usageError("", "x"), 2},
-		{fmt.Errorf("wrapped: %w", usageError("", "x")), 2},
-		{&outcomeError{exit: exitPartly}, 3},
+		{failure.Usage("", "x"), 2},
+		{fmt.Errorf("wrapped: %w", failure.Usage("", "x")), 2},
+		{&failure.Outcome{Exit: failure.ExitPartly}, 3},
 		{fmt.Errorf("x: %w", archive.ErrCorrupt), 4},
 		{fmt.Errorf("x: %w", durable.ErrLocked), 75},
 		{&session.BusyError{}, 75},
 		{context.Canceled, 130},
-		{errTerminated, 143},
+		{failure.ErrTerminated, 143},
 	} {
-		if got := exitCode(c.err); got != c.want {
+		if got := failure.ExitCode(c.err); got != c.want {
 			t.Errorf("%v: %d, want %d", c.err, got, c.want)
 		}
 	}
@@ -93,7 +99,7 @@ func TestOutcomeOfARun(t *testing.T) {
 		for _, o := range strings.Fields(outcomes) {
 			results = append(results, compact.Result{Outcome: compact.Outcome(o)})
 		}
-		if got := exitCode(outcomeOf(results)); got != want {
+		if got := failure.ExitCode(steps.OutcomeOf(results)); got != want {
 			t.Errorf("%q: %d, want %d", outcomes, got, want)
 		}
 	}
@@ -105,12 +111,12 @@ func TestParseTime(t *testing.T) {
 		"30d": now.AddDate(0, 0, -30), "2w": now.AddDate(0, 0, -14), "12h": now.Add(-12 * time.Hour), "1.5d": now.Add(-36 * time.Hour),
 		"2026-03-01T12:00:00Z": time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC), "2026-03-01": time.Date(2026, 3, 1, 0, 0, 0, 0, time.Local),
 	} {
-		if got, err := parseTime(in, now); err != nil || got != want.UnixMilli() {
+		if got, err := audit.ParseTime(in, now); err != nil || got != want.UnixMilli() {
 			t.Errorf("%s: %d, %v, want %d", in, got, err, want.UnixMilli())
 		}
 	}
 	for _, bad := range []string{"d", "tomorrow", "30", "xd", "2026-13-01"} {
-		if _, err := parseTime(bad, now); err == nil {
+		if _, err := audit.ParseTime(bad, now); err == nil {
 			t.Errorf("%q is taken for a time", bad)
 		}
 	}
@@ -118,12 +124,12 @@ func TestParseTime(t *testing.T) {
 
 func TestParseLines(t *testing.T) {
 	for in, want := range map[string][2]int{"": {1, 0}, "7": {7, 7}, "120-140": {120, 140}} {
-		if first, last, err := parseLines(in); err != nil || first != want[0] || last != want[1] {
+		if first, last, err := steps.ParseLines(in); err != nil || first != want[0] || last != want[1] {
 			t.Errorf("%q: %d-%d, %v", in, first, last, err)
 		}
 	}
 	for _, bad := range []string{"0", "9-3", "a-b", "-5", "5-"} {
-		if _, _, err := parseLines(bad); err == nil {
+		if _, _, err := steps.ParseLines(bad); err == nil {
 			t.Errorf("%q is taken for lines", bad)
 		}
 	}
@@ -170,7 +176,7 @@ func TestBar(t *testing.T) {
 		tokens, whole int64
 		want          string
 	}{{0, 100, "░░░░░░░░░░   0%"}, {84, 100, "████████░░  84%"}, {100, 100, "██████████ 100%"}, {250, 100, "██████████ 250%"}, {5, 0, "██████████ 500%"}} {
-		if got := bar(c.tokens, c.whole); got != c.want {
+		if got := selection.Bar(c.tokens, c.whole); got != c.want {
 			t.Errorf("bar(%d, %d) = %q, want %q", c.tokens, c.whole, got, c.want)
 		}
 	}
@@ -190,15 +196,15 @@ func TestTimeLeft(t *testing.T) {
 		{10 * time.Second, 100, 400, "about 30s left"},
 		{10 * time.Second, 399, 400, "about 1s left"},
 	} {
-		if got := timeLeft(test.elapsed, test.done, test.all); got != test.want {
+		if got := workspace.TimeLeft(test.elapsed, test.done, test.all); got != test.want {
 			t.Errorf("%v for %d of %d: %q, want %q", test.elapsed, test.done, test.all, got, test.want)
 		}
 	}
 	now := time.Unix(0, 0)
-	p := &progress{on: true, now: func() time.Time { return now }}
-	p.of(1, 10)
+	p := &workspace.Progress{On: true, Now: func() time.Time { return now }}
+	p.Of(1, 10)
 	now = now.Add(5 * time.Second)
-	if p.of(6, 10); p.count != "6 of 10, about 5s left, " {
-		t.Errorf("the bar says %q", p.count)
+	if p.Of(6, 10); p.Count != "6 of 10, about 5s left, " {
+		t.Errorf("the bar says %q", p.Count)
 	}
 }

@@ -8,14 +8,16 @@ import (
 	"os/exec"
 	"os/signal"
 	"syscall"
+
+	"github.com/sessctl/sessctl/internal/workspace"
 )
 
 // paged runs a render whose output goes through the pager that PAGER names, if
 // Out is a terminal. Leaving the pager ends the render without an error; where
 // the pager cannot be run, the output goes to the terminal.
 func (a *app) paged(ctx context.Context, render func(ctx context.Context, out io.Writer) error) error {
-	command := a.getenv("PAGER")
-	if !a.OutTTY || command == "" || command == "cat" || a.getenv("TERM") == "dumb" {
+	command := a.Getenv("PAGER")
+	if !a.OutTTY || command == "" || command == "cat" || a.Getenv("TERM") == "dumb" {
 		return render(ctx, a.Out)
 	}
 	// In a pager Ctrl-C ends a search and not the program.
@@ -26,13 +28,13 @@ func (a *app) paged(ctx context.Context, render func(ctx context.Context, out io
 
 	pager := exec.CommandContext(reading, "sh", "-c", command)
 	pager.Stdin, pager.Stdout, pager.Stderr = nil, a.Out, a.Err
-	pager.Env = append(os.Environ(), "LESS="+lessOptions(a.getenv("LESS")))
+	pager.Env = append(os.Environ(), "LESS="+lessOptions(a.Getenv("LESS")))
 	in, err := pager.StdinPipe()
 	if err == nil {
 		err = pager.Start()
 	}
 	if err != nil {
-		a.notice(note{Message: "the pager (PAGER) cannot be started: " + err.Error()})
+		a.Notice(workspace.Note{Message: "the pager (PAGER) cannot be started: " + err.Error()})
 		return render(ctx, a.Out)
 	}
 	err = render(reading, in)
@@ -42,7 +44,7 @@ func (a *app) paged(ctx context.Context, render func(ctx context.Context, out io
 	err = errors.Join(err, in.Close())
 	ended := pager.Wait()
 	if neverRan(ended) {
-		a.notice(note{Message: "the pager (PAGER) cannot be run: " + command})
+		a.Notice(workspace.Note{Message: "the pager (PAGER) cannot be run: " + command})
 		return render(ctx, a.Out)
 	}
 	return errors.Join(err, pagerFailure(ended))

@@ -8,10 +8,10 @@ import (
 
 // startProfile begins the CPU profile that --pprof asks for.
 func (a *app) startProfile() error {
-	if a.global.Profile == "" {
+	if a.Global.Profile == "" {
 		return nil
 	}
-	f, err := os.OpenFile(a.global.Profile, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	f, err := os.OpenFile(a.Global.Profile, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return fmt.Errorf("make profile: %w", err)
 	}

@@ -1,26 +1,31 @@
 package cmd
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/sessctl/sessctl/internal/audit"
+	"github.com/sessctl/sessctl/internal/recall"
+)
 
 // What hosts have alike is one hit: the first, which counts the others with theirs.
 // A quotation is not left out for an agent's own words.
 func TestFoldHosts(t *testing.T) {
-	of := func(host, text string, duplicates int, stored *storedBy) recallHit {
-		return recallHit{Host: host, Text: text, Duplicates: duplicates, Stored: stored}
+	of := func(host, text string, duplicates int, stored *audit.StoredBy) recall.RecallHit {
+		return recall.RecallHit{Host: host, Text: text, Duplicates: duplicates, Stored: stored}
 	}
-	own := &storedBy{}
+	own := &audit.StoredBy{}
 	for name, x := range map[string]struct {
-		hits       []recallHit
+		hits       []recall.RecallHit
 		hosts      string
 		duplicates int // of the first
 	}{
-		"others":                  {[]recallHit{of("a", "heron", 0, nil), of("b", "walrus", 0, nil)}, "ab", 0},
-		"alike":                   {[]recallHit{of("a", "heron", 1, nil), of("b", "walrus", 0, nil), of("c", "heron", 2, nil)}, "ab", 4},
-		"own words behind":        {[]recallHit{of("a", "heron", 0, nil), of("b", "heron", 0, own)}, "a", 1},
-		"a quotation behind them": {[]recallHit{of("a", "heron", 0, own), of("b", "heron", 0, nil)}, "ab", 0},
-		"own words of both":       {[]recallHit{of("a", "heron", 0, own), of("b", "heron", 0, own)}, "a", 1},
+		"others":                  {[]recall.RecallHit{of("a", "heron", 0, nil), of("b", "walrus", 0, nil)}, "ab", 0},
+		"alike":                   {[]recall.RecallHit{of("a", "heron", 1, nil), of("b", "walrus", 0, nil), of("c", "heron", 2, nil)}, "ab", 4},
+		"own words behind":        {[]recall.RecallHit{of("a", "heron", 0, nil), of("b", "heron", 0, own)}, "a", 1},
+		"a quotation behind them": {[]recall.RecallHit{of("a", "heron", 0, own), of("b", "heron", 0, nil)}, "ab", 0},
+		"own words of both":       {[]recall.RecallHit{of("a", "heron", 0, own), of("b", "heron", 0, own)}, "a", 1},
 	} {
-		kept, hosts := foldHosts(x.hits), ""
+		kept, hosts := recall.FoldHosts(x.hits), ""
 		for _, h := range kept {
 			hosts += h.Host
 		}

@@ -6,11 +6,14 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/sessctl/sessctl/internal/recall"
+	"github.com/sessctl/sessctl/internal/wording"
+	"github.com/sessctl/sessctl/internal/workspace"
 	"pgregory.net/rapid"
 )
 
-func printerOf(query string, full bool) *passagePrinter {
-	a := testApp(newStreams(nil, &bytes.Buffer{}, &bytes.Buffer{}), invocation{})
+func printerOf(query string, full bool) *recall.PassagePrinter {
+	a := testApp(newStreams(nil, &bytes.Buffer{}, &bytes.Buffer{}), workspace.Run{})
 	a.OutTTY = true
 	return newPassagePrinter(a, query, full)
 }
@@ -19,8 +22,8 @@ func printerOf(query string, full bool) *passagePrinter {
 // are marked whole, whatever their inflection.
 func TestPassage(t *testing.T) {
 	text := strings.Repeat("filler text here ", 100) + "\nthe herons stand by the lake.\n" + strings.Repeat("more filler ", 100)
-	got := printerOf("heron lakes", false).hit(text)
-	if !strings.Contains(got, "the **herons** stand by the **lake**.") || utf8.RuneCountInString(got) > excerptRunes+12 {
+	got := printerOf("heron lakes", false).Hit(text)
+	if !strings.Contains(got, "the **herons** stand by the **lake**.") || utf8.RuneCountInString(got) > recall.ExcerptRunes+12 {
 		t.Errorf("%s", got)
 	}
 	if !strings.HasPrefix(got, "… the **herons**") && !strings.HasPrefix(got, "… \nthe") {
@@ -31,11 +34,11 @@ func TestPassage(t *testing.T) {
 		"importer":               "see **/srv/app/importer.yaml**, (or not)",
 		"nothing of it":          "see /srv/app/importer.yaml, (or not)",
 	} {
-		if got := printerOf(query, false).hit("see /srv/app/importer.yaml, (or not)"); got != want {
+		if got := printerOf(query, false).Hit("see /srv/app/importer.yaml, (or not)"); got != want {
 			t.Errorf("%q: %q", query, got)
 		}
 	}
-	if got := printerOf("importer", true).hit(text + "importer"); got != visibleText(text+"importer") {
+	if got := printerOf("importer", true).Hit(text + "importer"); got != wording.VisibleText(text+"importer") {
 		t.Error("--full changed the text")
 	}
 }
@@ -45,7 +48,7 @@ func TestPassage(t *testing.T) {
 // together is shown.
 func TestPassageIsWhereWordsStandTogether(t *testing.T) {
 	text := strings.Repeat("- heron.txt\n", 60) + "\nThe heron inventory lies in the cold room.\n" + strings.Repeat("more filler ", 100)
-	if got := printerOf("heron inventory", false).hit(text); !strings.Contains(got, "cold room") {
+	if got := printerOf("heron inventory", false).Hit(text); !strings.Contains(got, "cold room") {
 		t.Errorf("%s", got)
 	}
 }
@@ -54,9 +57,9 @@ func TestPassageIsOfTheText(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		part := rapid.SampledFrom([]string{"heron", "Herons", " ", "\n", "配送", "é", ",", "lake-side", "x", "(", strings.Repeat("words ", 30), strings.Repeat("y", 300)})
 		text := strings.Join(rapid.SliceOfN(part, 0, 60).Draw(t, "text"), "")
-		got := printerOf("heron lake", false).hit(text)
+		got := printerOf("heron lake", false).Hit(text)
 		plain := strings.TrimSuffix(strings.TrimPrefix(strings.ReplaceAll(got, "**", ""), "… "), " …")
-		if !strings.Contains(text, plain) || utf8.RuneCountInString(plain) > excerptRunes {
+		if !strings.Contains(text, plain) || utf8.RuneCountInString(plain) > recall.ExcerptRunes {
 			t.Fatalf("%q is no part of %q", plain, text)
 		}
 	})

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sessctl/sessctl/internal/audit"
+	"github.com/sessctl/sessctl/internal/workspace"
 	"github.com/sessctl/sessctl/pkg/archive"
 	"github.com/sessctl/sessctl/pkg/compact"
 )
@@ -28,39 +30,39 @@ func (c *momentContext) Err() error {
 // TestReceiptsAreReadBeforeTheCatalogue: a compaction that ends while the
 // catalogue is read leaves no receipt whose archive seems to be missing.
 func TestReceiptsAreReadBeforeTheCatalogue(t *testing.T) {
-	a := testApp(newStreams(strings.NewReader(""), nil, nil), invocation{settings: settings{getenv: func(string) string { return "" }, now: time.Now}})
-	a.global.DataDir, a.config.Archive.Compression = t.TempDir(), archive.CompressionNone
+	a := testApp(newStreams(strings.NewReader(""), nil, nil), workspace.Run{Settings: workspace.Settings{Getenv: func(string) string { return "" }, Now: time.Now}})
+	a.Global.DataDir, a.Config.Archive.Compression = t.TempDir(), archive.CompressionNone
 	compactSession(t, a, "one")
 	ctx := &momentContext{Context: t.Context(), n: 2, at: func() { compactSession(t, a, "two") }} // the directory was read, no file of it yet
-	audit, err := a.newReceiptAudit(ctx)
+	audit, err := audit.NewReceiptAudit(ctx, a.Run)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if ctx.n > 0 {
 		t.Fatal("no compaction ended meanwhile")
 	}
-	audit.againstCatalogue(t.Context())
-	for _, p := range audit.found {
-		t.Error(p.about())
+	audit.AgainstCatalogue(t.Context())
+	for _, p := range audit.Found {
+		t.Error(p.About())
 	}
 }
 
 // compactSession leaves what a compaction leaves: an archive, and then its receipt.
 func compactSession(t *testing.T, a *app, id string) {
 	t.Helper()
-	store, err := a.openArchive()
+	store, err := a.OpenArchive()
 	if err != nil {
 		t.Fatal(err)
 	}
 	const text = "{}\n"
-	e, err := store.Put(t.Context(), archive.Meta{Runtime: "openclaw", Agent: "scout", Session: id, Source: "/sessions/" + id + ".jsonl"}, strings.NewReader(text), int64(len(text)), a.now())
+	e, err := store.Put(t.Context(), archive.Meta{Runtime: "openclaw", Agent: "scout", Session: id, Source: "/sessions/" + id + ".jsonl"}, strings.NewReader(text), int64(len(text)), a.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
 	r := compact.Receipt{Schema: 1, ID: id, Content: compact.Content{Lines: 1}}
 	r.Runtime, r.Agent, r.Session, r.Archive, r.Outcome = e.Runtime, e.Agent, e.Session, &compact.ArchiveResult{ID: e.ID, Path: e.Path, SHA256: e.SHA256, Bytes: e.Bytes}, compact.Compacted
 	r.Source.SHA256 = e.SHA256
-	if _, err := a.receipts().Write(r); err != nil {
+	if _, err := a.Receipts().Write(r); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/sessctl/sessctl/internal/steps"
 	"pgregory.net/rapid"
 )
 
@@ -27,11 +28,11 @@ func TestDifference(t *testing.T) {
  j
  k
 `
-	if diff := cmp.Diff(text, difference("golden", want, got)); diff != "" {
+	if diff := cmp.Diff(text, steps.Difference("golden", want, got)); diff != "" {
 		t.Error(diff)
 	}
 	many := make([]string, 4000)
-	if n := strings.Count(difference("golden", many, lines(strings.Repeat("x\n", 4000))), "\n"); n > diffLines+4 {
+	if n := strings.Count(steps.Difference("golden", many, lines(strings.Repeat("x\n", 4000))), "\n"); n > steps.DiffLines+4 {
 		t.Errorf("%d lines of a diff", n)
 	}
 }
@@ -44,17 +45,17 @@ func TestLineEdits(t *testing.T) {
 		a, b := text.Draw(t, "a"), text.Draw(t, "b")
 		var before, after []string
 		changed := 0
-		for _, e := range lineEdits(a, b) {
-			if e.mark != '+' {
-				before = append(before, e.text)
-				if a[e.line-1] != e.text {
-					t.Fatalf("line %d is %q, not %q", e.line, a[e.line-1], e.text)
+		for _, e := range steps.LineEdits(a, b) {
+			if e.Mark != '+' {
+				before = append(before, e.Text)
+				if a[e.Line-1] != e.Text {
+					t.Fatalf("line %d is %q, not %q", e.Line, a[e.Line-1], e.Text)
 				}
 			}
-			if e.mark != '-' {
-				after = append(after, e.text)
+			if e.Mark != '-' {
+				after = append(after, e.Text)
 			}
-			if e.mark != ' ' {
+			if e.Mark != ' ' {
 				changed++
 			}
 		}

@@ -6,11 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/url"
 	"os"
-	"path/filepath"
 	"time"
 
+	"github.com/sessctl/sessctl/internal/failure"
+	"github.com/sessctl/sessctl/internal/recall"
+	"github.com/sessctl/sessctl/internal/workspace"
 	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/report"
 	"github.com/spf13/cobra"
@@ -32,11 +33,11 @@ func (o *reportOptions) addFlags(fs *pflag.FlagSet) {
 func (o *reportOptions) validate(asJSON, given bool) error {
 	switch {
 	case given && o.HTML == "":
-		return usageError("sessctl report --html report.html", "--html names no file")
+		return failure.Usage("sessctl report --html report.html", "--html names no file")
 	case o.HTML == "-" && (o.Text || asJSON):
-		return usageError("write the page to a file", "--html - goes with neither --text nor --json: both print on stdout")
+		return failure.Usage("write the page to a file", "--html - goes with neither --text nor --json: both print on stdout")
 	case o.Text && asJSON:
-		return usageError("--json prints all that the text says", "--text does not go with --json")
+		return failure.Usage("--json prints all that the text says", "--text does not go with --json")
 	}
 	return nil
 }
@@ -74,7 +75,7 @@ records that they are made of, unless --quick is given.
 
 func runReport(ctx context.Context, a *app, o reportOptions) error {
 	if o.HTML != "" && o.HTML != "-" {
-		if err := checkPage(absolute(o.HTML)); err != nil {
+		if err := checkPage(workspace.Absolute(o.HTML)); err != nil {
 			return err
 		}
 	}
@@ -93,7 +94,7 @@ func runReport(ctx context.Context, a *app, o reportOptions) error {
 	case o.Text || o.HTML == "":
 		return printReport(a, doc)
 	case o.HTML != "-":
-		_, err := fmt.Fprintln(a.Out, fileURL(absolute(o.HTML)))
+		_, err := fmt.Fprintln(a.Out, recall.FileURL(workspace.Absolute(o.HTML)))
 		return err
 	}
 	return nil
@@ -105,7 +106,7 @@ func (a *app) writeReport(path string, doc report.Document) error {
 		out := bufio.NewWriter(a.Out)
 		return errors.Join(write(out), out.Flush())
 	}
-	return writePage(absolute(path), write)
+	return writePage(workspace.Absolute(path), write)
 }
 
 // writePage writes a document that people open in a browser. It takes the place
@@ -127,14 +128,5 @@ func writePage(path string, write func(io.Writer) error) error {
 
 // checkPage refuses to replace what is no document of ours.
 func checkPage(path string) error {
-	return checkReplaced(path, "--html", report.Mark, "make the directory first")
-}
-
-// fileURL is how a browser names a file.
-func fileURL(path string) string {
-	path = filepath.ToSlash(path)
-	if filepath.VolumeName(path) != "" {
-		path = "/" + path // file:///C:/...
-	}
-	return (&url.URL{Scheme: "file", Path: path}).String()
+	return workspace.CheckReplaced(path, "--html", report.Mark, "make the directory first")
 }

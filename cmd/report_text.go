@@ -8,6 +8,10 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/sessctl/sessctl/internal/audit"
+	"github.com/sessctl/sessctl/internal/selection"
+	"github.com/sessctl/sessctl/internal/steps"
+	"github.com/sessctl/sessctl/internal/wording"
 	"github.com/sessctl/sessctl/pkg/report"
 )
 
@@ -18,7 +22,7 @@ func printReport(a *app, d report.Document) error {
 	if d.Host != "" {
 		host = " on " + d.Host
 	}
-	p.line("What sessctl sees%s, %s", host, shownTime(d.MadeAt))
+	p.line("What sessctl sees%s, %s", host, wording.ShownTime(d.MadeAt))
 	for _, section := range []func(){p.person, p.context, p.disk, p.growth, p.purges, p.saved, p.proof, p.runs, p.records} {
 		section()
 	}
@@ -38,7 +42,7 @@ const mostTextRows = 10
 
 func (p *reportPrinter) line(format string, args ...any) {
 	if p.err == nil {
-		_, p.err = fmt.Fprintln(p.Out, visible(fmt.Sprintf(format, args...)))
+		_, p.err = fmt.Fprintln(p.Out, wording.Visible(fmt.Sprintf(format, args...)))
 	}
 }
 
@@ -51,7 +55,7 @@ func (p *reportPrinter) heading(text string) {
 // table prints the first rows of a list.
 func (p *reportPrinter) table(t table) {
 	if more := len(t.rows) - mostTextRows; more > 0 {
-		t.rows, t.footer = t.rows[:mostTextRows], fmt.Sprintf("and %s more", formatCount(int64(more)))
+		t.rows, t.footer = t.rows[:mostTextRows], fmt.Sprintf("and %s more", wording.Count(int64(more)))
 	}
 	if p.err == nil {
 		p.err = p.printTable(t)
@@ -62,13 +66,13 @@ func (p *reportPrinter) person() {
 	p.heading("What needs a person")
 	t := table{empty: "nothing", columns: []column{{name: "WHAT"}, {name: "SINCE", drop: 1}, {name: "WHERE", least: 16}, {name: "MESSAGE", least: 30}}}
 	for _, x := range p.doc.Alerts {
-		t.rows = append(t.rows, []string{x.Kind, shownTime(x.Since), x.Subject, x.Message})
+		t.rows = append(t.rows, []string{x.Kind, wording.ShownTime(x.Since), x.Subject, x.Message})
 	}
 	p.table(t)
 	p.heading("What waits")
 	t = table{empty: "nothing", columns: []column{{name: "COUNT", right: true}, {name: "WHAT", least: 30}, {name: "WHAT DOES IT", least: 20}}}
 	for _, x := range p.doc.Pending {
-		t.rows = append(t.rows, []string{formatCount(int64(x.Count)), x.What, x.Advice})
+		t.rows = append(t.rows, []string{wording.Count(int64(x.Count)), x.What, x.Advice})
 	}
 	p.table(t)
 }
@@ -76,11 +80,11 @@ func (p *reportPrinter) person() {
 func (p *reportPrinter) context() {
 	c := &p.doc.Context
 	p.heading("What fills context")
-	p.line("%s with %s tokens, %s at or over %s", plural(c.Sessions, "session"), formatCount(c.Tokens), formatCount(int64(c.Over)), formatCount(p.doc.Threshold))
+	p.line("%s with %s tokens, %s at or over %s", wording.Plural(c.Sessions, "session"), wording.Count(c.Tokens), wording.Count(int64(c.Over)), wording.Count(p.doc.Threshold))
 	shares := func(name string, all []report.Share, of func(report.Share) string) {
 		t := table{columns: []column{{name: name, least: 10}, {name: "SESSIONS", right: true, drop: 2}, {name: "TOKENS", right: true}, {name: "OF ALL", drop: 1}, {name: "SIZE", right: true}, {name: "OVER", right: true, drop: 3}}}
 		for _, s := range all {
-			t.rows = append(t.rows, []string{of(s), formatCount(int64(s.Sessions)), formatCount(s.Tokens), bar(s.Tokens, c.Tokens), formatBytes(s.Bytes), formatCount(int64(s.Over))})
+			t.rows = append(t.rows, []string{of(s), wording.Count(int64(s.Sessions)), wording.Count(s.Tokens), selection.Bar(s.Tokens, c.Tokens), wording.Bytes(s.Bytes), wording.Count(int64(s.Over))})
 		}
 		if len(t.rows) > 0 {
 			p.table(t)
@@ -90,13 +94,13 @@ func (p *reportPrinter) context() {
 	shares("AGENT", c.Agents, func(s report.Share) string { return s.Agent })
 	t := table{empty: "no sessions", columns: []column{{name: "SESSION", least: 12}, {name: "AGENT", least: 8}, {name: "TOKENS", right: true}, {name: "CONTEXT", drop: 1}, {name: "SIZE", right: true, drop: 2}, {name: "STATE", drop: 3}}}
 	for _, s := range c.List {
-		tokens, context := formatCount(s.Tokens), unknownFigure
+		tokens, context := wording.Count(s.Tokens), selection.UnknownFigure
 		if s.Unreadable {
-			tokens = unknownFigure
+			tokens = selection.UnknownFigure
 		} else if s.Window > 0 {
-			context = bar(s.Tokens, s.Window)
+			context = selection.Bar(s.Tokens, s.Window)
 		}
-		t.rows = append(t.rows, []string{s.Session, s.Agent, tokens, context, formatBytes(s.Bytes), s.State})
+		t.rows = append(t.rows, []string{s.Session, s.Agent, tokens, context, wording.Bytes(s.Bytes), s.State})
 	}
 	p.table(t)
 }
@@ -105,11 +109,11 @@ func (p *reportPrinter) disk() {
 	p.heading("What fills the disk")
 	t := table{columns: []column{{name: "WHAT"}, {name: "FILES", right: true, drop: 1}, {name: "SIZE", right: true}, {name: "OF ALL"}}}
 	for _, part := range p.doc.Disk.Parts {
-		t.rows = append(t.rows, []string{part.What, formatCount(int64(part.Files)), formatBytes(part.Bytes), bar(part.Bytes, p.doc.Disk.Bytes)})
+		t.rows = append(t.rows, []string{part.What, wording.Count(int64(part.Files)), wording.Bytes(part.Bytes), selection.Bar(part.Bytes, p.doc.Disk.Bytes)})
 	}
 	p.table(t)
 	for _, f := range p.doc.Disk.Free {
-		p.line("%s free at %s", formatBytes(f.Bytes), f.Path)
+		p.line("%s free at %s", wording.Bytes(f.Bytes), f.Path)
 	}
 }
 
@@ -117,11 +121,11 @@ func (p *reportPrinter) growth() {
 	p.heading("Growth by day")
 	t := table{empty: "not known: no run of a profile was recorded yet", columns: []column{{name: "DAY"}, {name: "LOGS", right: true}, {name: "ARCHIVES", right: true}, {name: "MEMORY", right: true, drop: 2}, {name: "PUT AWAY", right: true, drop: 1}, {name: "FREED", right: true, drop: 1}}}
 	for _, d := range slices.Backward(p.doc.Growth.Days) {
-		logs, archives, memory := unknownFigure, unknownFigure, unknownFigure
+		logs, archives, memory := selection.UnknownFigure, selection.UnknownFigure, selection.UnknownFigure
 		if d.Known {
-			logs, archives, memory = formatBytes(d.Logs), formatBytes(d.Archives), formatBytes(d.Memory)
+			logs, archives, memory = wording.Bytes(d.Logs), wording.Bytes(d.Archives), wording.Bytes(d.Memory)
 		}
-		t.rows = append(t.rows, []string{d.Date, logs, archives, memory, figure(d.PutAway, formatBytes), figure(d.Freed, formatBytes)})
+		t.rows = append(t.rows, []string{d.Date, logs, archives, memory, audit.Figure(d.PutAway, wording.Bytes), audit.Figure(d.Freed, wording.Bytes)})
 	}
 	p.table(t)
 }
@@ -132,7 +136,7 @@ func (p *reportPrinter) purges() {
 		{name: "AGENT", least: 10}, {name: "RUNTIME", drop: 2}, {name: "LOGS", right: true}, {name: "FIRST"}, {name: "LAST", drop: 1}, {name: "WITHOUT ARCHIVE", right: true}, {name: "WITHIN A WEEK", right: true},
 	}}
 	for _, x := range p.doc.Purges {
-		t.rows = append(t.rows, []string{x.Agent, x.Runtime, formatCount(int64(x.Sessions)), dayOf(x.First), dayOf(x.Last), formatCount(int64(x.Unarchived)), formatCount(int64(x.Soon))})
+		t.rows = append(t.rows, []string{x.Agent, x.Runtime, wording.Count(int64(x.Sessions)), dayOf(x.First), dayOf(x.Last), wording.Count(int64(x.Unarchived)), wording.Count(int64(x.Soon))})
 	}
 	t.warn = func(row, column int) bool { return column == 6 && p.doc.Purges[row].Soon > 0 }
 	p.table(t)
@@ -140,22 +144,22 @@ func (p *reportPrinter) purges() {
 
 // dayOf is the day of a shown time.
 func dayOf(at string) string {
-	day, _, _ := strings.Cut(shownTime(at), " ")
+	day, _, _ := strings.Cut(wording.ShownTime(at), " ")
 	return day
 }
 
 func (p *reportPrinter) saved() {
 	s := &p.doc.Saved
 	p.heading("What was put away, and what it saved")
-	p.line("%s took %s tokens out of contexts and %s out of logs", plural(s.Compactions, "compaction"), formatCount(s.Tokens), formatBytes(s.LogBytes))
-	p.line("%s of %s take %s on the disk", plural(s.Archives, "archive"), formatBytes(s.Bytes), formatBytes(s.Stored))
+	p.line("%s took %s tokens out of contexts and %s out of logs", wording.Plural(s.Compactions, "compaction"), wording.Count(s.Tokens), wording.Bytes(s.LogBytes))
+	p.line("%s of %s take %s on the disk", wording.Plural(s.Archives, "archive"), wording.Bytes(s.Bytes), wording.Bytes(s.Stored))
 }
 
 func (p *reportPrinter) proof() {
 	proof := &p.doc.Proof
 	p.heading("Proof")
 	if w := proof.Whole; w != nil {
-		p.line("all %s read back %s: %s; %s made since", plural(w.Archives, "archive"), shownTime(w.At), plural(w.Problems, "problem"), plural(proof.Since, "archive"))
+		p.line("all %s read back %s: %s; %s made since", wording.Plural(w.Archives, "archive"), wording.ShownTime(w.At), wording.Plural(w.Problems, "problem"), wording.Plural(proof.Since, "archive"))
 	} else {
 		p.line("no run of sessctl archive verify that read all archives is recorded; each was read back when it was made")
 	}
@@ -186,7 +190,7 @@ func (p *reportPrinter) runs() {
 	}
 	t := table{empty: cmp.Or(map[bool]string{false: "the records of runs could not be read"}[runs.Known], "no profile was run yet"), columns: []column{{name: "WHEN"}, {name: "PROFILE", least: 8}, {name: "OUTCOME"}, {name: "TOOK", right: true, drop: 1}, {name: "WHY", least: 16}}}
 	for _, r := range runs.List {
-		t.rows = append(t.rows, []string{shownTime(r.Started), r.Profile, r.Outcome, took(r.Seconds), r.Why})
+		t.rows = append(t.rows, []string{wording.ShownTime(r.Started), r.Profile, r.Outcome, steps.Took(r.Seconds), r.Why})
 	}
 	p.table(t)
 }
@@ -198,11 +202,11 @@ func (p *reportPrinter) records() {
 		p.line("the logs were not read (--quick)")
 		return
 	}
-	p.line("%s in %s: base64 %s (%.1f%%), repeated text %s (%.1f%%)", formatBytes(r.Bytes), plural(r.Logs, "log"),
-		formatBytes(r.Base64), percentOf(r.Base64, r.Bytes), formatBytes(r.Duplicate), percentOf(r.Duplicate, r.Bytes))
+	p.line("%s in %s: base64 %s (%.1f%%), repeated text %s (%.1f%%)", wording.Bytes(r.Bytes), wording.Plural(r.Logs, "log"),
+		wording.Bytes(r.Base64), selection.PercentOf(r.Base64, r.Bytes), wording.Bytes(r.Duplicate), selection.PercentOf(r.Duplicate, r.Bytes))
 	t := table{empty: "no records", columns: []column{{name: "WHAT"}, {name: "SIZE", right: true}, {name: "TYPE", least: 10, drop: 2}, {name: "AGENT", least: 8, drop: 1}, {name: "WHERE", least: 20}}}
 	for _, x := range r.Largest {
-		t.rows = append(t.rows, []string{x.What, formatBytes(x.Bytes), x.Type, x.Agent, fmt.Sprintf("line %d of %s", x.Line, x.Path)})
+		t.rows = append(t.rows, []string{x.What, wording.Bytes(x.Bytes), x.Type, x.Agent, fmt.Sprintf("line %d of %s", x.Line, x.Path)})
 	}
 	p.table(t)
 }

@@ -12,11 +12,10 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/sessctl/sessctl/pkg/archive"
-	"github.com/sessctl/sessctl/pkg/compact"
-	"github.com/sessctl/sessctl/pkg/durable"
-	"github.com/sessctl/sessctl/pkg/memory"
-	"github.com/sessctl/sessctl/pkg/session"
+	"github.com/sessctl/sessctl/internal/failure"
+	"github.com/sessctl/sessctl/internal/recall"
+	"github.com/sessctl/sessctl/internal/wording"
+	"github.com/sessctl/sessctl/internal/workspace"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -43,23 +42,20 @@ func Main(args []string, in io.Reader, out, errOut io.Writer) int {
 	root.SetErr(errOut)
 	c, err := root.ExecuteContextC(ctx)
 	err = app.blameConfig(c, err)
-	if app.eventsWait {
-		app.tellEvents(ctx)
+	if app.EventsWait {
+		workspace.TellEvents(ctx, app.Run)
 	}
 	app.stopProfile()
-	app.end()
+	workspace.End(app.Run)
 	if err != nil && ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
 	reportError(errOut, err, app.JSON || asksJSON(args))
-	if code := exitCode(err); code != exitOK || app.incomplete == 0 {
+	if code := failure.ExitCode(err); code != failure.ExitOK || app.Incomplete == 0 {
 		return code
 	}
-	return exitPartly
+	return failure.ExitPartly
 }
-
-// errTerminated is the cause of a cancellation by SIGTERM.
-var errTerminated = errors.New("terminated")
 
 // asksJSON reports whether --json is among the arguments: behind a flag that is
 // wrong nothing was read.
@@ -76,7 +72,7 @@ func cancelOnSignal(cancel context.CancelCauseFunc) (stop func()) {
 	go func() {
 		switch <-signals {
 		case syscall.SIGTERM:
-			cancel(errTerminated)
+			cancel(failure.ErrTerminated)
 		case os.Interrupt:
 			cancel(context.Canceled)
 		}
@@ -89,35 +85,41 @@ func cancelOnSignal(cancel context.CancelCauseFunc) (stop func()) {
 // that it carries out.
 type app struct {
 	*streams
-	*invocation
+	*workspace.Run
 	refused bool     // a hook could not begin: its runtime is not to notice
 	profile *os.File // of --pprof, while it is written
 }
 
 // newApp makes the app of one invocation that prints to st.
 func newApp(st *streams, getenv func(string) string, now func() time.Time) *app {
-	run := newInvocation(getenv, now)
-	run.version, run.shows = programVersion(), showsOn(st)
-	return &app{streams: st, invocation: run}
+	run := workspace.NewInvocation(getenv, now)
+	wire(run, st)
+	return &app{streams: st, Run: run}
 }
 
 // inner is the app of a command that runs as a part of another one, which takes
 // its document.
 func (a *app) inner() *app {
-	return &app{streams: a.unprinted(), invocation: a.step(), refused: a.refused, profile: a.profile}
+	return &app{streams: a.unprinted(), Run: a.Step(), refused: a.refused, profile: a.profile}
 }
 
 // anew is the app of one more run of a command in the same process.
 func (a *app) anew() *app {
 	streams := *a.streams
 	streams.document = nil
-	return &app{streams: &streams, invocation: a.again(), refused: a.refused, profile: a.profile}
+	return &app{streams: &streams, Run: a.Again(), refused: a.refused, profile: a.profile}
 }
 
 // aside is anew for what prints nothing. It works in the directories that are held
 // open.
 func (a *app) aside() *app {
-	return &app{streams: a.unprinted(), invocation: a.apart(), refused: a.refused, profile: a.profile}
+	return &app{streams: a.unprinted(), Run: a.Apart(), refused: a.refused, profile: a.profile}
+}
+
+// wire gives a run what it asks of others: how it is shown, and who judges.
+func wire(run *workspace.Run, st *streams) {
+	run.Version, run.Shows = programVersion(), showsOn(st)
+	run.Lost = func(ctx context.Context, run *workspace.Run) (int, error) { return recall.LostMemory(ctx, run) }
 }
 
 // printingTo is anew for one piece of the work of a server: it prints nothing but
@@ -125,22 +127,22 @@ func (a *app) aside() *app {
 // end.
 func (a *app) printingTo(out io.Writer) *app {
 	own := a.anew()
-	own.pin()
+	own.Pin()
 	own.streams = newStreams(strings.NewReader(""), out, io.Discard)
-	own.shows = showsOn(own.streams)
+	own.Shows = showsOn(own.streams)
 	own.Quiet = false
-	own.held, own.lockUntil, own.meter, own.profile, own.underWay = nil, time.Time{}, nil, nil, nil
+	own.Held, own.LockUntil, own.Meter, own.profile, own.UnderWay = nil, time.Time{}, nil, nil, nil
 	return own
 }
 
 func (a *app) addGlobalFlags(fs *pflag.FlagSet) {
-	g := &a.global
+	g := &a.Global
 	fs.BoolVar(&a.JSON, "json", false, "print one JSON document on stdout, and errors as JSON on stderr")
 	fs.BoolVarP(&a.Quiet, "quiet", "q", false, "no progress, no notes and no lines about unchanged sessions; other results and errors are printed")
 	fs.StringVar(&g.ConfigFile, "config", "", "read the configuration from `file` (default $XDG_CONFIG_HOME/sessctl/config.yaml)")
 	fs.StringVar(&g.DataDir, "data-dir", "", "keep memory, receipts and archives under `dir` (default $XDG_DATA_HOME/sessctl)")
 	fs.StringArrayVar(&g.Stores, "store", nil, "use the store at `runtime=path` instead of those under the home directory (repeatable)")
-	fs.StringVar(&g.Runtime, "runtime", "", "only sessions of this `runtime` ("+runtimeNames()+")")
+	fs.StringVar(&g.Runtime, "runtime", "", "only sessions of this `runtime` ("+workspace.RuntimeNames()+")")
 	fs.BoolVar(&g.AllowRoot, "allow-root", false, "as root, change sessions and data of other users too")
 	fs.StringVar(&g.Profile, "pprof", "", "write a CPU profile of this run to `file`")
 	fs.IntVar(&g.Workers, "workers", 0, "read at most `n` logs at a time where many are read (default 2)")
@@ -190,7 +192,7 @@ read it with archive show.
 
 // CommandTree returns the program's commands below its root, for programs that
 // describe them, such as the one that writes the man pages.
-func CommandTree() *cobra.Command { return newRootCommand(&app{invocation: &invocation{}}) }
+func CommandTree() *cobra.Command { return newRootCommand(&app{Run: &workspace.Run{}}) }
 
 // startPage is what sessctl alone prints: it fits on a small terminal, the list of
 // all commands does not.
@@ -262,7 +264,7 @@ func (a *app) prepare(c *cobra.Command) error {
 		return err
 	}
 	if name := topCommand(c).Name(); name != "serve" && name != "mcp" { // each piece of their work begins anew
-		a.pin()
+		a.Pin()
 	}
 	return nil
 }
@@ -293,24 +295,12 @@ func argumentError(c *cobra.Command, check cobra.PositionalArgs, args []string) 
 	hint := "write " + c.UseLine() + "; see " + c.CommandPath() + " --help"
 	switch {
 	case len(args) == 0:
-		return usageError(hint, "%s: an argument is missing", c.CommandPath())
+		return failure.Usage(hint, "%s: an argument is missing", c.CommandPath())
 	case check(c, nil) == nil && check(c, args[:1]) != nil:
-		return usageError(hint, "%s takes no argument, not %q", c.CommandPath(), args[0])
+		return failure.Usage(hint, "%s takes no argument, not %q", c.CommandPath(), args[0])
 	}
-	return usageError(hint, "%s takes one argument: %q is one too many", c.CommandPath(), args[1])
+	return failure.Usage(hint, "%s takes one argument: %q is one too many", c.CommandPath(), args[1])
 }
-
-// Exit codes (docs/dev/decisions.md D23). 75 is EX_TEMPFAIL of sysexits.h.
-const (
-	exitOK        = 0
-	exitFailed    = 1
-	exitUsage     = 2
-	exitPartly    = 3
-	exitIntegrity = 4
-	exitBusy      = 75
-	exitInterrupt = 130
-	exitTerminate = 143
-)
 
 // exitHelp is the same table for people; it ends every command's help.
 const exitHelp = `
@@ -318,154 +308,34 @@ Exit codes: 0 done or nothing to do, 1 failed, 2 wrong usage, 3 some sessions
 failed, 4 an archive or the memory is damaged, 75 busy (try again later),
 130/143 interrupted.`
 
-// failure is an error with a hint for people and a code for machines.
-type failure struct {
-	code string // stable word for --json: "usage", "unknown_agent", ...
-	exit int
-	hint string
-	path string
-	err  error
-}
-
-// Error implements error.
-func (f *failure) Error() string { return f.err.Error() }
-
-// Unwrap returns the cause.
-func (f *failure) Unwrap() error { return f.err }
-
-func usageError(hint, format string, args ...any) error {
-	return &failure{code: "usage", exit: exitUsage, hint: hint, err: fmt.Errorf(format, args...)}
-}
-
-// outcomeError carries an exit code for something that was already rendered.
-type outcomeError struct {
-	exit int
-}
-
-// Error implements error.
-func (o *outcomeError) Error() string { return fmt.Sprintf("exit code %d", o.exit) }
-
-// exitCode is the only place that turns an error into a number.
-func exitCode(err error) int {
-	var outcome *outcomeError
-	var f *failure
-	switch {
-	case err == nil:
-		return exitOK
-	case errors.As(err, &outcome):
-		return outcome.exit
-	case errors.As(err, &f):
-		return f.exit
-	case errors.Is(err, errTerminated):
-		return exitTerminate
-	case errors.Is(err, context.Canceled):
-		return exitInterrupt
-	case errors.Is(err, durable.ErrLocked), errors.Is(err, session.ErrBusy), errors.Is(err, memory.ErrBusy):
-		return exitBusy
-	case errors.Is(err, archive.ErrCorrupt), errors.Is(err, archive.ErrMissing), errors.Is(err, archive.ErrUnusableEntry), errors.Is(err, memory.ErrCorrupt), errors.Is(err, compact.ErrDamagedRecord):
-		return exitIntegrity
-	}
-	return exitFailed
-}
-
-// plentyFree is so much room, in bytes, that a write which found none was refused
-// for another reason.
-const plentyFree = 8 << 20
-
-// errorDocument is what --json prints on stderr (docs/json.md).
-type errorDocument struct {
-	Schema int       `json:"schema"`
-	Error  errorBody `json:"error"`
-}
-
-type errorBody struct {
-	Code    string `json:"code"`
-	Message string `json:"message"`
-	Hint    string `json:"hint"`
-	Path    string `json:"path"`
-}
-
-// explain turns any error into what a person or a program needs to know.
-func explain(err error) errorBody {
-	body := errorBody{Code: "failed", Message: err.Error()}
-	var f *failure
-	if errors.As(err, &f) {
-		body.Code, body.Hint, body.Path = f.code, f.hint, f.path
-		return body
-	}
-	var space *durable.SpaceError
-	var gateway *session.GatewayError
-	var stuck *compact.StuckError
-	var path *os.PathError
-	switch {
-	case errors.Is(err, context.Canceled):
-		body.Code, body.Message = "interrupted", "interrupted"
-		body.Hint = "nothing was lost; run the same command again to go on"
-	case errors.Is(err, durable.ErrLocked):
-		body.Code, body.Hint = "locked", "another sessctl is working on this data directory; try again when it is done"
-	case errors.As(err, &stuck):
-		body.Code, body.Hint = "unfinished", "sessctl doctor says what can be done about it"
-	case errors.As(err, &gateway):
-		body.Code, body.Hint, body.Path = "gateway", gateway.Hint, gateway.Store
-	case errors.As(err, &space):
-		body.Code, body.Path = "no_space", space.Dir
-		body.Hint = fmt.Sprintf("%s free in %s; make room, or choose another place (archive.dir, data_dir, or the file that was named)", formatBytes(int64(space.Free)), space.Dir)
-		if space.Free > plentyFree {
-			body.Hint = fmt.Sprintf("%s free in %s: it may be out of inodes (df -i), or a quota is used up", formatBytes(int64(space.Free)), space.Dir)
-		}
-	case errors.Is(err, archive.ErrCorrupt), errors.Is(err, archive.ErrMissing):
-		body.Code, body.Hint = "damaged", "restore the archive from a backup; sessctl archive verify lists all that is damaged"
-	case errors.Is(err, archive.ErrUnusableEntry):
-		body.Code, body.Hint = "damaged", "sessctl archive verify lists all that is damaged; archiving the same bytes again writes the entry anew"
-	case errors.Is(err, compact.ErrDamagedRecord):
-		body.Code, body.Hint = "damaged", "restore it from a backup; sessctl doctor lists all that is damaged"
-	case errors.Is(err, memory.ErrDamagedWords):
-		body.Code, body.Hint = "damaged", "nothing is lost: sessctl memory reindex --from-archives reads the words of the texts anew; sessctl memory verify checks everything"
-	case errors.Is(err, memory.ErrCorrupt):
-		body.Code, body.Hint = "damaged", "sessctl memory reindex --from-archives makes it again from the archives; the damaged one is kept"
-	case errors.Is(err, memory.ErrFull):
-		body.Code, body.Hint = "no_space", "make room, or choose another place (data_dir)"
-	case errors.Is(err, syscall.EROFS), errors.Is(err, os.ErrPermission):
-		body.Code, body.Hint = "permission", "check who owns the path, and that its file system can be written"
-	}
-	if body.Path == "" && errors.As(err, &path) {
-		body.Path = path.Path
-	}
-	return body
-}
-
 // reportError prints an error once: as one JSON object, or as "error:" and
 // "hint:" lines.
 func reportError(w io.Writer, err error, asJSON bool) {
-	var outcome *outcomeError
+	var outcome *failure.Outcome
 	if err == nil || errors.As(err, &outcome) {
 		return // what there is to say was said
 	}
-	body := explain(err)
+	body := failure.Explain(err)
 	if asJSON {
-		_ = writeJSON(w, "", errorDocument{Schema: 1, Error: body}) // there is nobody left to tell
+		_ = writeJSON(w, "", failure.ErrorDocument{Schema: 1, Error: body}) // there is nobody left to tell
 		return
 	}
-	fmt.Fprintf(w, "sessctl: %s\n", visibleText(strings.TrimSpace(body.Message)))
+	fmt.Fprintf(w, "sessctl: %s\n", wording.VisibleText(strings.TrimSpace(body.Message)))
 	if body.Hint != "" {
-		fmt.Fprintf(w, "hint: %s\n", visible(body.Hint))
+		fmt.Fprintf(w, "hint: %s\n", wording.Visible(body.Hint))
 	}
 }
 
 // maxWorkers bounds --workers: each holds the buffers of the log that it reads.
 const maxWorkers = 64
 
-// workers is how many logs are read at a time, where many are read and nothing
-// is changed. What changes something is done one after the other.
-func (a *invocation) workers() int { return max(a.global.Workers, 1) }
-
 // checkLimits looks at the options of all commands that are numbers.
-func (a *invocation) checkLimits() error {
-	if a.global.LockWait < 0 {
-		return usageError("0 does not wait", "--lock-wait must not be negative, not %s", a.global.LockWait)
+func checkLimits(a *workspace.Settings) error {
+	if a.Global.LockWait < 0 {
+		return failure.Usage("0 does not wait", "--lock-wait must not be negative, not %s", a.Global.LockWait)
 	}
-	if a.global.Workers < 1 || a.global.Workers > maxWorkers {
-		return usageError("1 is one after the other", "--workers must be between 1 and %d, not %d", maxWorkers, a.global.Workers)
+	if a.Global.Workers < 1 || a.Global.Workers > maxWorkers {
+		return failure.Usage("1 is one after the other", "--workers must be between 1 and %d, not %d", maxWorkers, a.Global.Workers)
 	}
 	return nil
 }

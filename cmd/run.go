@@ -5,12 +5,14 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
-	"slices"
-	"strconv"
 	"strings"
-	"time"
 
+	"github.com/sessctl/sessctl/internal/audit"
+	"github.com/sessctl/sessctl/internal/failure"
+	"github.com/sessctl/sessctl/internal/selection"
+	"github.com/sessctl/sessctl/internal/steps"
+	"github.com/sessctl/sessctl/internal/wording"
+	"github.com/sessctl/sessctl/internal/workspace"
 	"github.com/sessctl/sessctl/pkg/operate"
 	"github.com/spf13/cobra"
 )
@@ -56,23 +58,11 @@ With --quiet a run that changed nothing says nothing.
 	return c
 }
 
-// profileNames are the profiles that can be run.
-func (a *invocation) profileNames() []string {
-	return slices.Compact(slices.Sorted(slices.Values(append(slices.Collect(maps.Keys(a.config.Profiles)), operate.DefaultProfile))))
-}
-
-func completeProfiles(a *app, _ *cobra.Command) (all []candidate) {
-	for _, name := range a.profileNames() {
-		all = append(all, candidate{id: name})
+func completeProfiles(a *app, _ *cobra.Command) (all []selection.Candidate) {
+	for _, name := range steps.ProfileNames(&a.Run.Settings) {
+		all = append(all, selection.Candidate{ID: name})
 	}
 	return all
-}
-
-// runDocument is `run --json` (docs/json.md): the record of the run, with the
-// document of each step.
-type runDocument struct {
-	operate.RunRecord
-	Notes []note `json:"notes"`
 }
 
 func runProfileCommand(ctx context.Context, a *app, profile string) error {
@@ -83,8 +73,8 @@ func runProfileCommand(ctx context.Context, a *app, profile string) error {
 	if err := renderRun(a, record); err != nil {
 		return err
 	}
-	if record.ExitCode != exitOK {
-		return &outcomeError{exit: record.ExitCode}
+	if record.ExitCode != failure.ExitOK {
+		return &failure.Outcome{Exit: record.ExitCode}
 	}
 	return nil
 }
@@ -93,130 +83,71 @@ func runProfileCommand(ctx context.Context, a *app, profile string) error {
 // all is well and nothing has changed, which --quiet leaves out.
 func renderRun(a *app, record operate.RunRecord) error {
 	if a.JSON {
-		return a.printJSON(runDocument{RunRecord: record, Notes: a.notes})
+		return a.printJSON(steps.RunDocument{RunRecord: record, Notes: a.Notes})
 	}
 	idle := record.Changed() == 0 && (record.Outcome == operate.OK || record.Outcome == operate.Busy)
 	if idle && a.Quiet {
 		return nil
 	}
 	if idle && record.Outcome == operate.OK {
-		_, err := fmt.Fprintf(a.Out, "%s: nothing to do, %s in %s\n", record.Profile, plural(len(record.Steps), "step"), took(record.Seconds))
+		_, err := fmt.Fprintf(a.Out, "%s: nothing to do, %s in %s\n", record.Profile, wording.Plural(len(record.Steps), "step"), steps.Took(record.Seconds))
 		return err
 	}
 	t := table{columns: []column{{name: "STEP"}, {name: "OUTCOME"}, {name: "TOOK", right: true, drop: 1}, {name: "WHAT", least: 24}}}
 	var rows [][]string
 	for _, s := range record.Steps {
-		rows = append(rows, []string{stepTitle(s), string(s.Outcome), seconds(s.Seconds), visible(cmp.Or(s.Summary, s.Reason))})
-		t.rows = append(t.rows, []string{stepTitle(s), string(s.Outcome), took(s.Seconds), cmp.Or(s.Summary, s.Reason)})
+		rows = append(rows, []string{audit.StepTitle(s), string(s.Outcome), steps.Seconds(s.Seconds), wording.Visible(cmp.Or(s.Summary, s.Reason))})
+		t.rows = append(t.rows, []string{audit.StepTitle(s), string(s.Outcome), steps.Took(s.Seconds), cmp.Or(s.Summary, s.Reason)})
 	}
 	if err := a.printList(t, rows); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(a.Out, "%s: %s in %s; %s\n", record.Profile, record.Outcome, took(record.Seconds), growth(record.BytesBefore, record.BytesAfter))
+	_, err := fmt.Fprintf(a.Out, "%s: %s in %s; %s\n", record.Profile, record.Outcome, steps.Took(record.Seconds), steps.Growth(record.BytesBefore, record.BytesAfter))
 	return err
-}
-
-// stepTitle is a step, with the agent that it is about.
-func stepTitle(s operate.StepRecord) string {
-	if i := slices.Index(s.Command, "--agent"); i >= 0 && i+1 < len(s.Command) {
-		return s.Step + " " + s.Command[i+1]
-	}
-	return s.Step
-}
-
-func seconds(s float64) string { return strconv.FormatFloat(s, 'f', 1, 64) }
-
-// took is a duration for people.
-func took(s float64) string {
-	d := time.Duration(s * float64(time.Second))
-	if d < 10*time.Second {
-		return d.Round(100 * time.Millisecond).String()
-	}
-	return d.Round(time.Second).String()
-}
-
-// growth says what became more or less on the disk.
-func growth(before, after operate.Sizes) string {
-	var parts []string
-	for _, of := range []struct {
-		what          string
-		before, after int64
-	}{{"logs", before.Logs, after.Logs}, {"archives", before.Archives, after.Archives}, {"memory", before.Memory, after.Memory}} {
-		text := of.what + " " + formatBytes(of.after)
-		if of.before != of.after {
-			text = fmt.Sprintf("%s %s -> %s", of.what, formatBytes(of.before), formatBytes(of.after))
-		}
-		parts = append(parts, text)
-	}
-	return strings.Join(parts, ", ")
-}
-
-// rehearsal is `run --dry-run --json`.
-type rehearsal struct {
-	Schema  int             `json:"schema"`
-	DryRun  bool            `json:"dry_run"`
-	Profile string          `json:"profile"`
-	Steps   []rehearsedStep `json:"steps"`
-	Notes   []note          `json:"notes"`
-}
-
-type rehearsedStep struct {
-	Step     string          `json:"step"`
-	Command  []string        `json:"command"`
-	Reason   string          `json:"reason"` // why it would not begin, or ""
-	Document json.RawMessage `json:"document,omitempty"`
 }
 
 // rehearseProfile is run --dry-run: the plan of each step, as its command prints
 // it. A step that changes what the next one finds is not imagined.
 func rehearseProfile(ctx context.Context, a *app, profile string) error {
-	earlier, err := a.earlierRuns(ctx)
+	earlier, err := steps.EarlierRuns(ctx, a.Run)
 	if err != nil {
 		return err
 	}
 	plan, refused := a.planProfile(profile, operate.LastRead(earlier))
-	if refused != nil && exitCode(refused) == exitUsage {
+	if refused != nil && failure.ExitCode(refused) == failure.ExitUsage {
 		return refused
 	}
-	doc := rehearsal{Schema: 1, DryRun: true, Profile: profile, Steps: []rehearsedStep{}}
+	doc := steps.Rehearsal{Schema: 1, DryRun: true, Profile: profile, Steps: []steps.RehearsedStep{}}
 	var codes []operate.StepRecord
 	for _, step := range plan.steps {
-		row := rehearsedStep{Step: step.kind.name, Command: step.command(), Reason: operate.Hold(step.kind.name, nil, earlier)}
+		row := steps.RehearsedStep{Step: step.kind.name, Command: step.command(), Reason: operate.Hold(step.kind.name, nil, earlier)}
 		if !a.JSON {
-			_, _ = fmt.Fprintf(a.Out, "# sessctl %s\n", visible(strings.Join(row.Command, " ")))
+			_, _ = fmt.Fprintf(a.Out, "# sessctl %s\n", wording.Visible(strings.Join(row.Command, " ")))
 		}
 		switch {
 		case step.refused != nil:
-			row.Reason = explain(step.refused).Message
-			a.failed(step.kind.name, step.refused)
+			row.Reason = failure.Explain(step.refused).Message
+			a.Failed(step.kind.name, step.refused)
 		case row.Reason != "":
-			a.tell(note{Message: step.kind.name + ": " + row.Reason})
+			a.Tell(workspace.Note{Message: step.kind.name + ": " + row.Reason})
 		default:
 			code, document := a.rehearseStep(ctx, step)
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
-			codes, row.Document = append(codes, operate.StepRecord{Outcome: outcomeOfCode(code)}), document
+			codes, row.Document = append(codes, operate.StepRecord{Outcome: steps.OutcomeOfCode(code)}), document
 		}
 		doc.Steps = append(doc.Steps, row)
 	}
-	if doc.Notes = a.notes; a.JSON {
+	if doc.Notes = a.Notes; a.JSON {
 		if err := a.printJSON(doc); err != nil {
 			return err
 		}
 	}
 	if refused != nil {
-		return &outcomeError{exit: exitCode(refused)} // that is how the run would end
+		return &failure.Outcome{Exit: failure.ExitCode(refused)} // that is how the run would end
 	}
-	return exitWith(operate.Worst(codes))
-}
-
-// exitWith is the error for an outcome that was told, nil if all is well.
-func exitWith(outcome operate.Outcome) error {
-	if code := codeOfOutcome(outcome); code != exitOK {
-		return &outcomeError{exit: code}
-	}
-	return nil
+	return steps.ExitWith(operate.Worst(codes))
 }
 
 // rehearseStep prints the plan of one step, or returns its document.
@@ -224,10 +155,10 @@ func (a *app) rehearseStep(ctx context.Context, step plannedStep) (code int, doc
 	inner := a.inner()
 	inner.streams.document = nil
 	if a.JSON {
-		inner.streams.document = func(d any) { document = encoded(d) }
+		inner.streams.document = func(d any) { document = steps.Encoded(d) }
 	}
-	defer inner.closeStores()
+	defer workspace.CloseStores(inner.Run)
 	err := step.kind.run(ctx, inner, step.flags, true)
 	inner.reportStep(step.kind.name, err)
-	return inner.codeOf(err), document
+	return steps.CodeOf(inner.Run, err), document
 }

@@ -9,6 +9,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sessctl/sessctl/internal/audit"
+	"github.com/sessctl/sessctl/internal/failure"
+	"github.com/sessctl/sessctl/internal/steps"
+	"github.com/sessctl/sessctl/internal/workspace"
 	"github.com/sessctl/sessctl/pkg/operate"
 	"github.com/spf13/cobra"
 )
@@ -30,8 +34,8 @@ func runApp(t *testing.T, tick func(a *app)) *app {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := testApp(newStreams(strings.NewReader(""), io.Discard, io.Discard), invocation{reporting: reporting{notes: []note{}}, settings: settings{getenv: func(name string) string { return map[string]string{"HOME": home}[name] }}})
-	a.now = func() time.Time { tick(a); return time.Now() }
+	a := testApp(newStreams(strings.NewReader(""), io.Discard, io.Discard), workspace.Run{Report: workspace.Report{Notes: []workspace.Note{}}, Settings: workspace.Settings{Getenv: func(name string) string { return map[string]string{"HOME": home}[name] }}})
+	a.Now = func() time.Time { tick(a); return time.Now() }
 	root := &cobra.Command{Use: "sessctl"}
 	a.addGlobalFlags(root.Flags())
 	if err := a.loadConfig(root); err != nil {
@@ -45,22 +49,22 @@ func runApp(t *testing.T, tick func(a *app)) *app {
 func TestRunProfileStopped(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	a := runApp(t, func(a *app) {
-		if made, _ := filepath.Glob(filepath.Join(a.receiptsDir(), "*.json")); len(made) > 0 {
-			cancel(errTerminated) // the first session was compacted
+		if made, _ := filepath.Glob(filepath.Join(a.ReceiptsDir(), "*.json")); len(made) > 0 {
+			cancel(failure.ErrTerminated) // the first session was compacted
 		}
 	})
 	record, err := a.runProfile(ctx, operate.DefaultProfile)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if record.Outcome != operate.Interrupted || record.ExitCode != exitTerminate || record.Reason != "terminated" || !record.Told {
+	if record.Outcome != operate.Interrupted || record.ExitCode != failure.ExitTerminate || record.Reason != "terminated" || !record.Told {
 		t.Errorf("it ended as %+v", record)
 	}
-	if got := record.Steps[0]; got.Outcome != operate.Interrupted || got.ExitCode != exitTerminate {
+	if got := record.Steps[0]; got.Outcome != operate.Interrupted || got.ExitCode != failure.ExitTerminate {
 		t.Errorf("the step under way ended as %+v", got)
 	}
 	for _, s := range record.Steps[1:] {
-		if s.Outcome != operate.Skipped || s.Reason != notBegun || !s.Started.IsZero() {
+		if s.Outcome != operate.Skipped || s.Reason != steps.NotBegun || !s.Started.IsZero() {
 			t.Errorf("%s ended as %+v", s.Step, s)
 		}
 	}
@@ -68,7 +72,7 @@ func TestRunProfileStopped(t *testing.T) {
 	if err != nil || again.Outcome != operate.OK {
 		t.Fatalf("the next run: %+v, %v", again, err)
 	}
-	runs, err := a.listedRuns(t.Context())
+	runs, err := audit.ListedRuns(t.Context(), a.Run)
 	if err != nil || len(runs) != 2 || runs[0].ID != again.ID || runs[1].Outcome != operate.Interrupted {
 		t.Errorf("recorded are %+v, %v", runs, err)
 	}
@@ -79,11 +83,11 @@ func TestRunProfileStopped(t *testing.T) {
 func TestRunProfileSeen(t *testing.T) {
 	seen := operate.Outcome("")
 	a := runApp(t, func(a *app) {
-		if made, _ := filepath.Glob(filepath.Join(a.receiptsDir(), "*.json")); len(made) == 0 || seen != "" {
+		if made, _ := filepath.Glob(filepath.Join(a.ReceiptsDir(), "*.json")); len(made) == 0 || seen != "" {
 			return
 		}
 		seen = "none"
-		if runs, err := a.listedRuns(context.Background()); err == nil && len(runs) == 1 {
+		if runs, err := audit.ListedRuns(context.Background(), a.Run); err == nil && len(runs) == 1 {
 			seen = runs[0].Outcome
 		}
 	})
@@ -94,7 +98,7 @@ func TestRunProfileSeen(t *testing.T) {
 	if seen != operate.Running {
 		t.Errorf("while it was at work it was %q", seen)
 	}
-	if a.held != nil || len(a.notes) > 0 || len(a.opened) > 0 {
-		t.Errorf("something is left of it: %v", a.notes)
+	if a.Held != nil || len(a.Notes) > 0 || len(a.Opened) > 0 {
+		t.Errorf("something is left of it: %v", a.Notes)
 	}
 }

@@ -11,7 +11,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sessctl/sessctl/internal/recall"
 	"github.com/sessctl/sessctl/internal/samples"
+	"github.com/sessctl/sessctl/internal/steps"
+	"github.com/sessctl/sessctl/internal/workspace"
 	"github.com/sessctl/sessctl/pkg/session"
 )
 
@@ -66,17 +69,17 @@ func readSampleTable(path string) (map[string]string, error) {
 // sampleLine is what reading one file has come to: "pi 12", or "- -" for a
 // file that is no session.
 func sampleLine(ctx context.Context, path string) string {
-	a := testApp(&streams{}, invocation{})
-	s, err := a.sessionFile(path)
+	a := testApp(&streams{}, workspace.Run{})
+	s, err := steps.SessionFile(a.Run, path)
 	if err != nil {
 		return "- -"
 	}
-	log, err := openFound(ctx, s)
+	log, err := recall.OpenFound(ctx, s)
 	if err != nil {
 		return s.Runtime + " unreadable"
 	}
 	defer log.Close()
-	scan, err := s.store.Scan(ctx, log, session.ScanOptions{}, func(*session.Message) error { return nil })
+	scan, err := s.Adapter.Scan(ctx, log, session.ScanOptions{}, func(*session.Message) error { return nil })
 	switch {
 	case errors.Is(err, session.ErrUnknownFormat):
 		return s.Runtime + " refused"

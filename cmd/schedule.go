@@ -11,6 +11,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sessctl/sessctl/internal/failure"
+	"github.com/sessctl/sessctl/internal/steps"
+	"github.com/sessctl/sessctl/internal/wording"
+	"github.com/sessctl/sessctl/internal/workspace"
 	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/operate"
 	"github.com/sessctl/sessctl/pkg/operate/schedule"
@@ -59,13 +63,13 @@ func (o *scheduleOptions) validate(args []string) (err error) {
 	}
 	switch {
 	case o.System && o.User:
-		return usageError("one of the two", "--system and --user cannot go together")
+		return failure.Usage("one of the two", "--system and --user cannot go together")
 	case o.RunAs != "" && o.User:
-		return usageError("a job of a user runs as that user", "--run-as and --user cannot go together")
+		return failure.Usage("a job of a user runs as that user", "--run-as and --user cannot go together")
 	case o.Every != "" && o.Calendar != "":
-		return usageError("one of the two", "--every and --on-calendar cannot go together")
+		return failure.Usage("one of the two", "--every and --on-calendar cannot go together")
 	case o.Manager != "" && !slices.Contains(managerNames(), o.Manager):
-		return usageError(didYouMean(o.Manager, managerNames(), "known managers: "+strings.Join(managerNames(), ", ")), "unknown manager %q", o.Manager)
+		return failure.Usage(wording.DidYouMean(o.Manager, managerNames(), "known managers: "+strings.Join(managerNames(), ", ")), "unknown manager %q", o.Manager)
 	}
 	if o.Every == "" && o.Calendar == "" {
 		if o.Calendar = defaultCalendar; o.Profile == schedule.Monitor {
@@ -73,8 +77,8 @@ func (o *scheduleOptions) validate(args []string) (err error) {
 		}
 	}
 	if o.Every != "" {
-		if o.every, err = parseAgo(o.Every); err != nil || o.every < time.Minute || o.every > 366*24*time.Hour {
-			return usageError("write 5m, 6h or 1d: from a minute to a year", "--every: %q is not such a duration", o.Every)
+		if o.every, err = workspace.ParseAgo(o.Every); err != nil || o.every < time.Minute || o.every > 366*24*time.Hour {
+			return failure.Usage("write 5m, 6h or 1d: from a minute to a year", "--every: %q is not such a duration", o.Every)
 		}
 	}
 	o.System = o.System || o.RunAs != "" || !o.User && os.Geteuid() == 0
@@ -191,7 +195,7 @@ and their records, stay.
 				return err
 			}
 			if o.All && len(args) > 0 {
-				return usageError("one of the two", "--all and a profile cannot go together")
+				return failure.Usage("one of the two", "--all and a profile cannot go together")
 			}
 			return runScheduleRemove(c.Context(), a, o)
 		},
@@ -203,22 +207,22 @@ and their records, stay.
 }
 
 // host is this machine, or this user of it.
-func (a *invocation) host() schedule.Host {
+func host(a *workspace.Settings) schedule.Host {
 	account, _ := currentAccount()
 	return schedule.Host{
 		Programs: managerPrograms{}, UID: os.Geteuid(), Account: account.Name,
-		Places: schedule.PlacesOf(a.home(), a.xdg("XDG_CONFIG_HOME", ".config")),
+		Places: schedule.PlacesOf(a.Home(), a.Xdg("XDG_CONFIG_HOME", ".config")),
 	}
 }
 
 // manager is the one that is asked for, or that of this machine.
-func (a *invocation) manager(ctx context.Context, h schedule.Host, o scheduleOptions) (schedule.Manager, error) {
+func manager(ctx context.Context, a *workspace.Run, h schedule.Host, o scheduleOptions) (schedule.Manager, error) {
 	if o.Manager != "" {
 		return schedule.Manager(o.Manager), nil
 	}
 	m, err := h.Default(ctx, runtime.GOOS)
 	if errors.Is(err, schedule.ErrNoManager) {
-		return "", &failure{code: "no_manager", exit: exitFailed, hint: "start sessctl run from what starts jobs on this machine, or let sessctl serve run profiles; schedule show --manager cron prints a line", err: err}
+		return "", &failure.Error{Code: "no_manager", Exit: failure.ExitFailed, Hint: "start sessctl run from what starts jobs on this machine, or let sessctl serve run profiles; schedule show --manager cron prints a line", Err: err}
 	}
 	return m, err
 }
@@ -227,11 +231,11 @@ func (a *invocation) manager(ctx context.Context, h schedule.Host, o scheduleOpt
 func explainSchedule(err error) error {
 	switch {
 	case errors.Is(err, schedule.ErrInterval):
-		return usageError(schedule.CronIntervals+"; or use --on-calendar", "%w", err)
+		return failure.Usage(schedule.CronIntervals+"; or use --on-calendar", "%w", err)
 	case errors.Is(err, schedule.ErrCalendar):
-		return usageError("other managers can do "+schedule.Translatable, "--on-calendar: %w", err)
+		return failure.Usage("other managers can do "+schedule.Translatable, "--on-calendar: %w", err)
 	case errors.Is(err, schedule.ErrForeign):
-		return &failure{code: "foreign", exit: exitFailed, hint: "move it away, or choose another profile; nothing was changed", err: err}
+		return &failure.Error{Code: "foreign", Exit: failure.ExitFailed, Hint: "move it away, or choose another profile; nothing was changed", Err: err}
 	}
 	return err
 }
@@ -245,11 +249,11 @@ type scheduleChange struct {
 
 // scheduleDocument is `schedule install --json` and `schedule remove --json`.
 type scheduleDocument struct {
-	Schema    int            `json:"schema"`
-	DryRun    bool           `json:"dry_run"`
-	Changed   bool           `json:"changed"` // or would be
-	Schedules []schedulePlan `json:"schedules"`
-	Notes     []note         `json:"notes"`
+	Schema    int              `json:"schema"`
+	DryRun    bool             `json:"dry_run"`
+	Changed   bool             `json:"changed"` // or would be
+	Schedules []schedulePlan   `json:"schedules"`
+	Notes     []workspace.Note `json:"notes"`
 }
 
 // schedulePlan is what is done for one schedule.
@@ -272,7 +276,7 @@ func planRow(p *schedule.Plan, when string) schedulePlan {
 	for _, c := range p.Changes {
 		change := scheduleChange{Path: c.Path, Action: c.Action}
 		if c.Action == schedule.Replace {
-			change.Diff = difference(c.Path, strings.Split(c.Before, "\n"), strings.Split(c.After, "\n"))
+			change.Diff = steps.Difference(c.Path, strings.Split(c.Before, "\n"), strings.Split(c.After, "\n"))
 		}
 		row.Changes = append(row.Changes, change)
 	}
@@ -290,8 +294,8 @@ func scopeName(system bool) string {
 }
 
 func runScheduleInstall(ctx context.Context, a *app, o scheduleOptions) error {
-	h := a.host()
-	m, err := a.manager(ctx, h, o)
+	h := host(&a.Run.Settings)
+	m, err := manager(ctx, a.Run, h, o)
 	if err != nil {
 		return err
 	}
@@ -299,7 +303,7 @@ func runScheduleInstall(ctx context.Context, a *app, o scheduleOptions) error {
 	if err != nil {
 		return err
 	}
-	if err := a.checkInstall(ctx, h, m, job); err != nil && !o.DryRun {
+	if err := checkInstall(ctx, a.Run, h, m, job); err != nil && !o.DryRun {
 		return err
 	}
 	plan, err := h.PlanInstall(ctx, job, m)
@@ -308,7 +312,7 @@ func runScheduleInstall(ctx context.Context, a *app, o scheduleOptions) error {
 	}
 	if !o.DryRun && !plan.Nothing() {
 		if m == schedule.Launchd { // it starts nothing whose log it cannot make
-			if err := durable.MakeDir(a.dataDir(), 0o700); err != nil {
+			if err := durable.MakeDir(a.DataDir(), 0o700); err != nil {
 				return err
 			}
 		}
@@ -316,16 +320,16 @@ func runScheduleInstall(ctx context.Context, a *app, o scheduleOptions) error {
 			return scheduleFailed(plan, err)
 		}
 	}
-	a.noteInstalled(ctx, h, plan, job)
+	noteInstalled(ctx, a.Run, h, plan, job)
 	return a.renderSchedules(o, []schedulePlan{planRow(plan, job.When.String())}, !plan.Nothing())
 }
 
 func scheduleFailed(p *schedule.Plan, err error) error {
 	if errors.Is(err, os.ErrPermission) && p.System {
-		return &failure{code: "permission", exit: exitFailed, hint: "a job of the system is changed by root: put sudo before it, or say --user", err: err}
+		return &failure.Error{Code: "permission", Exit: failure.ExitFailed, Hint: "a job of the system is changed by root: put sudo before it, or say --user", Err: err}
 	}
 	if errors.Is(err, schedule.ErrChanged) {
-		return &failure{code: "changed", exit: exitBusy, hint: "try again", err: err}
+		return &failure.Error{Code: "changed", Exit: failure.ExitBusy, Hint: "try again", Err: err}
 	}
 	return explainSchedule(err)
 }
@@ -333,7 +337,7 @@ func scheduleFailed(p *schedule.Plan, err error) error {
 // renderSchedules prints what was done, or would be.
 func (a *app) renderSchedules(o scheduleOptions, rows []schedulePlan, changed bool) error {
 	if a.JSON {
-		return a.printJSON(scheduleDocument{Schema: 1, DryRun: o.DryRun, Changed: changed, Schedules: rows, Notes: a.notes})
+		return a.printJSON(scheduleDocument{Schema: 1, DryRun: o.DryRun, Changed: changed, Schedules: rows, Notes: a.Notes})
 	}
 	for _, row := range rows {
 		if err := a.printSchedule(o, row, changed); err != nil {
@@ -378,7 +382,7 @@ func (a *app) shownText(text string) string {
 	if !a.OutTTY {
 		return text
 	}
-	return strings.TrimRight(visibleText(text), "\n") + "\n"
+	return strings.TrimRight(wording.VisibleText(text), "\n") + "\n"
 }
 
 // doing is an action as a word.
@@ -398,8 +402,8 @@ type scheduleFile struct {
 }
 
 func runScheduleShow(ctx context.Context, a *app, o scheduleOptions) error {
-	h := a.host()
-	m, err := a.manager(ctx, h, o)
+	h := host(&a.Run.Settings)
+	m, err := manager(ctx, a.Run, h, o)
 	if err != nil {
 		return err
 	}
@@ -416,7 +420,7 @@ func runScheduleShow(ctx context.Context, a *app, o scheduleOptions) error {
 		for _, f := range files {
 			all = append(all, scheduleFile(f))
 		}
-		return a.printJSON(map[string]any{"schema": 1, "profile": job.Profile, "manager": m, "scope": scopeName(job.System), "name": job.Name(), "when": job.When.String(), "files": all, "notes": a.notes})
+		return a.printJSON(map[string]any{"schema": 1, "profile": job.Profile, "manager": m, "scope": scopeName(job.System), "name": job.Name(), "when": job.When.String(), "files": all, "notes": a.Notes})
 	}
 	var b strings.Builder
 	for i, f := range files {
@@ -430,8 +434,8 @@ func runScheduleShow(ctx context.Context, a *app, o scheduleOptions) error {
 }
 
 func runScheduleRemove(ctx context.Context, a *app, o scheduleOptions) error {
-	h := a.host()
-	states, err := h.States(ctx, a.now())
+	h := host(&a.Run.Settings)
+	states, err := h.States(ctx, a.Now())
 	if err != nil {
 		return err
 	}
@@ -457,11 +461,11 @@ func runScheduleRemove(ctx context.Context, a *app, o scheduleOptions) error {
 			}
 		}
 		for _, path := range plan.Left {
-			a.notice(note{Path: path, Message: "kept: sessctl schedule did not write it"})
+			a.Notice(workspace.Note{Path: path, Message: "kept: sessctl schedule did not write it"})
 		}
 	}
 	if len(rows) == 0 {
-		a.notice(note{Message: "no schedule of " + o.named() + " is installed", Hint: "sessctl schedule status lists all"})
+		a.Notice(workspace.Note{Message: "no schedule of " + o.named() + " is installed", Hint: "sessctl schedule status lists all"})
 	}
 	return a.renderSchedules(o, rows, changed)
 }

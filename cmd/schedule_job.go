@@ -18,6 +18,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sessctl/sessctl/internal/failure"
+	"github.com/sessctl/sessctl/internal/steps"
+	"github.com/sessctl/sessctl/internal/wording"
+	"github.com/sessctl/sessctl/internal/workspace"
 	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/embed"
 	"github.com/sessctl/sessctl/pkg/operate/schedule"
@@ -66,7 +70,7 @@ func (a *app) asAccount(c *cobra.Command) error {
 	}
 	ofUser, _ := c.Flags().GetBool("user")
 	all, _ := c.Flags().GetBool("all") // false where there is no such flag
-	if called := a.getenv("SUDO_USER"); !flag.Changed && called != "" && os.Geteuid() == 0 && !ofUser && !all {
+	if called := a.Getenv("SUDO_USER"); !flag.Changed && called != "" && os.Geteuid() == 0 && !ofUser && !all {
 		if err := flag.Value.Set(called); err != nil {
 			return err
 		}
@@ -77,13 +81,13 @@ func (a *app) asAccount(c *cobra.Command) error {
 	}
 	account, err := user.Lookup(name)
 	if err != nil {
-		return usageError("name an account of this machine", "--run-as: %w", err)
+		return failure.Usage("name an account of this machine", "--run-as: %w", err)
 	}
 	if accountOf(account).UID == os.Geteuid() {
 		return nil // this one: where its things are, its variables say
 	}
-	before := a.getenv
-	a.getenv = func(variable string) string {
+	before := a.Getenv
+	a.Getenv = func(variable string) string {
 		switch {
 		case variable == "HOME":
 			return account.HomeDir
@@ -99,19 +103,19 @@ func (a *app) asAccount(c *cobra.Command) error {
 func (a *app) job(ctx context.Context, o scheduleOptions, m schedule.Manager) (schedule.Job, error) {
 	j := schedule.Job{
 		Profile: o.Profile, When: schedule.When{Every: o.every, Calendar: o.Calendar}, System: o.System,
-		Log: filepath.Join(a.dataDir(), "schedule-"+o.Profile+".log"),
+		Log: filepath.Join(a.DataDir(), "schedule-"+o.Profile+".log"),
 	}
 	var err error
-	if j.Account, err = a.jobAccount(o); err != nil {
+	if j.Account, err = jobAccount(&a.Run.Settings, o); err != nil {
 		return j, err
 	}
-	if j.Program, err = a.jobProgram(o); err != nil {
+	if j.Program, err = jobProgram(a.Run, o); err != nil {
 		return j, err
 	}
 	if err := a.checkScheduled(o.Profile); err != nil {
 		return j, err
 	}
-	stores, err := a.openStores()
+	stores, err := a.OpenStores()
 	if err != nil {
 		return j, err
 	}
@@ -122,19 +126,19 @@ func (a *app) job(ctx context.Context, o scheduleOptions, m schedule.Manager) (s
 	j.Arguments = append([]string{"run", o.Profile, "--lock-wait", "10m", "--quiet"}, options...)
 	if o.Profile == schedule.Monitor {
 		j.Arguments = append([]string{"monitor", "--quiet"}, options...)
-		if !a.config.Monitor.Compact {
+		if !a.Config.Monitor.Compact {
 			j.Deadline = lookDeadline
 		}
 	}
 	if m == schedule.Systemd {
 		j.Failed = append([]string{"schedule", "failed", o.Profile}, options...)
 	}
-	j.Environment = a.jobEnvironment(j.Account, stores)
-	j.Needs = a.jobNeeds(stores, o.Profile)
+	j.Environment = jobEnvironment(a.Run, j.Account, stores)
+	j.Needs = jobNeeds(&a.Run.Settings, stores, o.Profile)
 	if err := j.Check(); err != nil {
-		return j, usageError("see sessctl schedule --help", "%w", err)
+		return j, failure.Usage("see sessctl schedule --help", "%w", err)
 	}
-	return j, a.checkCalendar(ctx, j, m)
+	return j, checkCalendar(ctx, a.Run, j, m)
 }
 
 // lookDeadline is when a monitor that only looks is ended.
@@ -146,31 +150,31 @@ func (a *app) checkScheduled(profile string) error {
 	if profile == schedule.Monitor {
 		return nil
 	}
-	if slices.Contains(a.profileNames(), profile) {
+	if slices.Contains(steps.ProfileNames(&a.Run.Settings), profile) {
 		_, err := a.planProfile(profile, time.Time{})
 		return err
 	}
-	known := append(a.profileNames(), schedule.Monitor)
-	return usageError(didYouMean(profile, known, "known: "+strings.Join(known, ", ")+"; the configuration describes profiles (docs/nightly.md)"), "unknown profile %q", profile)
+	known := append(steps.ProfileNames(&a.Run.Settings), schedule.Monitor)
+	return failure.Usage(wording.DidYouMean(profile, known, "known: "+strings.Join(known, ", ")+"; the configuration describes profiles (docs/nightly.md)"), "unknown profile %q", profile)
 }
 
 // jobAccount is who the job runs as.
-func (a *invocation) jobAccount(o scheduleOptions) (schedule.Account, error) {
+func jobAccount(a *workspace.Settings, o scheduleOptions) (schedule.Account, error) {
 	if o.RunAs == "" {
 		return currentAccount()
 	}
 	u, err := user.Lookup(o.RunAs)
 	if err != nil {
-		return schedule.Account{}, usageError("name an account of this machine", "--run-as: %w", err)
+		return schedule.Account{}, failure.Usage("name an account of this machine", "--run-as: %w", err)
 	}
 	return accountOf(u), nil
 }
 
 // jobProgram is the path of the program that the job runs.
-func (a *invocation) jobProgram(o scheduleOptions) (string, error) {
-	path, err := a.programFor(o.Program)
+func jobProgram(a *workspace.Run, o scheduleOptions) (string, error) {
+	path, err := programFor(a, o.Program)
 	if err == nil && o.Program == "" {
-		a.tellTemporary(path, "the schedule fails")
+		tellTemporary(a, path, "the schedule fails")
 	}
 	return path, err
 }
@@ -178,112 +182,112 @@ func (a *invocation) jobProgram(o scheduleOptions) (string, error) {
 // jobOptions are the options that are in force and that a run from elsewhere would
 // not have.
 func (a *app) jobOptions() []string {
-	options := []string{"--data-dir", a.dataDir()}
-	if file := a.configFile(); exists(file) {
-		options = append(options, "--config", absolute(file))
+	options := []string{"--data-dir", a.DataDir()}
+	if file := workspace.ConfigFile(&a.Run.Settings); workspace.Exists(file) {
+		options = append(options, "--config", workspace.Absolute(file))
 	}
-	if !slices.Equal(a.global.Stores, a.fileConfig().GetStringSlice("stores")) { // those of the file are read from there
-		for _, s := range a.global.Stores {
+	if !slices.Equal(a.Global.Stores, a.fileConfig().GetStringSlice("stores")) { // those of the file are read from there
+		for _, s := range a.Global.Stores {
 			name, path, _ := strings.Cut(s, "=")
 			if !isRemote(name) {
-				s = name + "=" + absolute(path)
+				s = name + "=" + workspace.Absolute(path)
 			}
 			options = append(options, "--store", s)
 		}
 	}
-	if a.global.Runtime != "" {
-		options = append(options, "--runtime", a.global.Runtime)
+	if a.Global.Runtime != "" {
+		options = append(options, "--runtime", a.Global.Runtime)
 	}
-	if a.global.AllowRoot {
+	if a.Global.AllowRoot {
 		options = append(options, "--allow-root")
 	}
 	return options
 }
 
 func isRemote(runtime string) bool {
-	return slices.ContainsFunc(runtimes(), func(k runtimeKind) bool { return k.name == runtime && k.remote })
+	return slices.ContainsFunc(workspace.Runtimes(), func(k workspace.RuntimeKind) bool { return k.Name == runtime && k.Remote })
 }
 
 // jobEnvironment are the variables that are in force and that the job would not
 // have. What may be a secret is not among them: units and crontabs can be read by
 // others.
-func (a *invocation) jobEnvironment(account schedule.Account, stores []session.Store) (all []string) {
+func jobEnvironment(a *workspace.Run, account schedule.Account, stores []session.Store) (all []string) {
 	add := func(name string) {
-		if value := a.getenv(name); value != "" && !slices.Contains(all, name+"="+value) {
+		if value := a.Getenv(name); value != "" && !slices.Contains(all, name+"="+value) {
 			all = append(all, name+"="+value)
 		}
 	}
-	if len(a.global.Stores) == 0 {
-		for _, kind := range runtimes() {
-			for _, variable := range kind.traits().Variables {
+	if len(a.Global.Stores) == 0 {
+		for _, kind := range workspace.Runtimes() {
+			for _, variable := range kind.Traits().Variables {
 				add(variable)
 			}
 		}
 	}
-	for key := range defaults() {
-		switch name := envName(key); {
-		case key == "data_dir" || key == "stores" || a.getenv(name) == "": // options say them
+	for key := range workspace.Defaults() {
+		switch name := workspace.EnvName(key); {
+		case key == "data_dir" || key == "stores" || a.Getenv(name) == "": // options say them
 		case isSecret(key):
-			a.tell(note{Message: "$" + name + " may hold a password and is not put into the schedule", Hint: "write " + key + " into the configuration file, which only you can read"})
+			a.Tell(workspace.Note{Message: "$" + name + " may hold a password and is not put into the schedule", Hint: "write " + key + " into the configuration file, which only you can read"})
 		default:
 			add(name)
 		}
 	}
-	if a.usesOllama() {
+	if usesOllama(&a.Settings) {
 		add("OLLAMA_HOST")
 	}
-	a.noteKeys()
-	a.noteVariables()
-	if command, err := exec.LookPath(a.config.OpenClaw.Command); hasRuntime(stores, session.RuntimeOpenClaw) && err == nil && !filepath.IsAbs(a.config.OpenClaw.Command) {
-		all = append(all, envName("openclaw.command")+"="+absolute(command)) // the PATH of a job is short
+	noteKeys(a)
+	noteVariables(a)
+	if command, err := exec.LookPath(a.Config.OpenClaw.Command); hasRuntime(stores, session.RuntimeOpenClaw) && err == nil && !filepath.IsAbs(a.Config.OpenClaw.Command) {
+		all = append(all, workspace.EnvName("openclaw.command")+"="+workspace.Absolute(command)) // the PATH of a job is short
 	}
 	add("TMPDIR") // there a gateway keeps its lock
-	if account.Home != "" && absolute(a.home()) != filepath.Clean(account.Home) {
-		all = append(all, "HOME="+absolute(a.home())) // the stores are there; a manager gives a job the account's
+	if account.Home != "" && workspace.Absolute(a.Home()) != filepath.Clean(account.Home) {
+		all = append(all, "HOME="+workspace.Absolute(a.Home())) // the stores are there; a manager gives a job the account's
 	}
 	slices.Sort(all)
 	return all
 }
 
 // isSecret reports whether the value of a key may hold a password or a token.
-func isSecret(key string) bool { return shownValue(key, "x") != "x" }
+func isSecret(key string) bool { return workspace.ShownValue(key, "x") != "x" }
 
 // noteKeys says that a key which a server asks for is in a variable that the job
 // does not have.
-func (a *invocation) noteKeys() {
+func noteKeys(a *workspace.Run) {
 	for _, k := range []struct{ section, provider, env, file string }{
-		{"embed", a.config.Embed.Provider, a.config.Embed.APIKeyEnv, a.config.Embed.APIKeyFile},
-		{"summarize", a.config.Summarize.Provider, a.config.Summarize.KeyEnv, a.config.Summarize.KeyFile},
-		{"facts", a.config.Facts.Provider, a.config.Facts.KeyEnv, a.config.Facts.KeyFile},
+		{"embed", a.Config.Embed.Provider, a.Config.Embed.APIKeyEnv, a.Config.Embed.APIKeyFile},
+		{"summarize", a.Config.Summarize.Provider, a.Config.Summarize.KeyEnv, a.Config.Summarize.KeyFile},
+		{"facts", a.Config.Facts.Provider, a.Config.Facts.KeyEnv, a.Config.Facts.KeyFile},
 	} {
 		usual := map[string]string{"openai": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY"}[k.provider]
 		name := cmp.Or(k.env, usual)
-		if k.file == "" && name != "" && isServer(k.provider) && a.getenv(name) != "" {
-			a.noteKey(name, k.section)
+		if k.file == "" && name != "" && isServer(k.provider) && a.Getenv(name) != "" {
+			noteKey(a, name, k.section)
 		}
 	}
-	if name := a.clusterKeyVariable(); name != "" && a.getenv(name) != "" {
-		a.noteKey(name, "memory.remote")
+	if name := workspace.ClusterKeyVariable(&a.Settings); name != "" && a.Getenv(name) != "" {
+		noteKey(a, name, "memory.remote")
 	}
 }
 
-func (a *invocation) noteKey(variable, section string) {
-	a.tell(note{Message: "the key in $" + variable + " is not put into the schedule", Hint: "put it into a file that only you can read, and name that with " + section + ".api_key_file"})
+func noteKey(a *workspace.Run, variable, section string) {
+	a.Tell(workspace.Note{Message: "the key in $" + variable + " is not put into the schedule", Hint: "put it into a file that only you can read, and name that with " + section + ".api_key_file"})
 }
 
 // noteVariables says that an address or a secret of events is in a variable that
 // the job does not have.
-func (a *invocation) noteVariables() {
+func noteVariables(a *workspace.Run) {
 	var names []string
-	for _, c := range a.receivers() {
+	for _, c := range receivers(&a.Settings) {
 		names = append(names, c.Env)
 	}
-	for _, w := range a.config.Events.Webhooks {
+	for _, w := range a.Config.Events.Webhooks {
 		names = append(names, w.SecretEnv)
 	}
 	for _, name := range names {
 		if name != "" {
-			a.tell(note{Message: "$" + name + ", which the configuration of events names, is not put into the schedule", Hint: "put it into a file that only you can read, and name that with url_file or secret_file"})
+			a.Tell(workspace.Note{Message: "$" + name + ", which the configuration of events names, is not put into the schedule", Hint: "put it into a file that only you can read, and name that with url_file or secret_file"})
 		}
 	}
 }
@@ -297,31 +301,31 @@ func isServer(provider string) bool {
 	return provider != "" && provider != "builtin" && provider != summarize.ProviderExtractive
 }
 
-func (a *invocation) usesOllama() bool {
-	return slices.Contains([]string{a.config.Embed.Provider, a.config.Summarize.Provider, a.config.Facts.Provider}, "ollama")
+func usesOllama(a *workspace.Settings) bool {
+	return slices.Contains([]string{a.Config.Embed.Provider, a.Config.Summarize.Provider, a.Config.Facts.Provider}, "ollama")
 }
 
 // jobNeeds is what the sandbox has to leave open.
-func (a *invocation) jobNeeds(stores []session.Store, profile string) schedule.Needs {
-	n := schedule.Needs{Data: a.dataDir(), Network: a.jobNetwork(stores)}
-	n.Temporary = len(a.global.Stores) == 0 || hasRuntime(stores, session.RuntimeOpenClaw)
-	n.Programs = hasRuntime(stores, session.RuntimeOpenClaw) || len(a.config.Events.Commands) > 0
-	if dir := a.getenv("TMPDIR"); filepath.IsAbs(dir) {
+func jobNeeds(a *workspace.Settings, stores []session.Store, profile string) schedule.Needs {
+	n := schedule.Needs{Data: a.DataDir(), Network: jobNetwork(a, stores)}
+	n.Temporary = len(a.Global.Stores) == 0 || hasRuntime(stores, session.RuntimeOpenClaw)
+	n.Programs = hasRuntime(stores, session.RuntimeOpenClaw) || len(a.Config.Events.Commands) > 0
+	if dir := a.Getenv("TMPDIR"); filepath.IsAbs(dir) {
 		n.Scratch = filepath.Clean(dir)
 	}
-	if profile == schedule.Monitor && !a.config.Monitor.Compact {
+	if profile == schedule.Monitor && !a.Config.Monitor.Compact {
 		return n
 	}
-	if dir := a.config.Archive.Dir; dir != "" {
-		n.Writable = append(n.Writable, absolute(dir))
+	if dir := a.Config.Archive.Dir; dir != "" {
+		n.Writable = append(n.Writable, workspace.Absolute(dir))
 	}
 	for _, s := range stores {
 		if changes(s) && !isRemote(s.Runtime()) {
 			n.Writable = append(n.Writable, s.Root())
 		}
 	}
-	if len(a.global.Stores) == 0 {
-		n.Writable = append(n.Writable, a.usualStores()...)
+	if len(a.Global.Stores) == 0 {
+		n.Writable = append(n.Writable, usualStores(a)...)
 	}
 	slices.Sort(n.Writable)
 	n.Writable = slices.Compact(n.Writable)
@@ -337,14 +341,14 @@ func changes(s session.Store) bool {
 
 // usualStores are the places below the home directory where stores are found, also
 // those that are not there yet: a runtime may be installed later.
-func (a *invocation) usualStores() (dirs []string) {
-	for _, kind := range runtimes() {
-		if kind.remote || a.global.Runtime != "" && a.global.Runtime != kind.name {
+func usualStores(a *workspace.Settings) (dirs []string) {
+	for _, kind := range workspace.Runtimes() {
+		if kind.Remote || a.Global.Runtime != "" && a.Global.Runtime != kind.Name {
 			continue
 		}
-		for _, home := range kind.traits().Homes {
-			dir := filepath.Join(a.home(), strings.TrimPrefix(home, "~/"))
-			if changes(kind.open(dir, a.config)) {
+		for _, home := range kind.Traits().Homes {
+			dir := filepath.Join(a.Home(), strings.TrimPrefix(home, "~/"))
+			if changes(kind.Open(dir, a.Config)) {
 				dirs = append(dirs, dir)
 			}
 		}
@@ -353,40 +357,40 @@ func (a *invocation) usualStores() (dirs []string) {
 }
 
 // jobNetwork is how much of the network the configuration needs.
-func (a *invocation) jobNetwork(stores []session.Store) schedule.Network {
+func jobNetwork(a *workspace.Settings, stores []session.Store) schedule.Network {
 	need := schedule.NoNetwork
 	if hasRuntime(stores, session.RuntimeOpenClaw) {
 		need = schedule.Loopback // its gateway
 	}
-	if len(a.config.Events.Commands) > 0 {
+	if len(a.Config.Events.Commands) > 0 {
 		need = schedule.Internet // nobody knows what they do
 	}
-	for _, server := range a.servers() {
+	for _, server := range servers(a) {
 		need = max(need, networkOf(server))
 	}
 	return need
 }
 
 // servers are the addresses of all servers that the configuration names.
-func (a *invocation) servers() (all []string) {
-	usual := map[string]string{"ollama": embed.OllamaURL(a.getenv("OLLAMA_HOST"))}
+func servers(a *workspace.Settings) (all []string) {
+	usual := map[string]string{"ollama": embed.OllamaURL(a.Getenv("OLLAMA_HOST"))}
 	for _, s := range []struct{ provider, base string }{
-		{a.config.Embed.Provider, a.config.Embed.BaseURL}, {a.config.Summarize.Provider, a.config.Summarize.BaseURL}, {a.config.Facts.Provider, a.config.Facts.BaseURL},
+		{a.Config.Embed.Provider, a.Config.Embed.BaseURL}, {a.Config.Summarize.Provider, a.Config.Summarize.BaseURL}, {a.Config.Facts.Provider, a.Config.Facts.BaseURL},
 	} {
 		if isServer(s.provider) {
 			all = append(all, cmp.Or(s.base, usual[s.provider], "https://"+s.provider))
 		}
 	}
-	if a.config.Archive.Remote != "" {
-		all = append(all, cmp.Or(a.config.Archive.Endpoint, "https://s3.amazonaws.com"))
+	if a.Config.Archive.Remote != "" {
+		all = append(all, cmp.Or(a.Config.Archive.Endpoint, "https://s3.amazonaws.com"))
 	}
-	for _, address := range []string{a.config.Yarnnn.DSN, a.config.Events.URL} {
+	for _, address := range []string{a.Config.Yarnnn.DSN, a.Config.Events.URL} {
 		if address != "" {
 			all = append(all, address)
 		}
 	}
-	for _, c := range a.receivers() {
-		if u, err := a.address(c); err == nil {
+	for _, c := range receivers(a) {
+		if u, err := a.Address(c); err == nil {
 			all = append(all, u.String())
 		} else {
 			all = append(all, "") // anywhere
@@ -396,12 +400,12 @@ func (a *invocation) servers() (all []string) {
 }
 
 // receivers are the addresses that are told of events.
-func (a *invocation) receivers() (all []addressConfig) {
-	for _, w := range a.config.Events.Webhooks {
-		all = append(all, w.addressConfig)
+func receivers(a *workspace.Settings) (all []workspace.AddressConfig) {
+	for _, w := range a.Config.Events.Webhooks {
+		all = append(all, w.AddressConfig)
 	}
-	for _, h := range a.config.Events.Healthchecks {
-		all = append(all, h.addressConfig)
+	for _, h := range a.Config.Events.Healthchecks {
+		all = append(all, h.AddressConfig)
 	}
 	return all
 }
@@ -431,10 +435,10 @@ func checkOwners(j schedule.Job, stores []session.Store) error {
 			continue // using it says why
 		}
 		if uid, known := durable.Owner(info); known && uid != j.Account.UID {
-			return &failure{
-				code: "owner", exit: exitUsage, path: s.Root(),
-				hint: fmt.Sprintf("sessctl schedule install --system --run-as %s, as root", accountName(uid)),
-				err:  fmt.Errorf("%s belongs to %s, and the job would run as %s", s.Root(), accountName(uid), j.Account.Name),
+			return &failure.Error{
+				Code: "owner", Exit: failure.ExitUsage, Path: s.Root(),
+				Hint: fmt.Sprintf("sessctl schedule install --system --run-as %s, as root", accountName(uid)),
+				Err:  fmt.Errorf("%s belongs to %s, and the job would run as %s", s.Root(), accountName(uid), j.Account.Name),
 			}
 		}
 	}
@@ -449,15 +453,15 @@ func accountName(uid int) string {
 }
 
 // checkCalendar lets systemd read an expression that only it knows.
-func (a *invocation) checkCalendar(ctx context.Context, j schedule.Job, m schedule.Manager) error {
+func checkCalendar(ctx context.Context, a *workspace.Run, j schedule.Job, m schedule.Manager) error {
 	if j.When.Calendar == "" || m != schedule.Systemd {
 		return nil
 	}
 	said, err := managerPrograms{}.Run(ctx, nil, "systemd-analyze", "calendar", "--", j.When.Calendar)
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {
-		text := strings.TrimSpace(string(said) + " " + strings.TrimSpace(firstLine(err.Error(), 200)))
-		return usageError("for example daily, *-*-* 03:00 or Mon..Fri 22:30; see man systemd.time", "--on-calendar: %q is not a calendar expression: %s", j.When.Calendar, text)
+		text := strings.TrimSpace(string(said) + " " + strings.TrimSpace(wording.FirstLine(err.Error(), 200)))
+		return failure.Usage("for example daily, *-*-* 03:00 or Mon..Fri 22:30; see man systemd.time", "--on-calendar: %q is not a calendar expression: %s", j.When.Calendar, text)
 	}
 	return nil // without that program systemd says so when the timer is started
 }
@@ -473,31 +477,31 @@ func makeDataDirectory(account, dir string) string {
 }
 
 // checkInstall refuses what cannot work, before anything is written.
-func (a *invocation) checkInstall(ctx context.Context, h schedule.Host, m schedule.Manager, j schedule.Job) error {
+func checkInstall(ctx context.Context, a *workspace.Run, h schedule.Host, m schedule.Manager, j schedule.Job) error {
 	switch {
 	case runtime.GOOS == "windows":
-		return &failure{code: "no_manager", exit: exitFailed, hint: "let the task scheduler start: sessctl " + strings.Join(j.Arguments, " "), err: errors.New("no manager that is known here runs on Windows")}
+		return &failure.Error{Code: "no_manager", Exit: failure.ExitFailed, Hint: "let the task scheduler start: sessctl " + strings.Join(j.Arguments, " "), Err: errors.New("no manager that is known here runs on Windows")}
 	case !h.Installed(ctx, m):
-		return &failure{code: "no_manager", exit: exitFailed, hint: "choose another with --manager, or print the files with sessctl schedule show", err: fmt.Errorf("%s is not installed on this machine", m)}
+		return &failure.Error{Code: "no_manager", Exit: failure.ExitFailed, Hint: "choose another with --manager, or print the files with sessctl schedule show", Err: fmt.Errorf("%s is not installed on this machine", m)}
 	case m == schedule.Systemd && h.Unreachable(ctx, j.System):
-		return &failure{
-			code: "no_manager", exit: exitFailed, err: fmt.Errorf("systemd runs here, and its manager for %s cannot be reached", j.Account.Name),
-			hint: fmt.Sprintf("loginctl enable-linger %s, then export XDG_RUNTIME_DIR=/run/user/%d; or, as root, --system --run-as %s; or --manager cron", j.Account.Name, j.Account.UID, j.Account.Name),
+		return &failure.Error{
+			Code: "no_manager", Exit: failure.ExitFailed, Err: fmt.Errorf("systemd runs here, and its manager for %s cannot be reached", j.Account.Name),
+			Hint: fmt.Sprintf("loginctl enable-linger %s, then export XDG_RUNTIME_DIR=/run/user/%d; or, as root, --system --run-as %s; or --manager cron", j.Account.Name, j.Account.UID, j.Account.Name),
 		}
 	case j.System && os.Geteuid() != 0:
-		return &failure{code: "permission", exit: exitFailed, hint: "sudo sessctl schedule install --system --run-as " + j.Account.Name, err: errors.New("only root installs a job of the system")}
+		return &failure.Error{Code: "permission", Exit: failure.ExitFailed, Hint: "sudo sessctl schedule install --system --run-as " + j.Account.Name, Err: errors.New("only root installs a job of the system")}
 	case !j.System:
 		return nil
 	}
-	info, err := os.Stat(a.dataDir())
+	info, err := os.Stat(a.DataDir())
 	if err != nil {
-		return &failure{
-			code: "no_data", exit: exitFailed, path: a.dataDir(), hint: "make it as the account: " + makeDataDirectory(j.Account.Name, a.dataDir()),
-			err: fmt.Errorf("a job of the system cannot make its data directory: %w", err),
+		return &failure.Error{
+			Code: "no_data", Exit: failure.ExitFailed, Path: a.DataDir(), Hint: "make it as the account: " + makeDataDirectory(j.Account.Name, a.DataDir()),
+			Err: fmt.Errorf("a job of the system cannot make its data directory: %w", err),
 		}
 	}
 	if uid, known := durable.Owner(info); known && uid != j.Account.UID {
-		return &failure{code: "owner", exit: exitFailed, path: a.dataDir(), hint: "run the job as that account (--run-as), or choose another --data-dir", err: fmt.Errorf("the data directory %s belongs to %s, and the job would run as %s", a.dataDir(), accountName(uid), j.Account.Name)}
+		return &failure.Error{Code: "owner", Exit: failure.ExitFailed, Path: a.DataDir(), Hint: "run the job as that account (--run-as), or choose another --data-dir", Err: fmt.Errorf("the data directory %s belongs to %s, and the job would run as %s", a.DataDir(), accountName(uid), j.Account.Name)}
 	}
 	return nil
 }
@@ -506,18 +510,18 @@ func (a *invocation) checkInstall(ctx context.Context, h schedule.Host, m schedu
 const cronHint = "start it: systemctl start cron (crond on some systems)"
 
 // noteInstalled says what else there is to know about a schedule.
-func (a *invocation) noteInstalled(ctx context.Context, h schedule.Host, p *schedule.Plan, j schedule.Job) {
+func noteInstalled(ctx context.Context, a *workspace.Run, h schedule.Host, p *schedule.Plan, j schedule.Job) {
 	if p.Offline {
-		what := map[schedule.Manager]note{
+		what := map[schedule.Manager]workspace.Note{
 			schedule.Systemd: {Message: "systemd does not run here: the timer starts with it"},
 			schedule.Cron:    {Message: "cron does not run here: the line is of use when it does", Hint: cronHint},
 		}
-		a.notice(what[p.Manager])
+		a.Notice(what[p.Manager])
 	}
-	states, _ := h.States(ctx, a.now()) // what cannot be listed is no reason to stop
+	states, _ := h.States(ctx, a.Now()) // what cannot be listed is no reason to stop
 	for _, s := range states {
 		if s.Profile == p.Profile && (s.Manager != p.Manager || s.System != p.System) && (s.Account == "" || s.Account == j.Account.Name) {
-			a.tell(note{Path: s.Path, Message: p.Profile + " is scheduled there as well, and would run twice", Hint: fmt.Sprintf("sessctl schedule remove %s --%s --manager %s", s.Profile, scopeName(s.System), s.Manager)})
+			a.Tell(workspace.Note{Path: s.Path, Message: p.Profile + " is scheduled there as well, and would run twice", Hint: fmt.Sprintf("sessctl schedule remove %s --%s --manager %s", s.Profile, scopeName(s.System), s.Manager)})
 		}
 	}
 	if p.Manager != schedule.Systemd || p.System {
@@ -525,6 +529,6 @@ func (a *invocation) noteInstalled(ctx context.Context, h schedule.Host, p *sche
 	}
 	linger, err := managerPrograms{}.Run(ctx, nil, "loginctl", "show-user", j.Account.Name, "--property=Linger", "--value")
 	if err != nil || strings.TrimSpace(string(linger)) != "yes" {
-		a.notice(note{Message: "the timers of a user stop when the user logs out", Hint: "loginctl enable-linger " + j.Account.Name})
+		a.Notice(workspace.Note{Message: "the timers of a user stop when the user logs out", Hint: "loginctl enable-linger " + j.Account.Name})
 	}
 }

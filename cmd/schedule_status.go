@@ -9,6 +9,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sessctl/sessctl/internal/audit"
+	"github.com/sessctl/sessctl/internal/wording"
+	"github.com/sessctl/sessctl/internal/workspace"
 	"github.com/sessctl/sessctl/pkg/operate"
 	"github.com/sessctl/sessctl/pkg/operate/outbox"
 	"github.com/sessctl/sessctl/pkg/operate/schedule"
@@ -51,13 +54,13 @@ type scheduleRow struct {
 
 // scheduleStatusDocument is `schedule status --json`.
 type scheduleStatusDocument struct {
-	Schema    int           `json:"schema"`
-	Schedules []scheduleRow `json:"schedules"`
-	Notes     []note        `json:"notes"`
+	Schema    int              `json:"schema"`
+	Schedules []scheduleRow    `json:"schedules"`
+	Notes     []workspace.Note `json:"notes"`
 }
 
 func runScheduleStatus(ctx context.Context, a *app) error {
-	states, err := a.host().States(ctx, a.now())
+	states, err := host(&a.Run.Settings).States(ctx, a.Now())
 	if err != nil {
 		return err
 	}
@@ -68,10 +71,10 @@ func runScheduleStatus(ctx context.Context, a *app) error {
 			Profile: s.Profile, Manager: s.Manager, Scope: scopeName(s.System), Account: s.Account, Name: s.Name, When: s.When, Path: s.Path,
 			Active: s.Active, Last: utc(s.Last), Outcome: s.Result, Next: utc(s.Next),
 		}
-		data := cmp.Or(s.Data, a.dataDir())
+		data := cmp.Or(s.Data, a.DataDir())
 		if _, read := records[data]; !read {
-			if records[data], err = a.listedRunsIn(ctx, data); errors.Is(err, fs.ErrPermission) {
-				a.notice(note{Path: runsIn(data), Message: "the records of its runs are not yours to read"})
+			if records[data], err = audit.ListedRunsIn(ctx, a.Run, data); errors.Is(err, fs.ErrPermission) {
+				a.Notice(workspace.Note{Path: workspace.RunsIn(data), Message: "the records of its runs are not yours to read"})
 			} else if err != nil {
 				return err
 			}
@@ -80,11 +83,11 @@ func runScheduleStatus(ctx context.Context, a *app) error {
 		doc.Schedules = append(doc.Schedules, row)
 		switch {
 		case s.Offline && s.Manager == schedule.Cron:
-			a.tell(note{Path: s.Path, Message: "cron does not run here, and starts nothing", Hint: cronHint})
+			a.Tell(workspace.Note{Path: s.Path, Message: "cron does not run here, and starts nothing", Hint: cronHint})
 		case s.Offline:
-			a.tell(note{Path: s.Path, Message: "systemd does not run here, or cannot be asked: whether it starts this is not known"})
+			a.Tell(workspace.Note{Path: s.Path, Message: "systemd does not run here, or cannot be asked: whether it starts this is not known"})
 		case !s.Active:
-			a.tell(note{Path: s.Path, Message: "it is not active: " + string(s.Manager) + " does not start it", Hint: "sessctl schedule install " + s.Profile + " --" + scopeName(s.System)})
+			a.Tell(workspace.Note{Path: s.Path, Message: "it is not active: " + string(s.Manager) + " does not start it", Hint: "sessctl schedule install " + s.Profile + " --" + scopeName(s.System)})
 		}
 	}
 	return a.renderScheduleStatus(doc)
@@ -112,7 +115,7 @@ func (r *scheduleRow) take(records []operate.RunRecord) {
 }
 
 func (a *app) renderScheduleStatus(doc scheduleStatusDocument) error {
-	doc.Notes = a.notes
+	doc.Notes = a.Notes
 	if a.JSON {
 		return a.printJSON(doc)
 	}
@@ -125,8 +128,8 @@ func (a *app) renderScheduleStatus(doc scheduleStatusDocument) error {
 		if s.Active {
 			active = "yes"
 		}
-		rows = append(rows, []string{s.Profile, string(s.Manager), s.Scope, visible(s.When), active, s.Last, s.Outcome, s.Next, visible(s.Path)})
-		t.rows = append(t.rows, []string{s.Profile, string(s.Manager), s.Scope, s.When, active, shownTime(s.Last), s.Outcome, shownTime(s.Next)})
+		rows = append(rows, []string{s.Profile, string(s.Manager), s.Scope, wording.Visible(s.When), active, s.Last, s.Outcome, s.Next, wording.Visible(s.Path)})
+		t.rows = append(t.rows, []string{s.Profile, string(s.Manager), s.Scope, s.When, active, wording.ShownTime(s.Last), s.Outcome, wording.ShownTime(s.Next)})
 	}
 	t.warn = func(row, column int) bool { return column == 4 && t.rows[row][4] == "no" }
 	return a.printList(t, rows)
@@ -145,7 +148,9 @@ itself, and is not told again; what a schedule fails of is told once a day.
 		Example: "  sessctl schedule failed nightly",
 		Hidden:  true,
 		Args:    usageArgs(cobra.ExactArgs(1)),
-		RunE:    func(c *cobra.Command, args []string) error { return runScheduleFailed(c.Context(), a.invocation, args[0]) },
+		RunE: func(c *cobra.Command, args []string) error {
+			return runScheduleFailed(c.Context(), a.Run, args[0])
+		},
 	}
 }
 
@@ -155,17 +160,17 @@ const justNow = 2 * time.Minute
 
 // toldItself reports whether a run came to an end that it has told itself, and is
 // the one that the failed unit was.
-func (a *invocation) toldItself(r operate.RunRecord) bool {
-	if failed := a.getenv("MONITOR_INVOCATION_ID"); failed != "" {
+func toldItself(a *workspace.Settings, r operate.RunRecord) bool {
+	if failed := a.Getenv("MONITOR_INVOCATION_ID"); failed != "" {
 		return r.Ended() && r.Invocation == failed
 	}
-	return r.Ended() && a.now().Sub(r.Finished) < justNow
+	return r.Ended() && a.Now().Sub(r.Finished) < justNow
 }
 
 // runScheduleFailed tells of runs that were killed, by the event that the next run
 // would make of them; and where there is no record of a run, that of the unit.
-func runScheduleFailed(ctx context.Context, a *invocation, profile string) error {
-	records, err := a.openRuns().List(ctx)
+func runScheduleFailed(ctx context.Context, a *workspace.Run, profile string) error {
+	records, err := audit.OpenRuns(a).List(ctx)
 	if err != nil {
 		return err
 	}
@@ -174,28 +179,28 @@ func runScheduleFailed(ctx context.Context, a *invocation, profile string) error
 		if r.Profile != profile {
 			continue
 		}
-		told = told || a.toldItself(r)
+		told = told || toldItself(&a.Settings, r)
 		if r.Ended() || r.Told || process.Runs(r.Process, r.Started.Add(justNow)) {
 			continue
 		}
-		if err := a.emitOnce(ctx, outbox.DeriveID(r.Started, "run "+r.ID), outbox.RunFailed, profile, r); err != nil {
+		if err := workspace.EmitOnce(ctx, a, outbox.DeriveID(r.Started, "run "+r.ID), outbox.RunFailed, profile, r); err != nil {
 			return err
 		}
-		a.tell(note{Message: fmt.Sprintf("the run %s of %s was ended from outside: %s", r.ID, profile, a.unitResult())})
+		a.Tell(workspace.Note{Message: fmt.Sprintf("the run %s of %s was ended from outside: %s", r.ID, profile, unitResult(&a.Settings))})
 		told = true
 	}
 	if told {
 		return nil
 	}
-	day := a.now().UTC().Truncate(24 * time.Hour)
-	failed := map[string]any{"profile": profile, "unit": a.getenv("MONITOR_UNIT"), "result": a.getenv("MONITOR_SERVICE_RESULT"), "exit_status": a.getenv("MONITOR_EXIT_STATUS"), "reason": "the schedule could not start a run: " + a.unitResult()}
-	a.tell(note{Message: fmt.Sprintf("the schedule of %s failed: %s", profile, a.unitResult()), Hint: "journalctl shows why"})
-	return a.emitOnce(ctx, outbox.DeriveID(day, "unit "+profile+" "+a.unitResult()), outbox.RunFailed, profile, failed)
+	day := a.Now().UTC().Truncate(24 * time.Hour)
+	failed := map[string]any{"profile": profile, "unit": a.Getenv("MONITOR_UNIT"), "result": a.Getenv("MONITOR_SERVICE_RESULT"), "exit_status": a.Getenv("MONITOR_EXIT_STATUS"), "reason": "the schedule could not start a run: " + unitResult(&a.Settings)}
+	a.Tell(workspace.Note{Message: fmt.Sprintf("the schedule of %s failed: %s", profile, unitResult(&a.Settings)), Hint: "journalctl shows why"})
+	return workspace.EmitOnce(ctx, a, outbox.DeriveID(day, "unit "+profile+" "+unitResult(&a.Settings)), outbox.RunFailed, profile, failed)
 }
 
 // unitResult is what systemd says of the unit that has failed.
-func (a *invocation) unitResult() string {
-	words := []string{a.getenv("MONITOR_SERVICE_RESULT"), a.getenv("MONITOR_EXIT_CODE"), a.getenv("MONITOR_EXIT_STATUS")}
+func unitResult(a *workspace.Settings) string {
+	words := []string{a.Getenv("MONITOR_SERVICE_RESULT"), a.Getenv("MONITOR_EXIT_CODE"), a.Getenv("MONITOR_EXIT_STATUS")}
 	if text := strings.TrimSpace(strings.Join(words, " ")); text != "" {
 		return text
 	}

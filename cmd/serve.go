@@ -14,6 +14,9 @@ import (
 	"time"
 
 	"github.com/oklog/ulid/v2"
+	"github.com/sessctl/sessctl/internal/failure"
+	"github.com/sessctl/sessctl/internal/wording"
+	"github.com/sessctl/sessctl/internal/workspace"
 	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/operate/jobs"
 	"github.com/spf13/cobra"
@@ -99,7 +102,7 @@ func runServe(ctx context.Context, a *app, o serveOptions) error {
 	if err != nil {
 		return err
 	}
-	a.keepSmall()
+	keepSmall(&a.Run.Settings)
 	return s.serve(ctx, listener)
 }
 
@@ -115,11 +118,11 @@ const (
 )
 
 // keepSmall sets both, unless the environment says otherwise.
-func (a *invocation) keepSmall() {
-	if a.getenv("GOGC") == "" {
+func keepSmall(a *workspace.Settings) {
+	if a.Getenv("GOGC") == "" {
 		debug.SetGCPercent(collectAt)
 	}
-	if a.getenv("GOMEMLIMIT") == "" {
+	if a.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(softLimit)
 	}
 }
@@ -135,21 +138,21 @@ func newServer(ctx context.Context, a *app, o serveOptions) (*server, error) {
 		return nil, err
 	}
 	if !s.address.local() && s.tls == nil && !o.WithoutTLS {
-		return nil, usageError("serve HTTPS with --tls-cert and --tls-key; or let a proxy do that, which asks the loopback address; or say --listen-without-tls",
+		return nil, failure.Usage("serve HTTPS with --tls-cert and --tls-key; or let a proxy do that, which asks the loopback address; or say --listen-without-tls",
 			"--listen: %s is reached from other machines, and without TLS whoever is on the way can read the token and what sessions say", o.Listen)
 	}
 	if s.schedules, err = a.serveSchedules(); err != nil {
 		return nil, err
 	}
-	zone, err := a.serveZone()
+	zone, err := serveZone(a.Run)
 	if err != nil {
 		return nil, err
 	}
-	if err := a.guard(ctx); err != nil {
+	if err := a.Guard(ctx); err != nil {
 		return nil, err
 	}
-	if err := durable.MakeDir(a.dataDir(), 0o700); err != nil {
-		return nil, &failure{code: "permission", exit: exitFailed, path: a.dataDir(), hint: "choose another place with --data-dir", err: fmt.Errorf("make data directory: %w", err)}
+	if err := durable.MakeDir(a.DataDir(), 0o700); err != nil {
+		return nil, &failure.Error{Code: "permission", Exit: failure.ExitFailed, Path: a.DataDir(), Hint: "choose another place with --data-dir", Err: fmt.Errorf("make data directory: %w", err)}
 	}
 	s.api = &api{app: a, working: make(chan struct{}, maxWorking)}
 	if s.jobs, err = s.openJobs(); err != nil {
@@ -163,15 +166,15 @@ func newServer(ctx context.Context, a *app, o serveOptions) (*server, error) {
 
 // open makes the handler and opens the clock of the schedules.
 func (s *server) open(zone *time.Location) (err error) {
-	if s.clock, err = jobs.OpenClock(s.jobPins, filepath.Join(s.jobsDir(), "clock"), zone); err != nil {
+	if s.clock, err = jobs.OpenClock(s.jobPins, filepath.Join(jobsDir(&s.api.app.Run.Settings), "clock"), zone); err != nil {
 		return err
 	}
 	g := &guard{
-		hosts: s.address.hosts(s.config.Serve.AllowedHosts), serving: make(chan struct{}, maxServing),
-		denied: &denials{log: s.log, now: s.now},
+		hosts: s.address.hosts(s.Config.Serve.AllowedHosts), serving: make(chan struct{}, maxServing),
+		denied: &denials{log: s.log, now: s.Now},
 	}
 	if s.address.socket == "" {
-		if g.token, err = s.serveToken(); err != nil {
+		if g.token, err = serveToken(s.api.app.Run); err != nil {
 			return err
 		}
 	}
@@ -180,22 +183,22 @@ func (s *server) open(zone *time.Location) (err error) {
 	return nil
 }
 
-func (a *invocation) jobsDir() string { return filepath.Join(a.dataDir(), "jobs") }
+func jobsDir(a *workspace.Settings) string { return filepath.Join(a.DataDir(), "jobs") }
 
 // openJobs opens the jobs of the data directory. One server has them: two would
 // each run the profiles, deliver the events and watch the sessions.
 func (s *server) openJobs() (*jobs.Registry, error) {
 	s.jobPins.Hold()
-	s.jobPins.Top(s.jobsDir())
-	registry, err := jobs.Open(s.jobsDir(), jobs.Options{
+	s.jobPins.Top(jobsDir(&s.api.app.Run.Settings))
+	registry, err := jobs.Open(jobsDir(&s.api.app.Run.Settings), jobs.Options{
 		Pins: s.jobPins,
-		Now:  s.now, NewID: func() string { return ulid.Make().String() }, Accept: s.auditJob,
-		Report: func(err error) { s.log.Warn("jobs", "error", visible(err.Error())) },
+		Now:  s.Now, NewID: func() string { return ulid.Make().String() }, Accept: func(j jobs.Job) error { return auditJob(s.api.app.Run, j) },
+		Report: func(err error) { s.log.Warn("jobs", "error", wording.Visible(err.Error())) },
 	})
 	if errors.Is(err, durable.ErrLocked) {
-		return nil, &failure{
-			code: "locked", exit: exitBusy, path: s.dataDir(), hint: "ask that one, or give this one another --data-dir",
-			err: fmt.Errorf("another sessctl serve works with this data directory: %w", err),
+		return nil, &failure.Error{
+			Code: "locked", Exit: failure.ExitBusy, Path: s.DataDir(), Hint: "ask that one, or give this one another --data-dir",
+			Err: fmt.Errorf("another sessctl serve works with this data directory: %w", err),
 		}
 	}
 	return registry, err
@@ -233,14 +236,14 @@ func (s *server) serve(ctx context.Context, listener net.Listener) error {
 	for _, l := range s.loops() {
 		busy.Go(func() { s.repeat(working, l) })
 	}
-	notifySystemd(s.getenv, "READY=1")
+	notifySystemd(s.Getenv, "READY=1")
 	var err error
 	select {
 	case err = <-failed: // the address is lost: without it the server is of no use
 		stop(err)
 	case <-ctx.Done():
 	}
-	notifySystemd(s.getenv, "STOPPING=1")
+	notifySystemd(s.Getenv, "STOPPING=1")
 	s.end(web, &busy)
 	return err
 }
@@ -252,10 +255,10 @@ func (s *server) announceAddress(listener net.Listener) {
 	if s.JSON {
 		s.log.Log(context.Background(), slog.LevelWarn, "listening", "address", url)
 	} else {
-		_, _ = fmt.Fprintln(s.Err, "listening on "+visible(url)) // there is nobody to tell
+		_, _ = fmt.Fprintln(s.Err, "listening on "+wording.Visible(url)) // there is nobody to tell
 	}
 	if s.address.socket == "" {
-		s.log.Info("the token is in the file", "path", s.tokenFile())
+		s.log.Info("the token is in the file", "path", tokenFile(&s.api.app.Run.Settings))
 	}
 }
 
@@ -303,8 +306,8 @@ func (s *server) end(web *http.Server, busy *sync.WaitGroup) {
 	}
 	select {
 	case <-ended:
-	case <-time.After(s.config.Serve.ShutdownTimeout):
-		s.log.Warn("the job at hand did not end in time; the next start goes on with it", "timeout", s.config.Serve.ShutdownTimeout.String())
+	case <-time.After(s.Config.Serve.ShutdownTimeout):
+		s.log.Warn("the job at hand did not end in time; the next start goes on with it", "timeout", s.Config.Serve.ShutdownTimeout.String())
 	}
 }
 

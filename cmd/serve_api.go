@@ -15,6 +15,13 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
+	"github.com/sessctl/sessctl/internal/audit"
+	"github.com/sessctl/sessctl/internal/failure"
+	"github.com/sessctl/sessctl/internal/recall"
+	"github.com/sessctl/sessctl/internal/selection"
+	"github.com/sessctl/sessctl/internal/steps"
+	"github.com/sessctl/sessctl/internal/wording"
+	"github.com/sessctl/sessctl/internal/workspace"
 	"github.com/sessctl/sessctl/pkg/operate/jobs"
 )
 
@@ -54,7 +61,7 @@ func newAPI(s *api) (http.Handler, huma.API) {
 	s.registerSessions(h)
 	s.registerJobs(h)
 	s.registerStatus(h, mux)
-	mux.Handle("POST /mcp", mcpHandler(s.app, mcpOptions{AllowWrite: s.config.Serve.MCPAllowWrite, Remote: true}))
+	mux.Handle("POST /mcp", mcpHandler(s.app, mcpOptions{AllowWrite: s.Config.Serve.MCPAllowWrite, Remote: true}))
 	delete(h.OpenAPI().Components.Schemas.Map(), "ErrorModel") // problems are problemDocuments
 	text, err := json.MarshalIndent(h.OpenAPI(), "", "  ")
 	mux.HandleFunc("GET /openapi.json", serveText("application/openapi+json", func(_ context.Context, w io.Writer) error {
@@ -82,7 +89,7 @@ func known(mux *http.ServeMux) http.Handler {
 			}
 		}
 		if len(allowed) == 0 {
-			newProblem(http.StatusNotFound, "unknown_path", "there is nothing at "+visible(r.URL.Path), "/openapi.json says what there is").write(w)
+			newProblem(http.StatusNotFound, "unknown_path", "there is nothing at "+wording.Visible(r.URL.Path), "/openapi.json says what there is").write(w)
 			return
 		}
 		w.Header().Set("Allow", strings.Join(allowed, ", "))
@@ -116,7 +123,7 @@ func answered[T any](ctx context.Context, s *api, document func(context.Context,
 	}
 	doc, err := withOwnStack(func() (T, error) {
 		own := s.printingTo(io.Discard)
-		defer own.end()
+		defer workspace.End(own.Run)
 		own.JSON = true
 		return document(ctx, own)
 	})
@@ -181,66 +188,66 @@ type runsQuery struct {
 
 func (s *api) registerSessions(h huma.API) {
 	huma.Register(h, operation(h, "sizes", http.MethodGet, "/api/v1/sessions/sizes", "How full every session's context is (sessctl sizes)"),
-		func(ctx context.Context, in *sizesQuery) (*reply[sizesDocument], error) {
-			return answered(ctx, s, func(ctx context.Context, a *app) (sizesDocument, error) {
+		func(ctx context.Context, in *sizesQuery) (*reply[selection.SizesDocument], error) {
+			return answered(ctx, s, func(ctx context.Context, a *app) (selection.SizesDocument, error) {
 				if err := knownRuntime(in.Runtime); err != nil {
-					return sizesDocument{}, err
+					return selection.SizesDocument{}, err
 				}
-				return a.sizes(ctx, in.options(a.invocation))
+				return selection.Sizes(ctx, a.Run, in.options(a.Run))
 			})
 		})
 	huma.Register(h, operation(h, "recall", http.MethodGet, "/api/v1/recall", "What was said and done in compacted sessions (sessctl recall)"),
-		func(ctx context.Context, in *recallQuery) (*reply[recallDocument], error) {
-			return answered(ctx, s, func(ctx context.Context, a *app) (recallDocument, error) {
-				o := in.options(a.invocation)
-				if err := cmp.Or(knownRuntime(in.Runtime), o.validate()); err != nil {
-					return recallDocument{}, err
+		func(ctx context.Context, in *recallQuery) (*reply[recall.RecallDocument], error) {
+			return answered(ctx, s, func(ctx context.Context, a *app) (recall.RecallDocument, error) {
+				o := in.options(a.Run)
+				if err := cmp.Or(knownRuntime(in.Runtime), o.Validate()); err != nil {
+					return recall.RecallDocument{}, err
 				}
-				return a.recall(ctx, o)
+				return recall.Recall(ctx, a.Run, o)
 			})
 		})
 	huma.Register(h, operation(h, "lines", http.MethodGet, "/api/v1/archives/{id}/lines", "Lines of an archived log (sessctl archive show)"),
-		func(ctx context.Context, in *linesQuery) (*reply[showDocument], error) {
-			return answered(ctx, s, func(ctx context.Context, a *app) (showDocument, error) { return a.archivedLines(ctx, in) })
+		func(ctx context.Context, in *linesQuery) (*reply[steps.ShowDocument], error) {
+			return answered(ctx, s, func(ctx context.Context, a *app) (steps.ShowDocument, error) { return archivedLines(ctx, a.Run, in) })
 		})
 	huma.Register(h, operation(h, "runs", http.MethodGet, "/api/v1/runs", "The runs of profiles, and how each step ended (sessctl log --runs)"),
-		func(ctx context.Context, in *runsQuery) (*reply[runsDocument], error) {
-			return answered(ctx, s, func(ctx context.Context, a *app) (runsDocument, error) {
-				return a.runsOf(ctx, logOptions{Runs: true, Limit: in.Limit, Since: in.Since})
+		func(ctx context.Context, in *runsQuery) (*reply[audit.RunsDocument], error) {
+			return answered(ctx, s, func(ctx context.Context, a *app) (audit.RunsDocument, error) {
+				return audit.RunsOf(ctx, a.Run, audit.LogOptions{Runs: true, Limit: in.Limit, Since: in.Since})
 			})
 		})
 }
 
-func (in *sizesQuery) options(a *invocation) sizesOptions {
-	a.global.Runtime = in.Runtime
-	return sizesOptions{
-		Agent: in.Agent, Threshold: cmp.Or(in.Threshold, a.config.Compaction.Threshold), thresholdAsked: in.Threshold > 0,
+func (in *sizesQuery) options(a *workspace.Run) selection.SizesOptions {
+	a.Global.Runtime = in.Runtime
+	return selection.SizesOptions{
+		Agent: in.Agent, Threshold: cmp.Or(in.Threshold, a.Config.Compaction.Threshold), ThresholdAsked: in.Threshold > 0,
 		Over: in.Over, Sort: in.Sort, All: in.All,
 	}
 }
 
-func (in *recallQuery) options(a *invocation) recallOptions {
-	return recallOptions{
+func (in *recallQuery) options(a *workspace.Run) recall.RecallOptions {
+	return recall.RecallOptions{
 		Query: in.Query, File: in.File, Command: in.Command, Error: in.Error, Agent: in.Agent, Runtime: in.Runtime, Session: in.Session, Category: in.Category, Kind: in.Kind, Superseded: in.Superseded,
-		Since: in.Since, Until: in.Until, Limit: cmp.Or(in.Limit, a.config.Recall.Limit), MinScore: max(in.MinScore, 0), Any: in.MinScore >= 0,
-		Rank: cmp.Or(in.Rank, a.config.Recall.Rank), Neighbors: max(in.Neighbors, 0), Beside: in.Neighbors < 0, Everywhere: in.Everywhere,
+		Since: in.Since, Until: in.Until, Limit: cmp.Or(in.Limit, a.Config.Recall.Limit), MinScore: max(in.MinScore, 0), Any: in.MinScore >= 0,
+		Rank: cmp.Or(in.Rank, a.Config.Recall.Rank), Neighbors: max(in.Neighbors, 0), Beside: in.Neighbors < 0, Everywhere: in.Everywhere,
 	}
 }
 
-func (a *invocation) archivedLines(ctx context.Context, in *linesQuery) (showDocument, error) {
-	first, last, err := parseLines(in.Lines)
+func archivedLines(ctx context.Context, a *workspace.Run, in *linesQuery) (steps.ShowDocument, error) {
+	first, last, err := steps.ParseLines(in.Lines)
 	if err != nil {
-		return showDocument{}, usageError("write lines=120-140", "lines: %w", err)
+		return steps.ShowDocument{}, failure.Usage("write lines=120-140", "lines: %w", err)
 	}
-	store, err := a.openArchive()
+	store, err := a.OpenArchive()
 	if err != nil {
-		return showDocument{}, err
+		return steps.ShowDocument{}, err
 	}
-	entry, err := findArchive(ctx, store, in.ID)
+	entry, err := selection.FindArchive(ctx, store, in.ID)
 	if err != nil {
-		return showDocument{}, err
+		return steps.ShowDocument{}, err
 	}
-	return a.showArchive(ctx, store, entry, lineRange{first: first, last: last, most: maxLinesBytes})
+	return steps.ShowArchive(ctx, a, store, entry, steps.LineRange{First: first, Last: last, Most: maxLinesBytes})
 }
 
 // compactRequest is what POST /api/v1/compact is sent.
@@ -266,14 +273,14 @@ type accepted struct {
 type jobDocument struct {
 	Schema int `json:"schema"`
 	jobs.Job
-	Notes []note `json:"notes"`
+	Notes []workspace.Note `json:"notes"`
 }
 
 // jobsDocument is the list of jobs.
 type jobsDocument struct {
-	Schema int        `json:"schema"`
-	Jobs   []jobs.Job `json:"jobs" doc:"the newest first, without the documents of their results"`
-	Notes  []note     `json:"notes"`
+	Schema int              `json:"schema"`
+	Jobs   []jobs.Job       `json:"jobs" doc:"the newest first, without the documents of their results"`
+	Notes  []workspace.Note `json:"notes"`
 }
 
 type jobQuery struct {
@@ -287,7 +294,7 @@ func (s *api) registerJobs(h huma.API) {
 	huma.Register(h, post, s.compact)
 	huma.Register(h, operation(h, "jobs", http.MethodGet, "/api/v1/jobs", "The jobs there are, and how they ended"),
 		func(context.Context, *struct{}) (*reply[jobsDocument], error) {
-			return &reply[jobsDocument]{Body: jobsDocument{Schema: 1, Jobs: s.jobs.List(), Notes: []note{}}}, nil
+			return &reply[jobsDocument]{Body: jobsDocument{Schema: 1, Jobs: s.jobs.List(), Notes: []workspace.Note{}}}, nil
 		})
 	huma.Register(h, operation(h, "job", http.MethodGet, "/api/v1/jobs/{id}", "One job, with the document of its result"),
 		func(_ context.Context, in *jobQuery) (*reply[jobDocument], error) {
@@ -295,7 +302,7 @@ func (s *api) registerJobs(h huma.API) {
 			if err != nil {
 				return nil, problemFor(err)
 			}
-			return &reply[jobDocument]{Body: jobDocument{Schema: 1, Job: j, Notes: []note{}}}, nil
+			return &reply[jobDocument]{Body: jobDocument{Schema: 1, Job: j, Notes: []workspace.Note{}}}, nil
 		})
 }
 
@@ -316,7 +323,7 @@ func (s *api) compact(ctx context.Context, in *compactPost) (*accepted, error) {
 	if err != nil {
 		return nil, problemFor(err)
 	}
-	return &accepted{Location: "/api/v1/jobs/" + j.ID, Body: jobDocument{Schema: 1, Job: j, Notes: []note{}}}, nil
+	return &accepted{Location: "/api/v1/jobs/" + j.ID, Body: jobDocument{Schema: 1, Job: j, Notes: []workspace.Note{}}}, nil
 }
 
 // subject names what the request is about: one job of it at a time.

@@ -10,6 +10,11 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/sessctl/sessctl/internal/failure"
+	"github.com/sessctl/sessctl/internal/selection"
+	"github.com/sessctl/sessctl/internal/steps"
+	"github.com/sessctl/sessctl/internal/wording"
+	"github.com/sessctl/sessctl/internal/workspace"
 	"github.com/sessctl/sessctl/pkg/operate/jobs"
 	"github.com/sessctl/sessctl/pkg/retention"
 )
@@ -24,27 +29,27 @@ const (
 const agentAll = "all"
 
 // options are those of the command that does what the request asks for.
-func (q compactRequest) options(a *app) (compactOptions, error) {
-	a.global.Runtime = q.Runtime
-	flags := stepFlags{}
+func (q compactRequest) options(a *app) (selection.CompactOptions, error) {
+	a.Global.Runtime = q.Runtime
+	flags := steps.StepFlags{}
 	switch q.Agent {
 	case agentAll:
-		flags = whose("")
+		flags = steps.Whose("")
 	case "":
 	default:
-		flags = whose(q.Agent)
+		flags = steps.Whose(q.Agent)
 	}
-	return parseCompact(a, flags.text("--session", q.Session).number("--threshold", q.Threshold).on("--skip-summary", q.SkipSummary))
+	return parseCompact(a, flags.Text("--session", q.Session).Number("--threshold", q.Threshold).On("--skip-summary", q.SkipSummary))
 }
 
 // checkRequest refuses what cannot become a job: options that do not go together,
 // agents and sessions that are not there.
 func (a *app) checkRequest(ctx context.Context, q compactRequest) error {
 	if q.Agent == "" && q.Session == "" {
-		return usageError(`{"agent": "all"} means every agent`, "agent or session is missing")
+		return failure.Usage(`{"agent": "all"} means every agent`, "agent or session is missing")
 	}
 	if q.Agent == agentAll && q.Session != "" {
-		return usageError("leave agent out, or name the agent that the session is of", `"agent": "all" does not go with a session`)
+		return failure.Usage("leave agent out, or name the agent that the session is of", `"agent": "all" does not go with a session`)
 	}
 	if err := knownRuntime(q.Runtime); err != nil {
 		return err
@@ -53,7 +58,7 @@ func (a *app) checkRequest(ctx context.Context, q compactRequest) error {
 	if err != nil {
 		return err
 	}
-	_, err = a.choose(ctx, o)
+	_, err = selection.Choose(ctx, a.Run, o)
 	return err
 }
 
@@ -72,17 +77,17 @@ const jobLockWait = time.Minute
 // work does what a job asks for, as the command does it: with the same functions,
 // under the same lock.
 func (s *server) work(ctx context.Context, j jobs.Job) (jobs.Result, error) {
-	s.log.Info("job begins", "job", j.ID, "kind", j.Kind, "subject", visible(j.Subject), "caller", visible(j.Caller))
+	s.log.Info("job begins", "job", j.ID, "kind", j.Kind, "subject", wording.Visible(j.Subject), "caller", wording.Visible(j.Caller))
 	var out bytes.Buffer
 	own := s.printingTo(&out)
-	defer own.end()
-	own.JSON, own.global.LockWait = true, cmp.Or(own.global.LockWait, jobLockWait)
+	defer workspace.End(own.Run)
+	own.JSON, own.Global.LockWait = true, cmp.Or(own.Global.LockWait, jobLockWait)
 	err := own.perform(ctx, j)
 	if ctx.Err() != nil && err != nil {
 		s.log.Info("job waits for the next start", "job", j.ID)
 		return jobs.Result{}, ctx.Err()
 	}
-	result := own.result(err, out.Bytes())
+	result := result(own.Run, err, out.Bytes())
 	s.log.Info("job ended", "job", j.ID, "outcome", string(result.Outcome), "exit_code", result.ExitCode)
 	return result, nil
 }
@@ -107,23 +112,23 @@ func (a *app) perform(ctx context.Context, j jobs.Job) error {
 }
 
 // result is how a command ended: its exit code, its document and its error.
-func (a *invocation) result(err error, document []byte) jobs.Result {
-	code := a.codeOf(err)
-	r := jobs.Result{Outcome: outcomeOfCode(code), ExitCode: code}
+func result(a *workspace.Run, err error, document []byte) jobs.Result {
+	code := steps.CodeOf(a, err)
+	r := jobs.Result{Outcome: steps.OutcomeOfCode(code), ExitCode: code}
 	if json.Valid(document) {
 		r.Document = document
 	}
-	var told *outcomeError
+	var told *failure.Outcome
 	if err != nil && !errors.As(err, &told) {
-		body := explain(err)
+		body := failure.Explain(err)
 		r.Error = &jobs.Failure{Code: body.Code, Message: body.Message, Hint: body.Hint, Path: body.Path}
 	}
 	return r
 }
 
 // auditJob writes into the audit log who asked for a job, before it is accepted.
-func (a *invocation) auditJob(j jobs.Job) error {
-	return a.audit().Append(retention.Line{
-		Time: a.now().UTC(), Action: retention.ActionRequest, Kind: "job", Path: filepath.Join(a.jobsDir(), j.ID+".json"), Rule: j.Kind, Agent: j.Subject, Caller: j.Caller,
+func auditJob(a *workspace.Run, j jobs.Job) error {
+	return a.Audit().Append(retention.Line{
+		Time: a.Now().UTC(), Action: retention.ActionRequest, Kind: "job", Path: filepath.Join(jobsDir(&a.Settings), j.ID+".json"), Rule: j.Kind, Agent: j.Subject, Caller: j.Caller,
 	})
 }

@@ -17,6 +17,8 @@ import (
 	"runtime"
 	"strings"
 
+	"github.com/sessctl/sessctl/internal/failure"
+	"github.com/sessctl/sessctl/internal/workspace"
 	"github.com/sessctl/sessctl/pkg/durable"
 )
 
@@ -32,16 +34,16 @@ func parseAddress(listen string) (address, error) {
 	const hint = "write --listen 127.0.0.1:7433, or --listen unix:/run/sessctl.sock"
 	if path, isSocket := strings.CutPrefix(listen, "unix:"); isSocket {
 		if path == "" {
-			return address{}, usageError(hint, "--listen: the path of the socket is missing")
+			return address{}, failure.Usage(hint, "--listen: the path of the socket is missing")
 		}
-		return address{socket: absolute(path)}, nil
+		return address{socket: workspace.Absolute(path)}, nil
 	}
 	host, port, err := net.SplitHostPort(listen)
 	if err == nil {
 		_, err = net.LookupPort("tcp", port)
 	}
 	if err != nil {
-		return address{}, usageError(hint, "--listen: %q is not an address", listen)
+		return address{}, failure.Usage(hint, "--listen: %q is not an address", listen)
 	}
 	return address{hostPort: listen, host: host}, nil
 }
@@ -81,16 +83,16 @@ func (d address) listen(ctx context.Context) (net.Listener, error) {
 	if d.socket == "" {
 		l, err := new(net.ListenConfig).Listen(ctx, "tcp", d.hostPort)
 		if err != nil {
-			return nil, &failure{code: "listen", exit: exitFailed, hint: listenHint(err), err: fmt.Errorf("listen on %s: %w", d.hostPort, err)}
+			return nil, &failure.Error{Code: "listen", Exit: failure.ExitFailed, Hint: listenHint(err), Err: fmt.Errorf("listen on %s: %w", d.hostPort, err)}
 		}
 		return l, nil
 	}
 	l, err := durable.ListenSocket(ctx, d.socket)
 	switch {
 	case errors.Is(err, durable.ErrLocked):
-		return nil, &failure{code: "listen", exit: exitBusy, path: d.socket, hint: "stop the other one, or choose another path with --listen", err: fmt.Errorf("another server listens: %w", err)}
+		return nil, &failure.Error{Code: "listen", Exit: failure.ExitBusy, Path: d.socket, Hint: "stop the other one, or choose another path with --listen", Err: fmt.Errorf("another server listens: %w", err)}
 	case errors.Is(err, durable.ErrExists):
-		return nil, &failure{code: "listen", exit: exitFailed, path: d.socket, hint: "choose another path with --listen", err: err}
+		return nil, &failure.Error{Code: "listen", Exit: failure.ExitFailed, Path: d.socket, Hint: "choose another path with --listen", Err: err}
 	case err != nil:
 		return nil, fmt.Errorf("listen: %w", err)
 	}
@@ -116,27 +118,27 @@ func certificate(certFile, keyFile string) (*tls.Config, error) {
 		return nil, nil
 	}
 	if certFile == "" || keyFile == "" {
-		return nil, usageError("name both files", "--tls-cert goes with --tls-key")
+		return nil, failure.Usage("name both files", "--tls-cert goes with --tls-key")
 	}
 	load := func() (*tls.Certificate, error) {
 		c, err := tls.LoadX509KeyPair(certFile, keyFile)
 		return &c, err
 	}
 	if _, err := load(); err != nil {
-		return nil, usageError("two files in PEM form: the certificate with its chain, and its key", "--tls-cert, --tls-key: %w", err)
+		return nil, failure.Usage("two files in PEM form: the certificate with its chain, and its key", "--tls-cert, --tls-key: %w", err)
 	}
 	return &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return load() }}, nil
 }
 
-func (a *invocation) tokenFile() string { return filepath.Join(a.dataDir(), "serve-token") }
+func tokenFile(a *workspace.Settings) string { return filepath.Join(a.DataDir(), "serve-token") }
 
 // leastToken is how many characters a token has at least.
 const leastToken = 32
 
 // serveToken reads the token, and makes one where there is none. One that others
 // may read, or that is so short that it can be guessed, is refused.
-func (a *invocation) serveToken() (*[sha256.Size]byte, error) {
-	path := a.tokenFile()
+func serveToken(a *workspace.Run) (*[sha256.Size]byte, error) {
+	path := tokenFile(&a.Settings)
 	err := durable.CreateFile(path, 0o600, func(w io.Writer) error {
 		var secret [32]byte
 		rand.Read(secret[:]) // never fails, by its documentation
@@ -179,5 +181,5 @@ func checkTokenFile(path string, info fs.FileInfo) error {
 }
 
 func tokenFailure(path, hint, format string, args ...any) error {
-	return &failure{code: "permission", exit: exitFailed, path: path, hint: hint, err: fmt.Errorf(format, args...)}
+	return &failure.Error{Code: "permission", Exit: failure.ExitFailed, Path: path, Hint: hint, Err: fmt.Errorf(format, args...)}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sessctl/sessctl/internal/recall"
 	"github.com/sessctl/sessctl/pkg/memory"
 )
 
@@ -15,7 +16,7 @@ const askedOfMemory = "/api/v1/recall?q=which+port+does+the+label+printer+use"
 // hits are the ids of what a recall over HTTP finds, and its notice.
 func (s *serving) hits() (ids, notice string) {
 	s.Helper()
-	var doc recallDocument
+	var doc recall.RecallDocument
 	if err := json.Unmarshal(s.get(askedOfMemory), &doc); err != nil {
 		s.Fatal(err)
 	}
@@ -43,7 +44,7 @@ func TestServeSeesAnotherMemory(t *testing.T) {
 	if ids, notice := s.hits(); ids != before || notice != "" || said() != first {
 		t.Errorf("after a reindex: %q %q", ids, notice)
 	}
-	if err := os.RemoveAll(s.memoryDir()); err != nil {
+	if err := os.RemoveAll(s.MemoryDir()); err != nil {
 		t.Fatal(err)
 	}
 	s.command("memory", "reindex", "--from-archives")
@@ -62,10 +63,10 @@ func TestServeSeesAnotherMemory(t *testing.T) {
 func TestServeMemoryBeingMade(t *testing.T) {
 	s := newServing(t)
 	before, _ := s.hits()
-	if err := os.RemoveAll(s.memoryDir()); err != nil {
+	if err := os.RemoveAll(s.MemoryDir()); err != nil {
 		t.Fatal(err)
 	}
-	lock, err := s.lock(t.Context())
+	lock, err := s.Lock(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +78,7 @@ func TestServeMemoryBeingMade(t *testing.T) {
 		}
 	}
 	refused("there is none yet")
-	store, err := memory.Open(t.Context(), s.memoryDir(), memory.Options{Rebuild: true})
+	store, err := memory.Open(t.Context(), s.MemoryDir(), memory.Options{Rebuild: true})
 	if err != nil {
 		t.Fatal(err)
 	}

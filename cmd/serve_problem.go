@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
+	"github.com/sessctl/sessctl/internal/failure"
 	"github.com/sessctl/sessctl/pkg/operate/jobs"
 )
 
@@ -74,8 +75,8 @@ func problemFor(err error) *problemDocument {
 	case errors.Is(err, jobs.ErrFull):
 		return newProblem(http.StatusServiceUnavailable, "overloaded", err.Error(), "GET /api/v1/jobs lists them")
 	}
-	body := explain(err)
-	p := newProblem(statusOf(body.Code, exitCode(err)), body.Code, strings.TrimSpace(body.Message), body.Hint)
+	body := failure.Explain(err)
+	p := newProblem(statusOf(body.Code, failure.ExitCode(err)), body.Code, strings.TrimSpace(body.Message), body.Hint)
 	p.Path = body.Path
 	return p
 }
@@ -93,9 +94,9 @@ func statusOf(code string, exit int) int {
 		return http.StatusInsufficientStorage
 	case code == "interrupted":
 		return http.StatusServiceUnavailable
-	case exit == exitUsage:
+	case exit == failure.ExitUsage:
 		return http.StatusUnprocessableEntity
-	case exit == exitBusy:
+	case exit == failure.ExitBusy:
 		return http.StatusServiceUnavailable
 	}
 	return http.StatusInternalServerError

@@ -59,9 +59,9 @@ func (s *api) metrics(ctx context.Context, w io.Writer) error {
 // ready says whether jobs can be accepted. It is asked without a token: what is
 // wrong is in the log, not in the answer.
 func (s *api) ready(_ context.Context, w io.Writer) error {
-	free, err := durable.FreeSpace(s.dataDir())
+	free, err := durable.FreeSpace(s.DataDir())
 	if err == nil {
-		err = durable.MayWrite(s.dataDir())
+		err = durable.MayWrite(s.DataDir())
 	}
 	if err != nil || free == 0 {
 		return newProblem(http.StatusServiceUnavailable, "not_ready", "the data directory cannot be written", "sessctl doctor says more")

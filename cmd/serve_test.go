@@ -17,6 +17,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sessctl/sessctl/internal/audit"
+	"github.com/sessctl/sessctl/internal/failure"
+	"github.com/sessctl/sessctl/internal/selection"
+	"github.com/sessctl/sessctl/internal/steps"
+	"github.com/sessctl/sessctl/internal/workspace"
 	"github.com/sessctl/sessctl/pkg/operate"
 	"github.com/sessctl/sessctl/pkg/operate/jobs"
 )
@@ -40,7 +45,7 @@ func newServing(t *testing.T) *serving {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.jobs.Close() })
-	token, err := os.ReadFile(a.tokenFile())
+	token, err := os.ReadFile(tokenFile(&a.Run.Settings))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,9 +94,9 @@ func (s *serving) command(args ...string) []byte {
 // The server answers with what the commands print, byte for byte.
 func TestServeDocuments(t *testing.T) {
 	s := newServing(t)
-	fixed := s.now()
-	s.now = func() time.Time { return fixed } // scores depend on the time
-	var list archiveDocument
+	fixed := s.Now()
+	s.Now = func() time.Time { return fixed } // scores depend on the time
+	var list steps.ArchiveDocument
 	if err := json.Unmarshal(s.command("archive", "list"), &list); err != nil || len(list.Archives) == 0 {
 		t.Fatal(err, list)
 	}
@@ -195,8 +200,8 @@ func TestServeProblems(t *testing.T) {
 // A compaction by the API is the command's, and told of by its job.
 func TestServeCompact(t *testing.T) {
 	s := newServing(t)
-	env := s.getenv
-	s.getenv = func(name string) string {
+	env := s.Getenv
+	s.Getenv = func(name string) string {
 		if name == "SESSCTL_COMPACTION_KEEP_RECENT_TOKENS" {
 			return "1000" // the session is short
 		}
@@ -222,11 +227,11 @@ func TestServeCompact(t *testing.T) {
 	if job.State != jobs.Finished || job.Result.Outcome != operate.OK || job.Result.ExitCode != 0 || job.Result.Error != nil {
 		t.Errorf("%+v %+v", job, job.Result)
 	}
-	var done compactDocument
+	var done selection.CompactDocument
 	if err := json.Unmarshal(job.Result.Document, &done); err != nil || len(done.Sessions) != 1 || done.Sessions[0].Outcome != "compacted" {
 		t.Errorf("%v %s", err, job.Result.Document)
 	}
-	var log logDocument
+	var log audit.LogDocument
 	if err := json.Unmarshal(s.command("log", "--limit", "0"), &log); err != nil {
 		t.Fatal(err)
 	}
@@ -257,19 +262,19 @@ func (s *serving) workOff(n int) {
 // While another sessctl works, a job is busy: an outcome, as 75 is.
 func TestServeBusy(t *testing.T) {
 	s := newServing(t)
-	lock, err := s.lock(t.Context())
+	lock, err := s.Lock(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer lock.Unlock()
-	s.global.LockWait = time.Millisecond
+	s.Global.LockWait = time.Millisecond
 	w := s.ask(http.MethodPost, "/api/v1/compact", `{"agent":"all"}`, nil)
 	s.workOff(1)
 	var job jobDocument
 	if err := json.Unmarshal(s.get(w.Header().Get("Location")), &job); err != nil {
 		t.Fatal(err)
 	}
-	if r := job.Result; r.Outcome != operate.Busy || r.ExitCode != exitBusy || r.Error == nil || r.Error.Code != "locked" || r.Error.Hint == "" {
+	if r := job.Result; r.Outcome != operate.Busy || r.ExitCode != failure.ExitBusy || r.Error == nil || r.Error.Code != "locked" || r.Error.Hint == "" {
 		t.Errorf("%+v", job.Result)
 	}
 }
@@ -277,14 +282,14 @@ func TestServeBusy(t *testing.T) {
 // The token is only taken from a file that nobody else may read.
 func TestServeToken(t *testing.T) {
 	s := newServing(t)
-	path := s.tokenFile()
+	path := tokenFile(&s.server.api.app.Run.Settings)
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v %v", info, err)
 	}
 	if err := os.Chmod(path, 0o640); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.serveToken(); err == nil || explain(err).Hint == "" {
+	if _, err := serveToken(s.server.api.app.Run); err == nil || failure.Explain(err).Hint == "" {
 		t.Errorf("mode 0640: %v", err)
 	}
 	if err := os.WriteFile(path, []byte("short\n"), 0o600); err != nil {
@@ -293,7 +298,7 @@ func TestServeToken(t *testing.T) {
 	if err := os.Chmod(path, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.serveToken(); err == nil {
+	if _, err := serveToken(s.server.api.app.Run); err == nil {
 		t.Error("a short token is taken")
 	}
 	if err := os.Remove(path); err != nil {
@@ -302,7 +307,7 @@ func TestServeToken(t *testing.T) {
 	if err := os.Symlink("/dev/null", path); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.serveToken(); err == nil {
+	if _, err := serveToken(s.server.api.app.Run); err == nil {
 		t.Error("a link is followed")
 	}
 }
@@ -322,7 +327,7 @@ func TestServeAddress(t *testing.T) {
 		}
 	}
 	a := mcpHome(t)
-	if _, err := newServer(t.Context(), a, serveOptions{Listen: "0.0.0.0:0"}); exitCode(err) != exitUsage || !strings.Contains(explain(err).Hint, "--listen-without-tls") {
+	if _, err := newServer(t.Context(), a, serveOptions{Listen: "0.0.0.0:0"}); failure.ExitCode(err) != failure.ExitUsage || !strings.Contains(failure.Explain(err).Hint, "--listen-without-tls") {
 		t.Errorf("beyond this machine without TLS: %v", err)
 	}
 }
@@ -332,7 +337,7 @@ func TestServeAddress(t *testing.T) {
 func TestServeSchedules(t *testing.T) {
 	s := newServing(t)
 	now := time.Date(2026, 3, 1, 3, 29, 50, 0, time.UTC)
-	s.now = func() time.Time { return now }
+	s.Now = func() time.Time { return now }
 	s.schedules = []jobs.Schedule{{Name: "nightly", Expr: "30 3 * * *"}}
 	for range 40 {
 		if err := s.startDue(); err != nil {
@@ -351,9 +356,9 @@ func TestServeSchedules(t *testing.T) {
 	if job.Result.ExitCode != 0 || !strings.Contains(string(job.Result.Document), `"profile":"nightly"`) {
 		t.Errorf("%+v: %.200s", job.Result.Error, job.Result.Document)
 	}
-	for _, bad := range []serveSchedule{{"nightly", "30 3 * *"}, {"", "30 3 * * *"}, {"nigthly", "30 3 * * *"}} {
-		s.config.Serve.Schedules = []serveSchedule{bad}
-		if _, err := s.serveSchedules(); exitCode(err) != exitUsage {
+	for _, bad := range []workspace.ServeSchedule{{Profile: "nightly", Cron: "30 3 * *"}, {Profile: "", Cron: "30 3 * * *"}, {Profile: "nigthly", Cron: "30 3 * * *"}} {
+		s.Config.Serve.Schedules = []workspace.ServeSchedule{bad}
+		if _, err := s.serveSchedules(); failure.ExitCode(err) != failure.ExitUsage {
 			t.Errorf("%+v: %v", bad, err)
 		}
 	}
@@ -365,7 +370,7 @@ const updateGolden = "SESSCTL_UPDATE_GOLDEN"
 // docs/openapi.json is what the server says of its API.
 func TestServeOpenAPI(t *testing.T) {
 	var out bytes.Buffer
-	a := testApp(newStreams(strings.NewReader(""), &out, io.Discard), invocation{reporting: reporting{notes: []note{}}, settings: settings{now: time.Now, getenv: func(string) string { return "" }}})
+	a := testApp(newStreams(strings.NewReader(""), &out, io.Discard), workspace.Run{Report: workspace.Report{Notes: []workspace.Note{}}, Settings: workspace.Settings{Now: time.Now, Getenv: func(string) string { return "" }}})
 	if err := printSchema(a); err != nil {
 		t.Fatal(err)
 	}

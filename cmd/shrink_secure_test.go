@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sessctl/sessctl/internal/removal"
+	"github.com/sessctl/sessctl/internal/workspace"
 	"github.com/sessctl/sessctl/pkg/archive"
 	"github.com/sessctl/sessctl/pkg/session"
 )
@@ -49,10 +51,10 @@ func TestSecureRowsBelievesNoCache(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, w := testApp(&streams{}, invocation{settings: settings{now: time.Now}}), &workspace{archives: store}
+	a, w := testApp(&streams{}, workspace.Run{Settings: workspace.Settings{Now: time.Now}}), &workspace.Workspace{Archives: store}
 	ref := session.Ref{Runtime: "opencode", Agent: "main", ID: "s", Path: "/db#s", Kind: session.KindStored}
 	from := rows{text: "{\"text\":\"a line\"}\n", closed: func() {}}
-	e, err := a.secureRows(t.Context(), w, found{Ref: ref, store: from})
+	e, err := removal.SecureRows(t.Context(), a.Run, w, workspace.Found{Ref: ref, Adapter: from})
 	if err == nil {
 		err = os.Rename(e.Path, fetched)
 	}
@@ -67,7 +69,7 @@ func TestSecureRowsBelievesNoCache(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if _, err := a.secureRows(t.Context(), w, found{Ref: ref, store: from}); !errors.Is(err, archive.ErrMissing) {
+	if _, err := removal.SecureRows(t.Context(), a.Run, w, workspace.Found{Ref: ref, Adapter: from}); !errors.Is(err, archive.ErrMissing) {
 		t.Errorf("%v, not %v", err, archive.ErrMissing)
 	}
 }

@@ -13,6 +13,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sessctl/sessctl/internal/selection"
+	"github.com/sessctl/sessctl/internal/steps"
+	"github.com/sessctl/sessctl/internal/workspace"
 	"github.com/sessctl/sessctl/pkg/session"
 )
 
@@ -26,8 +29,8 @@ func TestSizesAndCompactAgree(t *testing.T) {
 		ahead     time.Duration
 		threshold []string
 	}{{0, nil}, {2 * time.Hour, []string{"--threshold", "1"}}, {2 * time.Hour, []string{"--threshold", "3000"}}, {72 * time.Hour, nil}} {
-		var sized sizesDocument
-		var planned compactDocument
+		var sized selection.SizesDocument
+		var planned selection.CompactDocument
 		document(t, home, run.ahead, &sized, append([]string{"sizes", "--all", "--json"}, run.threshold...)...)
 		document(t, home, run.ahead, &planned, append([]string{"compact", "--all", "--dry-run", "--json"}, run.threshold...)...)
 		plans := map[string]string{}
@@ -37,7 +40,7 @@ func TestSizesAndCompactAgree(t *testing.T) {
 		for _, s := range sized.Sessions {
 			plan, meant := plans[s.Path]
 			if !meant {
-				plan = prospectPassedOver
+				plan = selection.ProspectPassedOver
 			}
 			compareProspects(t, fmt.Sprintf("%v ahead %v: %s (%d tokens)", run.threshold, run.ahead, s.Path, s.Tokens), s, plan)
 			total++
@@ -45,25 +48,25 @@ func TestSizesAndCompactAgree(t *testing.T) {
 		}
 	}
 	t.Logf("%d rows: %v", total, words)
-	if total == 0 || words[prospectDue] == 0 || words[prospectBusy] == 0 || words[prospectIrreducible] == 0 || words[""] == 0 {
+	if total == 0 || words[selection.ProspectDue] == 0 || words[selection.ProspectBusy] == 0 || words[selection.ProspectIrreducible] == 0 || words[""] == 0 {
 		t.Errorf("the samples show too little: %v", words)
 	}
 }
 
 // compareProspects compares a row with what the plan comes to.
-func compareProspects(t *testing.T, what string, s *sessionRow, plan string) {
+func compareProspects(t *testing.T, what string, s *selection.SessionRow, plan string) {
 	t.Helper()
 	switch {
 	case s.Over != (s.Compact != ""):
 		t.Errorf("%s: over %v, compact %q", what, s.Over, s.Compact)
 	case s.Unreadable || s.Bytes == 0:
 	case s.Kind == string(session.KindOrphan) && s.Compact == "": // a log without a header is taken in whatever its size
-	case s.State == string(session.StateUnsupported) && s.Compact == "" && plan == prospectUnsupported: // and not large
-	case plan == prospectPassedOver && s.Compact == "" && s.Tokens >= 150_000:
+	case s.State == string(session.StateUnsupported) && s.Compact == "" && plan == selection.ProspectUnsupported: // and not large
+	case plan == selection.ProspectPassedOver && s.Compact == "" && s.Tokens >= 150_000:
 		t.Errorf("%s: it is large, and not over", what)
-	case plan != s.Compact && !(plan == prospectPassedOver && s.Compact == ""):
+	case plan != s.Compact && !(plan == selection.ProspectPassedOver && s.Compact == ""):
 		t.Errorf("%s: sizes says %q (%s), compact %q", what, s.Compact, s.Reason, plan)
-	case plan == prospectBusy && s.State != "busy":
+	case plan == selection.ProspectBusy && s.State != "busy":
 		t.Errorf("%s: sizes says %s where compact says busy", what, s.State)
 	}
 }
@@ -74,15 +77,15 @@ func prospectOf(outcome, strategy any, irreducible bool) string {
 	case o == "below-threshold":
 		return ""
 	case irreducible:
-		return prospectIrreducible
+		return selection.ProspectIrreducible
 	case o == "busy":
-		return prospectBusy
+		return selection.ProspectBusy
 	case o == "unsupported":
-		return prospectUnsupported
+		return selection.ProspectUnsupported
 	case fmt.Sprint(strategy) == "none":
-		return prospectRuntime
+		return selection.ProspectRuntime
 	case o == "planned":
-		return prospectDue
+		return selection.ProspectDue
 	}
 	return ""
 }
@@ -91,7 +94,7 @@ func prospectOf(outcome, strategy any, irreducible bool) string {
 func document(t *testing.T, home string, ahead time.Duration, into any, args ...string) {
 	t.Helper()
 	var out, errs bytes.Buffer
-	a := testApp(newStreams(strings.NewReader(""), &out, &errs), invocation{reporting: reporting{notes: []note{}}, settings: settings{now: func() time.Time { return time.Now().Add(ahead) }, getenv: func(name string) string { return map[string]string{"HOME": home}[name] }}})
+	a := testApp(newStreams(strings.NewReader(""), &out, &errs), workspace.Run{Report: workspace.Report{Notes: []workspace.Note{}}, Settings: workspace.Settings{Now: func() time.Time { return time.Now().Add(ahead) }, Getenv: func(name string) string { return map[string]string{"HOME": home}[name] }}})
 	root := newRootCommand(a)
 	root.SetArgs(args)
 	root.SetOut(io.Discard)
@@ -136,7 +139,7 @@ func ignoreAbsent(err error) error {
 // placeSample copies a log to where its runtime would have it. What is no log of
 // a runtime with files is left out.
 func placeSample(home, path string, n int) error {
-	s, err := testApp(&streams{}, invocation{}).sessionFile(path)
+	s, err := steps.SessionFile(testApp(&streams{}, workspace.Run{}).Run, path)
 	if err != nil {
 		return nil
 	}

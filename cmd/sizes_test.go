@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sessctl/sessctl/internal/selection"
+	"github.com/sessctl/sessctl/internal/workspace"
 	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/sessctl/sessctl/pkg/session/tailcache"
 )
@@ -19,7 +21,7 @@ import (
 func sizesAt(t *testing.T, home string, args ...string) string {
 	t.Helper()
 	var out, errs bytes.Buffer
-	a := testApp(newStreams(strings.NewReader(""), &out, &errs), invocation{reporting: reporting{notes: []note{}}, settings: settings{now: func() time.Time { return time.Now().Add(time.Hour) }, getenv: func(name string) string { return map[string]string{"HOME": home}[name] }}})
+	a := testApp(newStreams(strings.NewReader(""), &out, &errs), workspace.Run{Report: workspace.Report{Notes: []workspace.Note{}}, Settings: workspace.Settings{Now: func() time.Time { return time.Now().Add(time.Hour) }, Getenv: func(name string) string { return map[string]string{"HOME": home}[name] }}})
 	root := newRootCommand(a)
 	root.SetArgs(append([]string{"sizes"}, args...))
 	root.SetOut(io.Discard)
@@ -36,7 +38,7 @@ func TestSizesAreRemembered(t *testing.T) {
 	}
 	plain := sizesAt(t, home, "--no-cache")
 	file := filepath.Join(home, ".cache", "sessctl", "sizes")
-	if exists(file) {
+	if workspace.Exists(file) {
 		t.Fatal("--no-cache made a cache")
 	}
 	for range 2 {
@@ -77,7 +79,7 @@ func TestSizesAreRemembered(t *testing.T) {
 // forge makes the cache say something else of one log.
 func forge(t *testing.T, file, path string) {
 	t.Helper()
-	o := tailcache.Options{File: file, Stamp: programStamp(), Now: func() time.Time { return time.Now().Add(time.Hour) }}
+	o := tailcache.Options{File: file, Stamp: selection.ProgramStamp(programVersion()), Now: func() time.Time { return time.Now().Add(time.Hour) }}
 	c := tailcache.Open(o)
 	log, err := os.Open(path)
 	if err != nil {
@@ -100,12 +102,12 @@ func forge(t *testing.T, file, path string) {
 }
 
 func TestSizesFooterCountsAllSessions(t *testing.T) {
-	a := testApp(newStreams(strings.NewReader(""), io.Discard, io.Discard), invocation{settings: settings{now: time.Now, getenv: func(string) string { return "" }}})
-	doc := sizesDocument{Threshold: 100, measured: 9, Sessions: []*sessionRow{
+	a := testApp(newStreams(strings.NewReader(""), io.Discard, io.Discard), workspace.Run{Settings: workspace.Settings{Now: time.Now, Getenv: func(string) string { return "" }}})
+	doc := selection.SizesDocument{Threshold: 100, Measured: 9, Sessions: []*selection.SessionRow{
 		{Session: "large", Tokens: 100, Over: true}, {Session: "small, and due", Tokens: 75, Over: true},
 	}}
 	const want = "1 of 9 sessions at or over 100 tokens, 1 more over by the runtime's own rule"
-	if got := a.sizesTable(doc).footer; got != want {
+	if got := sizesTable(&a.Run.Settings, doc).footer; got != want {
 		t.Fatalf("footer %q, want %q", got, want)
 	}
 }

@@ -7,61 +7,12 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/sessctl/sessctl/internal/failure"
+	"github.com/sessctl/sessctl/internal/wording"
+	"github.com/sessctl/sessctl/internal/workspace"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
-
-// maxTypos is how many letters may be wrong in a word that is taken for another.
-const maxTypos = 2
-
-// closest returns the known word that a mistyped one was probably meant to be,
-// or "". A short word has room for one wrong letter only.
-func closest(typed string, known []string) string {
-	best, typos := "", maxTypos+1
-	if len([]rune(typed)) < 5 {
-		typos = 2
-	}
-	for _, word := range known {
-		if n := distance(strings.ToLower(typed), strings.ToLower(word)); n < typos {
-			best, typos = word, n
-		}
-	}
-	return best
-}
-
-// distance counts the letters that are wrong, missing, too many or changed
-// places with their neighbour between two words.
-func distance(x, y string) int {
-	a, b := []rune(x), []rune(y)
-	var before, last []int
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range a {
-		before, last, row = last, row, make([]int, len(b)+1)
-		row[0] = i + 1
-		for j := range b {
-			changed := last[j]
-			if a[i] != b[j] {
-				changed++
-			}
-			row[j+1] = min(last[j+1]+1, row[j]+1, changed)
-			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
-				row[j+1] = min(row[j+1], before[j-1]+1)
-			}
-		}
-	}
-	return row[len(b)]
-}
-
-// didYouMean is a hint for a mistyped word, in front of another hint.
-func didYouMean(typed string, known []string, hint string) string {
-	if meant := closest(typed, known); meant != "" {
-		return "did you mean " + meant + "? " + hint
-	}
-	return hint
-}
 
 var unknownFlag = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^unknown flag: --([\w-]+)`) })
 
@@ -71,36 +22,36 @@ func flagError(c *cobra.Command, err error) error {
 	if m := unknownFlag().FindStringSubmatch(err.Error()); m != nil {
 		var names []string
 		c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, "--"+f.Name) })
-		hint = didYouMean("--"+m[1], names, hint)
+		hint = wording.DidYouMean("--"+m[1], names, hint)
 	}
 	var invalid *pflag.InvalidValueError
 	if errors.As(err, &invalid) {
 		return valueError(hint, invalid)
 	}
-	return usageError(hint, "%w", err)
+	return failure.Usage(hint, "%w", err)
 }
 
 // valueError says what a flag takes that was given something else.
 func valueError(hint string, invalid *pflag.InvalidValueError) error {
 	name, value := invalid.GetFlag().Name, invalid.GetValue()
 	if errors.Is(invalid, strconv.ErrRange) {
-		return usageError(hint, "--%s: %q is too large a number", name, value)
+		return failure.Usage(hint, "--%s: %q is too large a number", name, value)
 	}
 	if kind := kindOfFlag(invalid.GetFlag()); kind != "" {
-		return usageError(hint, "--%s takes %s, not %q", name, kind, value)
+		return failure.Usage(hint, "--%s takes %s, not %q", name, kind, value)
 	}
-	return usageError(hint, "--%s: %w", name, invalid.Unwrap())
+	return failure.Usage(hint, "--%s: %w", name, invalid.Unwrap())
 }
 
 // kindOfFlag says what a flag takes, "" for one that is not known.
 func kindOfFlag(f *pflag.Flag) string {
 	switch f.Value.Type() {
 	case "int", "int64":
-		return aWholeNumber
+		return workspace.AWholeNumber
 	case "float64":
 		return "a number"
 	case "duration":
-		return aDuration
+		return workspace.ADuration
 	case "bool":
 		return "true or false"
 	}
@@ -109,11 +60,11 @@ func kindOfFlag(f *pflag.Flag) string {
 
 // noCommand is the error for a word that is no command of c.
 func noCommand(c *cobra.Command, word string) error {
-	hint := didYouMean(word, commandNames(c), "see "+c.CommandPath()+" --help")
+	hint := wording.DidYouMean(word, commandNames(c), "see "+c.CommandPath()+" --help")
 	if meant := meantCommands(c.Root(), word); len(meant) > 0 {
 		hint = "did you mean " + strings.Join(meant, " or ") + "? see sessctl --help"
 	}
-	return usageError(hint, "unknown command %q for %q", word, c.CommandPath())
+	return failure.Usage(hint, "unknown command %q for %q", word, c.CommandPath())
 }
 
 // meantCommands are the commands that do what a word says which is none: those of

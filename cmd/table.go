@@ -2,12 +2,11 @@ package cmd
 
 import (
 	"fmt"
-	"os"
 	"strings"
-	"time"
 
 	"github.com/charmbracelet/lipgloss"
 	"github.com/charmbracelet/x/ansi"
+	"github.com/sessctl/sessctl/internal/wording"
 )
 
 // table is a list for people. It is never wider than the terminal: cells are
@@ -70,27 +69,10 @@ func (s *streams) printTable(t table) error {
 		})))
 	}
 	if t.footer != "" {
-		b.WriteString(fitted(faint.Render(visible(t.footer))))
+		b.WriteString(fitted(faint.Render(wording.Visible(t.footer))))
 	}
 	_, err := s.Out.Write([]byte(b.String()))
 	return err
-}
-
-// shownTime is a time of RFC 3339 as people read it, in their own zone.
-func shownTime(text string) string {
-	at, err := time.Parse(time.RFC3339, text)
-	if err != nil {
-		return text
-	}
-	return at.Local().Format("2006-01-02 15:04")
-}
-
-// tilde is a path with the home directory as people write it.
-func (a *invocation) tilde(path string) string {
-	if rest, below := strings.CutPrefix(path, a.home()+string(os.PathSeparator)); below && a.home() != "" {
-		return "~" + string(os.PathSeparator) + rest
-	}
-	return path
 }
 
 // visible is the table with every cell on one visible line.
@@ -98,7 +80,7 @@ func (t table) visible() table {
 	rows := make([][]string, len(t.rows))
 	for i, row := range t.rows {
 		for _, cell := range row {
-			rows[i] = append(rows[i], visible(cell))
+			rows[i] = append(rows[i], wording.Visible(cell))
 		}
 	}
 	t.rows = rows

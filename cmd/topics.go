@@ -7,6 +7,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sessctl/sessctl/internal/failure"
+	"github.com/sessctl/sessctl/internal/wording"
+	"github.com/sessctl/sessctl/internal/workspace"
 	"github.com/spf13/cobra"
 )
 
@@ -68,17 +71,17 @@ func Topics() (all []Topic) {
 // where its sessions are looked for.
 func runtimeTable() string {
 	rows := []string{fmt.Sprintf("  %-10s %-17s %s", "RUNTIME", "CHANGES", "FOUND AT")}
-	for _, kind := range runtimes() {
-		traits := kind.traits()
+	for _, kind := range workspace.Runtimes() {
+		traits := kind.Traits()
 		places := slices.Clone(traits.Homes)
 		for _, name := range traits.Variables {
 			places = append(places, "$"+name)
 		}
-		if kind.remote {
-			places = []string{"its database (" + kind.name + ".dsn)"}
+		if kind.Remote {
+			places = []string{"its database (" + kind.Name + ".dsn)"}
 		}
 		var changes []string
-		for _, s := range kind.open("", config{}).Capabilities().Strategies {
+		for _, s := range kind.Open("", workspace.Config{}).Capabilities().Strategies {
 			changes = append(changes, string(s))
 		}
 		for i, place := range places {
@@ -86,7 +89,7 @@ func runtimeTable() string {
 				rows = append(rows, strings.Repeat(" ", 31)+place)
 				continue
 			}
-			rows = append(rows, fmt.Sprintf("  %-10s %-17s %s", kind.name, strings.Join(changes, ", "), place))
+			rows = append(rows, fmt.Sprintf("  %-10s %-17s %s", kind.Name, strings.Join(changes, ", "), place))
 		}
 	}
 	return strings.Join(rows, "\n")
@@ -173,7 +176,7 @@ func noHelp(root *cobra.Command, word string) error {
 	for _, t := range topics() {
 		names = append(names, t.name)
 	}
-	return usageError(didYouMean(word, names, "see sessctl --help"), "unknown command or help topic %q", word)
+	return failure.Usage(wording.DidYouMean(word, names, "see sessctl --help"), "unknown command or help topic %q", word)
 }
 
 // completeHelp offers the commands below those that were typed, and the topics.

@@ -12,6 +12,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/sessctl/sessctl/internal/failure"
+	"github.com/sessctl/sessctl/internal/workspace"
 )
 
 // runMain runs one command line in this process.
@@ -41,7 +44,7 @@ func TestTopicsOfHelp(t *testing.T) {
 			}
 			if strings.HasPrefix(line, "  sessctl ") {
 				command, _, _ := strings.Cut(strings.TrimSpace(line), "   ")
-				checkExample(t, newRootCommand(testApp(&streams{}, invocation{})), command)
+				checkExample(t, newRootCommand(testApp(&streams{}, workspace.Run{})), command)
 			}
 		}
 	}
@@ -51,7 +54,7 @@ func TestTopicsOfHelp(t *testing.T) {
 	if text, _, _ := runMain("help", "memory"); !strings.Contains(text, "Available Commands:\n  export") {
 		t.Error("help memory does not show the help of the command any more")
 	}
-	if _, errs, code := runMain("help", "exit-code"); code != exitUsage || !strings.Contains(errs, "did you mean exit-codes?") {
+	if _, errs, code := runMain("help", "exit-code"); code != failure.ExitUsage || !strings.Contains(errs, "did you mean exit-codes?") {
 		t.Errorf("exit code %d: %s", code, errs)
 	}
 }
@@ -69,16 +72,16 @@ func TestExitCodesOfTheTopic(t *testing.T) {
 	}
 }
 
-// exitConstants are the values of the constants exitOK and so on.
+// exitConstants are the values of the constants ExitOK and so on.
 func exitConstants(t *testing.T) (values []string) {
 	t.Helper()
-	file, err := parser.ParseFile(token.NewFileSet(), "root.go", nil, parser.SkipObjectResolution)
+	file, err := parser.ParseFile(token.NewFileSet(), filepath.Join("..", "internal", "failure", "failure.go"), nil, parser.SkipObjectResolution)
 	if err != nil {
 		t.Fatal(err)
 	}
 	ast.Inspect(file, func(n ast.Node) bool {
 		spec, is := n.(*ast.ValueSpec)
-		if is && len(spec.Values) == 1 && strings.HasPrefix(spec.Names[0].Name, "exit") {
+		if is && len(spec.Values) == 1 && strings.HasPrefix(spec.Names[0].Name, "Exit") {
 			if value, is := spec.Values[0].(*ast.BasicLit); is && value.Kind == token.INT {
 				values = append(values, value.Value)
 			}
@@ -90,18 +93,14 @@ func exitConstants(t *testing.T) (values []string) {
 }
 
 var (
-	inDataDir   = regexp.MustCompile(`filepath\.Join\(a\.dataDir\(\), "([^"]+)"[,)]`)
+	inDataDir   = regexp.MustCompile(`filepath\.Join\(\w+\.DataDir\(\), "([^"]+)"[,)]`)
 	toldOfFiles = regexp.MustCompile(`(?m)^  ([a-z][\w.-]+) +\S`)
 )
 
 // The files of the topic are those that the program makes in its data directory.
 func TestFilesOfTheTopic(t *testing.T) {
 	made := map[string]bool{"runs": true, "memory-forgotten": true, "memory-stored": true, "memory-summaries": true, "schedule-NAME.log": true} // joined elsewhere
-	sources, err := filepath.Glob("*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, source := range sources {
+	for _, source := range sourceFiles(t) {
 		text, err := os.ReadFile(source)
 		if err != nil {
 			t.Fatal(err)
@@ -110,8 +109,8 @@ func TestFilesOfTheTopic(t *testing.T) {
 			made[string(m[1])] = true
 		}
 	}
-	a := testApp(&streams{}, invocation{settings: settings{getenv: func(string) string { return "" }, config: config{DataDir: t.TempDir()}}})
-	for _, path := range []string{a.runsDir(), a.memoryDir()} {
+	a := testApp(&streams{}, workspace.Run{Settings: workspace.Settings{Getenv: func(string) string { return "" }, Config: workspace.Config{DataDir: t.TempDir()}}})
+	for _, path := range []string{a.RunsDir(), a.MemoryDir()} {
 		if !made[filepath.Base(path)] {
 			t.Errorf("%s is made, and not in the list of this test", path)
 		}

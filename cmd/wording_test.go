@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/sessctl/sessctl/internal/workspace"
 )
 
 // odd are phrases that operators did not understand, with what to say instead.
@@ -143,7 +145,7 @@ func TestSettingsTable(t *testing.T) {
 	for _, row := range settingRow.FindAllStringSubmatch(settings, -1) {
 		key, shown := row[1], strings.Trim(strings.TrimSpace(row[2]), "`")
 		told[key] = true
-		value, known := defaults()[key]
+		value, known := workspace.Defaults()[key]
 		text := fmt.Sprint(value)
 		empty := text == "" || text == "[]"
 		switch {
@@ -154,7 +156,7 @@ func TestSettingsTable(t *testing.T) {
 			t.Errorf("%s: the page says %q, the default is %q", key, shown, text)
 		}
 	}
-	for key := range defaults() {
+	for key := range workspace.Defaults() {
 		if !told[key] {
 			t.Errorf("the page does not have %s", key)
 		}

@@ -1,0 +1,85 @@
+package audit
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"syscall"
+
+	"github.com/sessctl/sessctl/internal/wording"
+	"github.com/sessctl/sessctl/internal/workspace"
+	"github.com/sessctl/sessctl/pkg/report"
+)
+
+// MostChecks is how many checks of archives a report lists.
+const MostChecks = 30
+
+// maxChecks bounds, in bytes, what is read of the record of checks: one check has
+// about 200.
+const maxChecks = 64 << 20
+
+// ChecksPath is the record of what archive verify has found. It is only appended
+// to.
+func ChecksPath(a *workspace.Settings) string { return filepath.Join(a.DataDir(), "verified.jsonl") }
+
+// RecordCheck writes down what archive verify has found. The check stands without
+// it: where nothing can be written, as in a data directory that may only be read,
+// the next report does not know of it.
+func RecordCheck(run *workspace.Run, doc VerifyDocument, o VerifyOptions) {
+	path := ChecksPath(&run.Settings)
+	if doc.Checked == 0 || !workspace.Ours(&run.Settings, path) {
+		return
+	}
+	line, err := json.Marshal(report.Check{
+		At: wording.StampText(run.Now()), All: len(o.IDs) == 0 && o.Agent == "", ReadData: doc.ReadData, Remote: o.Remote,
+		Archives: doc.Checked, Bytes: doc.Bytes, Receipts: doc.Receipts, Problems: len(doc.Problems),
+	})
+	if err == nil {
+		err = run.Pins.AppendLine(path, line, 0o600)
+	}
+	if err != nil && !errors.Is(err, fs.ErrPermission) && !errors.Is(err, syscall.EROFS) {
+		run.Notice(workspace.Note{Path: path, Message: "the result of this check could not be recorded: " + err.Error()})
+	}
+}
+
+// RecordedChecks are the checks that were written down, the oldest first. A line
+// that a killed run has cut is passed over.
+func RecordedChecks(run *workspace.Run) (checks []report.Check, err error) {
+	text, err := run.Pins.ReadSmall(ChecksPath(&run.Settings), maxChecks)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read what was verified: %w", err)
+	}
+	for line := range bytes.Lines(text) {
+		var c report.Check
+		if json.Unmarshal(line, &c) == nil && c.At != "" {
+			checks = append(checks, c)
+		}
+	}
+	return checks, nil
+}
+
+// Unsettled is the last check that found problems, unless one of everything has
+// read as much since and found none.
+func Unsettled(checks []report.Check) (bad report.Check, found bool) {
+	for _, c := range checks {
+		thorough := c.All && (c.ReadData || !bad.ReadData) && (c.Remote || !bad.Remote)
+		switch {
+		case c.Problems > 0:
+			bad, found = c, true
+		case thorough:
+			found = false
+		}
+	}
+	return bad, found
+}
+
+// AboutCheck says what a check has found that is not settled.
+func AboutCheck(bad report.Check) string {
+	return fmt.Sprintf("archive verify found %s on %s, and no later one has found everything sound", wording.Plural(bad.Problems, "problem"), wording.ShownTime(bad.At))
+}

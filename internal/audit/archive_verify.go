@@ -1,0 +1,256 @@
+package audit
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/sessctl/sessctl/internal/failure"
+	"github.com/sessctl/sessctl/internal/selection"
+	"github.com/sessctl/sessctl/internal/wording"
+	"github.com/sessctl/sessctl/internal/workspace"
+	"github.com/sessctl/sessctl/pkg/archive"
+	"github.com/sessctl/sessctl/pkg/archive/objects"
+	"github.com/sessctl/sessctl/pkg/memory"
+)
+
+// VerifyOptions are the options of archive verify.
+type VerifyOptions struct {
+	Agent    string
+	IDs      []string
+	ReadData bool
+	Quick    bool
+	Remote   bool
+
+	Plan bool // say what would be read
+}
+
+// Reads reports whether archives are read.
+func (o VerifyOptions) Reads() bool { return o.ReadData && !o.Quick }
+
+// VerifyDocument is `archive verify --json`.
+type VerifyDocument struct {
+	Schema   int              `json:"schema"`
+	DryRun   bool             `json:"dry_run,omitempty"` // nothing was looked at
+	ReadData bool             `json:"read_data"`         // false: the copies were only looked at
+	Checked  int              `json:"checked"`           // archives
+	Bytes    int64            `json:"bytes"`             // of sessions
+	Receipts int              `json:"receipts"`
+	Problems []Problem        `json:"problems"`
+	Verified []VerifyRow      `json:"verified"`
+	Notes    []workspace.Note `json:"notes"`
+}
+
+// OfMemory counts the problems that memory has, which archives can mend.
+func (d VerifyDocument) OfMemory() (n int) {
+	for _, p := range d.Problems {
+		if p.OfMemory {
+			n++
+		}
+	}
+	return n
+}
+
+// VerifyRow is one archive and what was found, as JSON.
+type VerifyRow struct {
+	ID     string `json:"id"`
+	Path   string `json:"path"`
+	SHA256 string `json:"sha256"`
+	OK     bool   `json:"ok"`
+	Remote bool   `json:"remote"` // the copy on object storage was checked by its checksum
+}
+
+// Problem is one thing that is not as it was written.
+type Problem struct {
+	ID      string `json:"id"`
+	Path    string `json:"path"`
+	Message string `json:"message"`
+
+	OfMemory bool `json:"-"` // the archives can mend it
+}
+
+// NoteRemote tells which copies on object storage were not looked at, although that
+// was asked for. An archive that was not uploaded yet is not damaged.
+func (v *Verifier) NoteRemote(run *workspace.Run, entries []archive.Entry) {
+	if v.sealed > 0 {
+		run.Notice(workspace.Note{Message: wording.Plural(v.sealed, "encrypted archive") + " on object storage: the bytes are those that were uploaded; without the key sessctl cannot say whether they can be decrypted", Hint: "set archive.identity to the file of a key that can read them"})
+	}
+	if v.Remote {
+		v.noteNotUploaded(run, entries)
+	}
+}
+
+func (v *Verifier) noteNotUploaded(run *workspace.Run, entries []archive.Entry) {
+	without := 0
+	for _, e := range entries {
+		if e.Remote == nil {
+			without++
+		}
+	}
+	const hint = "sessctl archive upload"
+	switch {
+	case len(entries) == 0:
+		run.Notice(workspace.Note{Message: "there is nothing on object storage to verify: there is no archive"})
+	case without == len(entries):
+		run.Notice(workspace.Note{Message: "there is nothing on object storage to verify: no copy there of " + wording.Plural(without, "archive"), Hint: hint})
+	case without > 0:
+		run.Notice(workspace.Note{Message: fmt.Sprintf("no copy on object storage of %d of %s: nothing was verified there of them", without, wording.Plural(len(entries), "archive")), Hint: hint})
+	}
+}
+
+// Outcome is that of the command. What is wrong weighs more than what could not be
+// asked.
+func (v *Verifier) Outcome(run *workspace.Run) error {
+	var away error
+	if v.away != nil {
+		away = workspace.ExplainBucket(fmt.Errorf("%s could not be checked on object storage: %w", wording.Plural(v.unasked, "archive"), v.away))
+	}
+	if len(v.Doc.Problems) == 0 {
+		return away
+	}
+	if away != nil {
+		run.Tell(workspace.Note{Message: away.Error()})
+	}
+	return &failure.Outcome{Exit: failure.ExitIntegrity}
+}
+
+// AdviseBackup is what to do about what has no other copy here.
+const AdviseBackup = "restore damaged archives and receipts from a backup"
+
+// ChooseArchives picks the archives that the options mean.
+func ChooseArchives(ctx context.Context, store *archive.Store, agent string, ids []string) ([]archive.Entry, error) {
+	if len(ids) == 0 {
+		return store.List(ctx, archive.Filter{Agent: agent})
+	}
+	var entries []archive.Entry
+	for _, id := range ids {
+		e, err := selection.FindArchive(ctx, store, id)
+		if err != nil {
+			return nil, err
+		}
+		entries = append(entries, e)
+	}
+	return entries, nil
+}
+
+// Verifier reads archives back.
+type Verifier struct {
+	Archives *archive.Store
+	Bucket   *objects.Bucket // nil without object storage
+	Remote   bool            // copies there are checked too
+	Doc      *VerifyDocument
+	away     error // why the storage is not asked any more
+	unasked  int   // copies there that could not be checked
+	sealed   int   // copies there that nobody here has the key of
+}
+
+// Entries checks archives one after the other.
+func (v *Verifier) Entries(ctx context.Context, entries []archive.Entry, bar *workspace.Progress) error {
+	var done, all int64
+	for _, e := range entries {
+		all += e.StoredBytes
+	}
+	for _, e := range entries {
+		bar.Draw("verify "+wording.Plural(len(entries), "archive"), done, all)
+		done += e.StoredBytes
+		row := VerifyRow{ID: e.ID, Path: e.Path, SHA256: e.SHA256}
+		err := v.entry(ctx, e, &row)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		v.Doc.Checked++
+		v.Doc.Bytes += e.Bytes
+		if errors.Is(err, errUnasked) {
+			err = nil
+		} else {
+			row.OK = err == nil
+		}
+		v.Doc.Verified = append(v.Doc.Verified, row)
+		if err != nil {
+			v.Doc.Problems = append(v.Doc.Problems, Problem{ID: e.ID, Path: e.Path, Message: err.Error()})
+		}
+	}
+	return nil
+}
+
+// entry checks the file of an archive, and the copy on object storage where that
+// is asked for or is all that there is.
+func (v *Verifier) entry(ctx context.Context, e archive.Entry, row *VerifyRow) error {
+	only := workspace.Place(e) == "only" && v.Bucket != nil
+	var remote error
+	if only || v.Remote && e.Remote != nil {
+		remote = v.copy(ctx, e)
+		row.Remote = !errors.Is(remote, errUnasked)
+	}
+	if only {
+		return remote
+	}
+	err := v.Archives.Look(e)
+	if err == nil && v.Doc.ReadData {
+		err = v.Archives.Verify(ctx, e)
+	}
+	if err == nil && v.Doc.ReadData {
+		err = v.attached(ctx, e)
+	}
+	if errors.Is(remote, errUnasked) {
+		remote = nil // the file here was checked
+	}
+	return cmp.Or(err, remote)
+}
+
+// errUnasked is returned for a copy of which the storage tells nothing.
+var errUnasked = errors.New("not checked")
+
+// copy checks a copy on object storage. A storage that does not answer, or
+// refuses, is not asked for the others: archives here are verified all the same.
+func (v *Verifier) copy(ctx context.Context, e archive.Entry) error {
+	if v.away == nil {
+		err := workspace.CheckRemote(ctx, v.Bucket, e)
+		if err == nil {
+			err = v.Bucket.Opens(ctx, e)
+		}
+		if errors.Is(err, objects.ErrNoIdentity) {
+			v.sealed++
+			return nil
+		}
+		if !workspace.OfAll(err) {
+			return err
+		}
+		v.away = err
+	}
+	v.unasked++
+	return errUnasked
+}
+
+// AddDamaged adds the files of the catalogue that cannot be used.
+func AddDamaged(ctx context.Context, store *archive.Store, doc *VerifyDocument) error {
+	damaged, err := store.Damaged(ctx)
+	if err != nil {
+		return err
+	}
+	for _, d := range damaged {
+		doc.Problems = append(doc.Problems, Problem{Path: d.Path, Message: d.Err.Error()})
+	}
+	return nil
+}
+
+// VerifyReceipts holds every receipt against the catalogue and memory.
+func VerifyReceipts(ctx context.Context, a *workspace.Run, doc *VerifyDocument) error {
+	audit, err := NewReceiptAudit(ctx, a)
+	if err != nil {
+		return err
+	}
+	doc.Receipts, audit.Reading = len(audit.Receipts), doc.ReadData
+	err = audit.run(ctx, a.Pins, a.MemoryDir())
+	for _, f := range audit.Found {
+		found := f.Problem
+		found.OfMemory = f.ofMemory
+		doc.Problems = append(doc.Problems, found)
+	}
+	if errors.Is(err, memory.ErrCorrupt) {
+		doc.Problems = append(doc.Problems, Problem{Path: a.MemoryDir(), Message: err.Error(), OfMemory: true})
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,172 @@
+package recall
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"github.com/sessctl/sessctl/internal/failure"
+	"github.com/sessctl/sessctl/internal/wording"
+	"github.com/sessctl/sessctl/internal/workspace"
+	"github.com/sessctl/sessctl/pkg/memory"
+	"github.com/sessctl/sessctl/pkg/memory/remote"
+)
+
+// PushOptions are the options of push.
+type PushOptions struct {
+	DryRun   bool
+	SetUp    bool
+	Verify   bool
+	TakeOver bool
+}
+
+// PushDocument is `push --json` (docs/json.md).
+type PushDocument struct {
+	Schema int    `json:"schema"`
+	DryRun bool   `json:"dry_run"`
+	SetUp  bool   `json:"setup"`  // the tables are made and up to date; nothing was sent
+	Server string `json:"server"` // hosts, ports and database
+	Host   string `json:"host"`   // the name of this host there
+	remote.Report
+	Pending *memory.Unshared `json:"pending,omitempty"` // of --dry-run: what would go
+	Other   *remote.Other    `json:"other,omitempty"`   // of --take-over --dry-run: what another memory has there
+	Indexed int              `json:"indexed"`           // months whose vectors were indexed
+	Engine  string           `json:"engine,omitempty"`  // of --setup: what the server is
+	Words   string           `json:"words,omitempty"`   // and what proposes records by their words
+	Notes   []workspace.Note `json:"notes"`
+}
+
+// OwnHost is the name of this host in the shared memory.
+func OwnHost(a *workspace.Settings) (string, error) {
+	if name := a.Config.Memory.Remote.Host; name != "" {
+		return name, nil
+	}
+	name, err := os.Hostname()
+	if err != nil || name == "" {
+		return "", failure.Usage("set memory.remote.host", "this machine has no name: %w", cmp.Or(err, fs.ErrNotExist))
+	}
+	return name, nil
+}
+
+// MayTakeOver refuses to drop what a memory lacks that does not have all of the
+// archives yet.
+func MayTakeOver(ctx context.Context, store *memory.Store, o PushOptions) error {
+	if !o.TakeOver {
+		return nil
+	}
+	incomplete, err := store.Incomplete(ctx)
+	if err == nil && incomplete {
+		err = &failure.Error{Code: "memory_incomplete", Exit: failure.ExitFailed, Hint: "sessctl memory reindex --from-archives goes on; then push again",
+			Err: errors.New("the memory was being made from the archives and has not all of them yet: what it still lacks would be dropped in the shared memory")}
+	}
+	return err
+}
+
+// Preview is what a dry run looks at.
+type Preview struct {
+	Store    *memory.Store
+	Shared   workspace.SharedMemory
+	TakeOver bool
+	Verify   bool
+}
+
+// Push sends what is to be sent, and fills in the document.
+func Push(ctx context.Context, run *workspace.Run, store *memory.Store, shared workspace.SharedMemory, o PushOptions, doc *PushDocument) error {
+	bar := workspace.NewProgress(run)
+	defer bar.Clear()
+	p := remote.Pusher{
+		Local: store, Shared: shared, Host: doc.Host, Server: shared.Server(), Compare: o.Verify, TakeOver: o.TakeOver,
+		Lock: func(ctx context.Context) (func(), error) {
+			lock, err := run.Lock(ctx)
+			if err != nil {
+				return nil, err
+			}
+			return lock.Unlock, nil
+		},
+		Progress: func(done, total int) { bar.Draw("push", int64(done), int64(total)) },
+	}
+	var err error
+	doc.Report, err = p.Push(ctx)
+	if told := workspace.TellUnwiped(run, err); told != nil {
+		return workspace.ExplainShared(told)
+	}
+	model, err := store.VectorModel(ctx)
+	if err == nil {
+		bar.Draw("index", 0, 1)
+		doc.Indexed, err = shared.Index(ctx, model)
+	}
+	return workspace.ExplainShared(err)
+}
+
+// TellNotes says what a push has met that its line does not say.
+func TellNotes(run *workspace.Run, doc PushDocument) {
+	if doc.Damaged > 0 {
+		run.Notice(workspace.Note{Message: wording.Plural(doc.Damaged, "record") + " damaged and not sent", Hint: "sessctl memory verify"})
+	}
+	if doc.Lagging > 0 {
+		run.Notice(workspace.Note{Message: wording.Plural(doc.Lagging, "record") + " sent and kept, but not found by every node of the cluster yet; questions ask the others", Hint: "a node that was away catches up by itself; sessctl push once more shows how far it is"})
+	}
+	forgotten, compared := " forgotten here, because another host forgot them", "everything it has of this host was compared, and what is forgotten was sent to it again"
+	if doc.DryRun {
+		forgotten, compared = " would be forgotten here, because another host forgot them", "a push compares everything it has of this host, and sends it again what is forgotten"
+	}
+	if doc.Honoured > 0 {
+		run.Notice(workspace.Note{Message: wording.Plural(doc.Honoured, "record") + forgotten})
+	}
+	if doc.SetBack {
+		run.Notice(workspace.Note{Message: "the shared memory is in an earlier state than the last push left it in (was it restored from a backup?): " + compared})
+	}
+}
+
+// RenderPending says what a push would do there.
+func RenderPending(doc PushDocument) string {
+	text := fmt.Sprintf("%s would be sent to %s, which has %s of %s",
+		wording.Plural(doc.Pending.Records, "record"), wording.Visible(doc.Server), wording.Plural(doc.ThereNow, "record"), wording.Visible(doc.Host))
+	if n := doc.Pending.Tombstones; n > 0 {
+		text += "; " + wording.Plural(n, "record") + " would be forgotten there"
+	}
+	if n := doc.Pending.Gone; n > 0 {
+		text += "; " + wording.Plural(n, "record") + " would be dropped there"
+	}
+	return text
+}
+
+// RenderSent says what a push has done there.
+func RenderSent(doc PushDocument) string {
+	return fmt.Sprintf("%s sent to %s and read back (%d new or changed), %d dropped, %d forgotten",
+		wording.Plural(doc.Sent, "record"), wording.Visible(doc.Server), doc.Stored, doc.Gone, doc.Removed)
+}
+
+// BuryShared tells the shared memory at once what was forgotten here. Where that
+// cannot be, the next push does.
+func BuryShared(ctx context.Context, run *workspace.Run, store *memory.Store) {
+	if !workspace.Shares(&run.Settings) {
+		return
+	}
+	if err := tryBury(ctx, run, store); err != nil {
+		run.Notice(workspace.Note{Message: "the shared memory still has it: " + err.Error(), Hint: "the next sessctl push removes it there"})
+	}
+}
+
+func tryBury(ctx context.Context, run *workspace.Run, store *memory.Store) error {
+	ctx, cancel := context.WithTimeout(ctx, run.Config.Memory.Remote.Timeout)
+	defer cancel()
+	host, err := OwnHost(&run.Settings)
+	if err != nil {
+		return err
+	}
+	shared, err := workspace.OpenShared(ctx, &run.Settings, false)
+	if err != nil {
+		return err
+	}
+	defer shared.Close()
+	p := remote.Pusher{Local: store, Shared: shared, Host: host, Server: shared.Server()}
+	removed, err := p.Bury(ctx)
+	if removed > 0 {
+		run.Notice(workspace.Note{Message: wording.Plural(removed, "record") + " forgotten in the shared memory too"})
+	}
+	return err
+}

@@ -1,0 +1,451 @@
+package removal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sessctl/sessctl/internal/audit"
+	"github.com/sessctl/sessctl/internal/failure"
+	"github.com/sessctl/sessctl/internal/selection"
+	"github.com/sessctl/sessctl/internal/wording"
+	"github.com/sessctl/sessctl/internal/workspace"
+	"github.com/sessctl/sessctl/pkg/archive"
+	"github.com/sessctl/sessctl/pkg/retention"
+	"github.com/sessctl/sessctl/pkg/session"
+)
+
+// CleanOptions are the options of clean.
+type CleanOptions struct {
+	MaxAge   string
+	Agent    string
+	Archives bool
+	Grace    string
+	DryRun   bool
+	Yes      bool
+	Force    bool
+	Undelete string
+
+	maximum, graceTime time.Duration
+}
+
+// Validate refuses options that contradict each other.
+func (o *CleanOptions) Validate() (err error) {
+	if o.Grace == "" {
+		o.Grace = "7d"
+	}
+	if o.Undelete != "" {
+		return nil
+	}
+	if o.MaxAge == "" {
+		return failure.Usage("sessctl clean --max-age 7d --dry-run", "how old? --max-age is needed")
+	}
+	if o.maximum, err = workspace.ParseAgo(o.MaxAge); err != nil || o.maximum < 0 {
+		return failure.Usage("write 7d, 4w or 240h", "--max-age: %q is not an age", o.MaxAge)
+	}
+	if o.graceTime, err = workspace.ParseAgo(o.Grace); err != nil || o.graceTime < 0 {
+		return failure.Usage("write 7d or 24h", "--grace: %q is not an age", o.Grace)
+	}
+	if o.maximum < retention.RecentUse {
+		return failure.Usage("a session that was used within the last day is never deleted", "--max-age %s is less than a day", o.MaxAge)
+	}
+	return nil
+}
+
+// ArchiveAgain archives and remembers a file of the trash that was written after
+// it was put there. Its archive says where the session was, not where it waits.
+func ArchiveAgain(ctx context.Context, w *workspace.Workspace, run *workspace.Run, item retention.Item, s retention.TrashedSession) (archive.Entry, error) {
+	ref := session.Ref{Runtime: s.Runtime, Agent: s.Agent, ID: s.Session}
+	if s.Archive != "" {
+		before, err := w.Archives.Get(ctx, s.Archive)
+		if err != nil {
+			return archive.Entry{}, err
+		}
+		ref = workspace.ArchivedLog(before).Ref
+	}
+	ref.Path = item.From
+	log, err := run.Pins.OpenRegular(item.To)
+	if err != nil {
+		return archive.Entry{}, err
+	}
+	defer log.Close()
+	snap, err := session.TakeSnapshot(ctx, log, item.To)
+	if err != nil {
+		return archive.Entry{}, err
+	}
+	entry, err := workspace.Archiver{Store: w.Archives, Now: run.Now, Reason: "clean"}.PutEntry(ctx, ref, snap, io.NewSectionReader(log, 0, snap.Size))
+	reader := workspace.ReaderOf(&run.Settings, ref.Runtime)
+	if err != nil || ref.Kind == session.KindOutput || s.Archive == "" || reader == nil {
+		return entry, err // no log, or one that nobody here can read
+	}
+	if err := NeedMemory(ctx, w, run); err != nil {
+		return entry, err
+	}
+	return entry, w.RememberProven(ctx, run, retention.Session{Ref: ref, Adapter: reader}, entry, workspace.AboutToClean)
+}
+
+// NeedMemory opens memory, unless it is open.
+func NeedMemory(ctx context.Context, w *workspace.Workspace, run *workspace.Run) error {
+	if w.Memory != nil {
+		return nil
+	}
+	if err := w.OpenMemory(ctx, run, workspace.Mode{Memory: true}); err != nil {
+		return err
+	}
+	return w.Assemble(run, workspace.Mode{Reason: "clean"})
+}
+
+// Cleaner is one run of `clean`. The plan is made once, and what is shown is
+// what is executed.
+type Cleaner struct {
+	App     *workspace.Run
+	Options CleanOptions
+	Rules   retention.Clean
+	Plan    *retention.CleanPlan
+	Prune   *Pruner // with --archives
+	result  retention.CleanResult
+	Rows    []CleanRow // of what is to be done or was done
+}
+
+// NewCleaner prepares a run of clean.
+func NewCleaner(run *workspace.Run, o CleanOptions) (*Cleaner, error) {
+	archives, err := run.OpenArchive()
+	if err != nil {
+		return nil, err
+	}
+	copies, err := workspace.CopiesOffSite(run)
+	if err != nil {
+		return nil, err
+	}
+	if copies != nil {
+		archives = archives.CountingCopies(copies.Whole)
+	}
+	return &Cleaner{App: run, Options: o, Plan: &retention.CleanPlan{}, Rules: retention.Clean{
+		Archives: archives, Trash: run.SessionTrash(), Audit: run.Audit(), Now: run.Now,
+		MaxAge: o.maximum, Grace: o.graceTime, Force: o.Force, Rule: "clean --max-age " + o.MaxAge,
+		Copy: func(ctx context.Context, ref session.Ref) (archive.Entry, error) {
+			return putLog(ctx, run, archives, ref, "clean")
+		},
+	}}, nil
+}
+
+// Decide makes the plan: of every session, of what is in the trash and, with
+// --archives, of every archive.
+func (c *Cleaner) Decide(ctx context.Context) error {
+	if err := checkClock(c.App, c.App.Now()); err != nil {
+		return err
+	}
+	all, err := c.App.FindSessions(ctx)
+	if err != nil {
+		return err
+	}
+	if all, err = withSubAgents(all, c.Options.Agent); err != nil {
+		return err
+	}
+	needs, err := c.App.Journal().Needs()
+	if err != nil {
+		return err
+	}
+	pinned, err := ReadPinned(c.App)
+	if err != nil {
+		return err
+	}
+	c.Rules.Needed = neededBy(needs, pinned)
+	if c.Plan, err = c.Rules.Plan(ctx, retained(all)); err != nil {
+		return err
+	}
+	c.makeRows()
+	return c.decideArchives(ctx)
+}
+
+func (c *Cleaner) decideArchives(ctx context.Context) (err error) {
+	if !c.Options.Archives {
+		return nil
+	}
+	o := PruneOptions{
+		MaxAge: c.Options.MaxAge, Keep: 3, Agent: c.Options.Agent, DryRun: c.Options.DryRun, Yes: true, Force: c.Options.Force,
+		maxAge: c.Options.maximum, grace: c.Options.graceTime,
+	}
+	if c.Prune, err = NewPruner(c.App, o); err != nil {
+		return err
+	}
+	c.Prune.Rules.Leaving = map[string]bool{}
+	for _, s := range c.Plan.Going() {
+		for _, f := range s.Files {
+			c.Prune.Rules.Leaving[f.Path] = true
+		}
+	}
+	if !c.Options.DryRun {
+		if err := c.Prune.Rules.Recover(ctx); err != nil {
+			return err
+		}
+	}
+	return c.Prune.Decide(ctx)
+}
+
+// Execute carries the plan out, and then that for the archives.
+func (c *Cleaner) Execute(ctx context.Context) (err error) {
+	c.result, err = c.Rules.Execute(ctx, c.Plan)
+	c.tellLeft()
+	if err != nil {
+		return err
+	}
+	c.makeRows()
+	if c.Prune != nil {
+		if err := c.Prune.RemovePages(ctx); err != nil {
+			return err
+		}
+		return c.Prune.Rules.Execute(ctx, c.Prune.Plan)
+	}
+	return nil
+}
+
+// tellLeft says what was to go and did not. What only waits is a note.
+func (c *Cleaner) tellLeft() {
+	for _, s := range c.Plan.Sessions {
+		if s.Left != nil && !errors.Is(s.Left, session.ErrBusy) {
+			c.App.Failed(s.Path, s.Left)
+		}
+	}
+	for _, k := range c.result.Kept {
+		tell := c.App.Notice
+		if k.Failed {
+			tell = c.App.Tell
+		}
+		tell(workspace.Note{Path: k.Item.To, Message: "stays in the trash: " + k.Err.Error()})
+	}
+}
+
+// NoteSpared says of which agents nothing goes.
+func (c *Cleaner) NoteSpared() {
+	NoteSpared(c.App, "sessions", c.Plan.Spared, c.Options.DryRun)
+	if c.Prune != nil {
+		NoteSpared(c.App, "archives", c.Prune.Plan.Spared, c.Options.DryRun)
+	}
+}
+
+// Spared are the agents of which nothing goes because too much would.
+func (c *Cleaner) Spared() []string {
+	if c.Prune == nil {
+		return c.Plan.Spared
+	}
+	return append(slices.Clone(c.Plan.Spared), c.Prune.Plan.Spared...)
+}
+
+// retained are the sessions as package retention knows them.
+func retained(v workspace.Inventory) []retention.Session {
+	all := make([]retention.Session, 0, len(v.Sessions))
+	for _, s := range v.Sessions {
+		all = append(all, retention.Session{Ref: s.Ref, Adapter: s.Adapter})
+	}
+	return all
+}
+
+// withSubAgents is of, with the sub-agents that the agent has started.
+func withSubAgents(v workspace.Inventory, agent string) (workspace.Inventory, error) {
+	mine, err := selection.Of(v, agent)
+	if err != nil || agent == "" {
+		return mine, err
+	}
+	for i, s := range retained(v) {
+		if parent, sub := s.CountsFor(); sub && parent == agent {
+			mine.Sessions = append(mine.Sessions, v.Sessions[i])
+		}
+	}
+	return mine, nil
+}
+
+// CleanDocument is `clean --json`.
+type CleanDocument struct {
+	Schema   int              `json:"schema"`
+	DryRun   bool             `json:"dry_run"`
+	MaxAge   string           `json:"max_age"`
+	Sessions []CleanRow       `json:"sessions"`
+	Bytes    int64            `json:"bytes"`  // of the files that go
+	Spared   []string         `json:"spared"` // the agents, with their runtime, of which nothing goes because more than half would
+	Archives *PruneDocument   `json:"archives"`
+	Notes    []workspace.Note `json:"notes"`
+}
+
+// CleanRow is one session, or one file in the trash.
+type CleanRow struct {
+	Runtime string `json:"runtime"`
+	Agent   string `json:"agent"`
+	Session string `json:"session"`
+	Kind    string `json:"kind"`
+	Path    string `json:"path"`
+	Files   int    `json:"files"` // with what belongs to it
+	Bytes   int64  `json:"bytes"`
+	LastUse string `json:"last_use"` // RFC 3339, UTC
+	Outcome string `json:"outcome"`  // trash, purge, undelete or kept
+	Reason  string `json:"reason"`
+
+	Left bool `json:"-"` // it was to go, and is busy or could not
+}
+
+// makeRows shows what goes, and of what is old enough why it stays.
+func (c *Cleaner) makeRows() {
+	c.Rows = nil
+	now := c.App.Now()
+	for _, p := range c.Plan.Sessions {
+		if !p.Verdict.Goes && now.Sub(p.LastUse) <= c.Options.maximum {
+			continue
+		}
+		row := CleanRow{
+			Runtime: p.Runtime, Agent: p.Agent, Session: p.ID, Kind: string(p.Kind), Path: p.Path, Files: len(p.Files), Bytes: p.Bytes,
+			LastUse: p.LastUse.UTC().Format(time.RFC3339), Outcome: PruneKept, Reason: p.Verdict.Reason, Left: p.Left != nil,
+		}
+		if p.Verdict.Goes {
+			row.Outcome, row.Reason, row.Bytes = retention.ActionTrash, "unused for "+wording.Days(now.Sub(p.LastUse)), p.Size()
+		}
+		c.Rows = append(c.Rows, row)
+	}
+	for _, item := range c.Plan.Purge {
+		of, _ := retention.SessionOf(item) // of another record the path says enough
+		c.Rows = append(c.Rows, CleanRow{
+			Runtime: of.Runtime, Agent: of.Agent, Session: of.Session,
+			Path: item.From, Files: 1, Bytes: item.Bytes, Outcome: retention.ActionPurge,
+			LastUse: item.At.UTC().Format(time.RFC3339), Reason: "in the trash since " + item.At.UTC().Format(time.RFC3339),
+		})
+	}
+}
+
+// Outcome decides the exit code.
+func (c *Cleaner) Outcome() error {
+	done := 0
+	for _, r := range c.Rows {
+		if r.Outcome != PruneKept {
+			done++
+		}
+	}
+	switch {
+	case c.result.Failed > 0 && done > 0:
+		return &failure.Outcome{Exit: failure.ExitPartly}
+	case c.result.Failed > 0:
+		return &failure.Outcome{Exit: failure.ExitFailed}
+	case len(c.Spared()) > 0:
+		return SpareOutcome(c.Spared())
+	case c.result.Busy > 0:
+		return &failure.Outcome{Exit: failure.ExitBusy}
+	}
+	return nil
+}
+
+// TrashedSession is the whole id of a session in the trash; what is none is
+// looked for among the records of the trash.
+func (c *Cleaner) TrashedSession(name string) (string, error) {
+	items, err := c.Rules.Trash.List()
+	if err != nil {
+		return name, err
+	}
+	var all []selection.Candidate
+	for _, item := range items {
+		if s, err := retention.SessionOf(item); err == nil {
+			all = append(all, selection.Candidate{ID: s.Session, What: s.Agent + ", " + s.Runtime})
+		}
+	}
+	switch fits := selection.SessionIDs().Matching(name, all); len(fits) {
+	case 0:
+		return name, nil
+	case 1:
+		return fits[0].ID, nil
+	default:
+		return name, selection.SessionIDs().Ambiguous(name, fits)
+	}
+}
+
+// Undelete restores one file. A file whose place is taken, or that may not
+// return, stays in the trash, which is reported and is no error.
+func (c *Cleaner) Undelete(stores []session.Store, item retention.Item) error {
+	s, err := retention.SessionOf(item)
+	if err != nil {
+		return err
+	}
+	if err := retention.MayReturn(stores, item); err != nil {
+		hint := ""
+		if s.Archive != "" {
+			hint = "sessctl archive restore " + s.Archive + " --to FILE puts its bytes into a file elsewhere"
+		}
+		c.leaveInTrash(item, err.Error(), hint)
+		return nil
+	}
+	if c.Options.DryRun {
+		err = retention.PlaceFree(item)
+	} else {
+		err = c.Rules.Undelete(item)
+	}
+	if errors.Is(err, fs.ErrExist) {
+		c.leaveInTrash(item, "another file is at "+item.From, "move it away first")
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	c.Rows = append(c.Rows, CleanRow{
+		Runtime: s.Runtime, Agent: s.Agent, Session: s.Session, Path: item.From, Bytes: item.Bytes,
+		LastUse: item.At.UTC().Format(time.RFC3339), Outcome: retention.ActionUndelete, Reason: "back from the trash",
+	})
+	return nil
+}
+
+func (c *Cleaner) leaveInTrash(item retention.Item, cause, hint string) {
+	c.result.Failed++
+	c.App.Tell(workspace.Note{Path: item.To, Message: "stays in the trash: " + cause, Hint: hint})
+}
+
+// checkClock refuses to tell ages while the clock is behind the last thing that
+// was deleted, or behind the last run.
+func checkClock(run *workspace.Run, now time.Time) error {
+	recorded, err := audit.Recorded(run)
+	if err != nil {
+		return err
+	}
+	wrong, err := audit.Clock(run).Check(now, recorded)
+	if wrong == nil {
+		return err
+	}
+	return &failure.Error{Code: "clock", Exit: failure.ExitFailed, Path: wrong.Path, Hint: AdviseClock, Err: err}
+}
+
+// AdviseClock says what to do about a time in the future.
+const AdviseClock = "nothing is deleted by age until the clock is right; if it is right and that time is not: sessctl doctor --trust-clock"
+
+// RefuseTooMuch is the error for a plan that would take more than half of what
+// owners have, nil without owners. what is "sessions" or "archives".
+func RefuseTooMuch(what string, owners []string) *failure.Error {
+	if len(owners) == 0 {
+		return nil
+	}
+	return &failure.Error{
+		Code: "too_much", Exit: failure.ExitFailed, Hint: "see the plan with --dry-run; --force allows it",
+		Err: fmt.Errorf("more than half of the %s of %s would be deleted; nothing was done", what, strings.Join(owners, ", ")),
+	}
+}
+
+// NoteSpared names the owners of whom nothing goes because more than half of
+// what they have would. It is said with --quiet too: the run does not do all
+// that it was asked for.
+func NoteSpared(run *workspace.Run, what string, owners []string, dryRun bool) {
+	if len(owners) == 0 {
+		return
+	}
+	text := fmt.Sprintf("more than half of the %s of %s would be deleted: they are kept", what, strings.Join(owners, ", "))
+	hint := "see the plan with --dry-run; --force deletes them too"
+	if dryRun {
+		hint = "--force deletes them too"
+	}
+	run.Tell(workspace.Note{Message: text, Hint: hint})
+}
+
+// SpareOutcome is the exit code of a run that left owners alone.
+func SpareOutcome(owners []string) error {
+	if len(owners) == 0 {
+		return nil
+	}
+	return &failure.Outcome{Exit: failure.ExitPartly}
+}

@@ -1,0 +1,94 @@
+package selection
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/sessctl/sessctl/internal/workspace"
+	"github.com/sessctl/sessctl/pkg/archive"
+	"github.com/sessctl/sessctl/pkg/compact"
+	"github.com/sessctl/sessctl/pkg/relocate"
+	"github.com/sessctl/sessctl/pkg/session"
+)
+
+// RestorePath is where the log of an archive goes: where it came from, or, if that
+// is in none of the stores that --store names, where it would be in one of these.
+// So the archives of another home can be restored here, but only where the user says.
+func RestorePath(ctx context.Context, run *workspace.Run, entry archive.Entry) (string, error) {
+	if len(run.Global.Stores) == 0 {
+		return entry.Source, nil
+	}
+	stores, err := run.OpenStores()
+	if err != nil {
+		return "", err
+	}
+	log := session.Ref{Runtime: entry.Runtime, Agent: entry.Agent, ID: entry.Session}
+	for _, path := range append([]string{entry.Source}, inOtherHomes(&run.Settings, stores, entry)...) {
+		log.Path = path
+		if _, _, err := compact.FindPlace(ctx, stores, compact.Destination{Log: log}, run.Now()); err == nil {
+			return path, nil
+		} else if ctx.Err() != nil || path == entry.Source && !errors.Is(err, session.ErrElsewhere) {
+			return path, ctx.Err() // what is wrong with the place is said when it is used
+		}
+	}
+	return entry.Source, nil
+}
+
+// inOtherHomes are the paths that a session of an archive would have in stores of
+// its runtime, if these are laid out like the store that it came from.
+func inOtherHomes(a *workspace.Settings, stores []session.Store, entry archive.Entry) (all []string) {
+	for _, s := range stores {
+		for _, source := range entry.Sources() {
+			path, ok := relocate.Into(s.Root(), source)
+			if ok && s.Runtime() == entry.Runtime && !slices.Contains(all, path) {
+				all = append(all, path)
+			}
+		}
+	}
+	return all
+}
+
+// DepositsInOtherHomes are the databases of the stores that --store names into
+// which rows go that came from databases of other homes.
+func DepositsInOtherHomes(a *workspace.Settings, stores []session.Store, entry archive.Entry) (all []Deposit) {
+	if len(a.Global.Stores) == 0 {
+		return nil
+	}
+	for _, s := range stores {
+		for _, source := range entry.Sources() {
+			path, ok := relocate.Into(s.Root(), source)
+			database := Depositable(s, entry, path)
+			there := slices.ContainsFunc(all, func(d Deposit) bool { return d.Database == database })
+			if ok && database != "" && !there {
+				all = append(all, Deposit{s, database, source})
+			}
+		}
+	}
+	return all
+}
+
+// Depositable is the database of a session if a store can put rows of an archive
+// back into it, otherwise "".
+func Depositable(s session.Store, entry archive.Entry, path string) string {
+	can := s.Capabilities()
+	if can.Depositor == nil || can.DatabaseFile == nil || s.Runtime() != entry.Runtime {
+		return ""
+	}
+	if database := can.DatabaseFile(session.Ref{Path: path, Kind: session.KindStored}); can.Depositor.Holds(database) {
+		return database
+	}
+	return ""
+}
+
+// ElsewhereHint says what can be done with a session that came from no store of
+// this home.
+func ElsewhereHint(run *workspace.Run, entry archive.Entry) string {
+	stores, err := run.OpenStores()
+	for _, s := range stores {
+		if _, ok := relocate.Into(s.Root(), entry.Source); ok && err == nil && len(run.Global.Stores) == 0 && s.Runtime() == entry.Runtime {
+			return "sessctl archive restore " + entry.ID + " --store " + entry.Runtime + "=" + session.ShellWord(s.Root()) + " puts it into the store of this home"
+		}
+	}
+	return "name the store with --store " + entry.Runtime + "=path, or a file with --to"
+}

@@ -1,0 +1,51 @@
+package selection
+
+import (
+	"context"
+	"errors"
+
+	"github.com/sessctl/sessctl/internal/workspace"
+	"github.com/sessctl/sessctl/pkg/compact"
+	"github.com/sessctl/sessctl/pkg/session"
+)
+
+// ArchivePlan decides what archive would do with sessions.
+type ArchivePlan struct {
+	App      *workspace.Run
+	Remember bool
+	Policy   compact.Policy
+	Copies   map[LogCopied]bool // that are in the archive
+}
+
+// LogCopied is a log as it was when it was archived: by its size and time.
+type LogCopied struct {
+	Runtime, Agent, Session string
+	Bytes, Modified         int64
+}
+
+// Row is the plan for a session, as JSON.
+func (p ArchivePlan) Row(ctx context.Context, s workspace.Found) ArchiveRow {
+	row := ArchiveRow{Runtime: s.Runtime, Agent: s.Agent, Session: s.ID, Key: s.Key, Path: s.Path, Bytes: s.Bytes, Outcome: string(compact.Planned)}
+	if s.Kind == session.KindDatabase {
+		row.Outcome, row.Reason = "failed", s.Reason
+		return row
+	}
+	if read, isOutput := Output(s); p.Remember && (isOutput || s.Kind != session.KindOutput) {
+		s = read
+		plan, err := compact.NewPlan(ctx, s.Adapter, s.Ref, p.Policy, p.App.Now())
+		switch {
+		case err != nil && !errors.Is(err, session.ErrUnknownFormat):
+			row.Outcome, row.Reason = "failed", err.Error()
+			return row
+		case err == nil && plan.Outcome == compact.Busy:
+			row.Outcome, row.Reason = "busy", plan.Result().Reason
+			return row
+		case err == nil && (plan.Outcome == compact.Planned || plan.Result().Unchanged):
+			row.Unchanged = plan.Result().Unchanged
+			row.Remembered = row.Unchanged
+			return row
+		}
+	}
+	row.Unchanged = p.Copies[LogCopied{s.Runtime, s.Agent, s.ID, s.Bytes, s.ModTime.UnixNano()}]
+	return row
+}

@@ -1,0 +1,87 @@
+package selection
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sessctl/sessctl/internal/workspace"
+	"github.com/sessctl/sessctl/pkg/compact"
+	"github.com/sessctl/sessctl/pkg/session"
+)
+
+// CompactOptions are the options of compact.
+type CompactOptions struct {
+	Agent            string
+	All              bool
+	Session          string
+	Threshold        int64
+	DryRun           bool
+	Force            bool
+	Clear            bool
+	Strategy         string
+	SkipSummary      bool
+	SkipArchive      bool
+	KeepRecentTokens int64
+	Focus            string
+	Quiet            time.Duration
+	Gateway          string
+	MaxCalls         int
+	Resummarize      bool
+
+	// Whether they were given as flags: not as defaults or by the configuration.
+	ThresholdAsked, KeepAsked bool
+	Agreed                    AgreedSessions
+}
+
+// AgreedSessions are the only sessions that a run may change, because a person has
+// pointed at one or agreed to a plan. The zero value is those that the options mean.
+type AgreedSessions struct {
+	Store string   // only sessions of the store with this root
+	Path  string   // of the session that was pointed at: only those of its database, if it is in one
+	Names []string // only these, see AgreedName
+}
+
+// Of leaves out the sessions that nobody has agreed to.
+func (g AgreedSessions) Of(sessions []workspace.Found) []workspace.Found {
+	place := g.Store
+	if i := slices.IndexFunc(sessions, func(s workspace.Found) bool { return g.Path != "" && s.Path == g.Path }); i >= 0 {
+		place = placeOf(sessions[i])
+	}
+	return slices.DeleteFunc(slices.Clone(sessions), func(s workspace.Found) bool {
+		return g.Store != "" && s.Store != g.Store || place != g.Store && placeOf(s) != place ||
+			g.Names != nil && !slices.Contains(g.Names, AgreedName(s.Runtime, s.Agent, s.ID, s.Path))
+	})
+}
+
+// AgreedName tells a session apart from all others: stores of one runtime may hold
+// sessions of the same agent and id, as when a home was copied.
+func AgreedName(runtime, agent, session, path string) string {
+	return strings.Join([]string{runtime, agent, session, path}, "\x00")
+}
+
+// Policy is what the options ask of a compaction.
+func (o *CompactOptions) Policy(run *workspace.Run) compact.Policy {
+	return compact.Policy{
+		Pins:        run.Pins,
+		OutputLimit: run.OutputLimit(),
+		DryRun:      o.DryRun, Threshold: o.Threshold, Force: o.Force, SkipArchive: o.SkipArchive, SkipSummary: o.SkipSummary,
+		Strategy: session.Strategy(o.Strategy), Quiet: o.Quiet, Asked: o.ThresholdAsked, Requested: !o.All,
+		Gateway: compact.GatewayUse(o.Gateway),
+		Keep:    session.Keep{Tokens: o.KeepRecentTokens},
+	}
+}
+
+// CompactDocument is `compact --json` (docs/json.md).
+type CompactDocument struct {
+	Schema   int                   `json:"schema"`
+	DryRun   bool                  `json:"dry_run"`
+	Sessions []compact.Result      `json:"sessions"`
+	Late     []workspace.LateLines `json:"late_lines,omitempty"`
+	// PassedOver are the sessions that a run over everything does not mean.
+	PassedOver []PassedOver     `json:"passed_over,omitempty"`
+	Notes      []workspace.Note `json:"notes"`
+
+	Printed int   `json:"-"` // of Sessions, when each was done
+	Idle    Tally `json:"-"` // of Sessions that are counted and not printed
+}

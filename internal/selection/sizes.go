@@ -1,0 +1,506 @@
+package selection
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"iter"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sessctl/sessctl/internal/failure"
+	"github.com/sessctl/sessctl/internal/wording"
+	"github.com/sessctl/sessctl/internal/workspace"
+	"github.com/sessctl/sessctl/pkg/compact"
+	"github.com/sessctl/sessctl/pkg/durable"
+	"github.com/sessctl/sessctl/pkg/session"
+	"github.com/sessctl/sessctl/pkg/session/tailcache"
+)
+
+// exactCountBytes is the total size of all sessions up to which messages are
+// counted exactly; above it the count of a large log is estimated from its
+// end, so that sizes stays faster than reading the files.
+const exactCountBytes = 32 << 20
+
+// SizesOptions are the options of sizes.
+type SizesOptions struct {
+	Agent     string
+	Threshold int64
+	Over      bool
+	Sort      string
+	Exact     bool
+	All       bool
+	ByType    bool
+	Orphans   bool
+	NoCache   bool
+	HostsOption
+
+	ThresholdAsked bool // as a flag: not as a default or by the configuration
+}
+
+// Validate refuses options that contradict each other.
+func (o *SizesOptions) Validate() error {
+	if !slices.Contains([]string{"tokens", "bytes", "age", "agent"}, o.Sort) {
+		return failure.Usage("--sort takes tokens, bytes, age or agent", "unknown sort key %q", o.Sort)
+	}
+	if o.ByType && o.Asked() {
+		return failure.Usage("without --by-type the sessions of all hosts are listed", "--host does not go with --by-type")
+	}
+	if o.Threshold <= 0 {
+		return failure.Usage("", "--threshold must be positive, not %d", o.Threshold)
+	}
+	return nil
+}
+
+// SizesDocument is `sizes --json` (docs/json.md).
+type SizesDocument struct {
+	Schema    int              `json:"schema"`
+	Threshold int64            `json:"threshold"` // 0 with --host if the hosts have different ones
+	Sessions  []*SessionRow    `json:"sessions"`
+	Notes     []workspace.Note `json:"notes"`
+	Hosts     []HostAnswer     `json:"hosts,omitempty"` // of --host
+
+	Measured int `json:"-"` // sessions, also those that --over leaves out
+}
+
+// SessionRow is one session of `sizes`.
+type SessionRow struct {
+	Host           string   `json:"host,omitempty"` // with --host
+	Runtime        string   `json:"runtime"`
+	Agent          string   `json:"agent"`
+	Session        string   `json:"session"`
+	Key            string   `json:"key"`
+	Kind           string   `json:"kind"`
+	Path           string   `json:"path"`
+	Bytes          int64    `json:"bytes"`
+	Messages       int      `json:"messages"`
+	MessagesSource string   `json:"messages_source"` // count or estimate
+	Tokens         int64    `json:"tokens"`
+	TokenSource    string   `json:"token_source"`
+	IndexTokens    *int64   `json:"index_tokens"` // the runtime's own counter, null if it has none
+	ContextWindow  int      `json:"context_window"`
+	Percent        *float64 `json:"percent"` // of the context window, null if that is unknown
+	Over           bool     `json:"over"`
+	Compact        string   `json:"compact"`       // what compact --all does with a session that is over, see prospect
+	LastActivity   string   `json:"last_activity"` // RFC 3339, UTC
+	Expires        *string  `json:"expires"`       // when the runtime deletes the log by itself, null for never
+	State          string   `json:"state"`
+	Reason         string   `json:"reason"`
+	Unreadable     bool     `json:"unreadable"` // the log could not be read, see reason: tokens and messages are not known
+
+	Last   time.Time `json:"-"`
+	alike  bool      // another session of the agent has the same key
+	Unread error     `json:"-"` // why it could not be read
+}
+
+// Sizes measures the sessions that the options mean.
+func Sizes(ctx context.Context, run *workspace.Run, o SizesOptions) (SizesDocument, error) {
+	OpenTailCache(run, !o.NoCache)
+	all, err := SessionsFor(ctx, run, o)
+	if err != nil {
+		return SizesDocument{}, err
+	}
+	sessions := all.Sessions
+	doc := SizesDocument{Schema: 1, Threshold: o.Threshold, Sessions: make([]*SessionRow, 0, len(sessions)), Measured: len(sessions)}
+	rows, err := MeasureAll(ctx, run, sessions, InDatabase(all), o)
+	if err != nil {
+		return doc, err
+	}
+	for _, row := range rows {
+		if row.Over || !o.Over {
+			doc.Sessions = append(doc.Sessions, row)
+		}
+	}
+	SaveTailCache(run)
+	SortRows(doc.Sessions, o.Sort)
+	doc.Notes = run.Notes
+	return doc, nil
+}
+
+// SessionsFor lists the sessions that the options mean.
+func SessionsFor(ctx context.Context, run *workspace.Run, o SizesOptions) (workspace.Inventory, error) {
+	all, err := run.FindSessions(ctx)
+	if err != nil {
+		return all, err
+	}
+	if all, err = Of(all, o.Agent); err != nil {
+		return all, err
+	}
+	WarnOfPurge(ctx, run, all.Sessions)
+	if !o.All {
+		all.Sessions = slices.DeleteFunc(all.Sessions, func(s workspace.Found) bool { return !workspace.Shown(s.Kind) })
+	}
+	if all.Sessions, err = WithoutArchivedPrompts(ctx, run, all.Sessions); err != nil {
+		return all, err
+	}
+	if o.Orphans {
+		all.Sessions = slices.DeleteFunc(all.Sessions, func(s workspace.Found) bool { return s.Kind != session.KindOrphan })
+	}
+	return all, nil
+}
+
+func totalBytes(sessions []workspace.Found) (total int64) {
+	for _, s := range sessions {
+		total += s.Bytes
+	}
+	return total
+}
+
+// SortRows sorts sessions as the option says.
+func SortRows(rows []*SessionRow, key string) {
+	slices.SortFunc(rows, func(x, y *SessionRow) int {
+		first := 0
+		switch key {
+		case "tokens":
+			first = cmp.Compare(y.Tokens, x.Tokens)
+		case "bytes":
+			first = cmp.Compare(y.Bytes, x.Bytes)
+		case "age":
+			first = x.Last.Compare(y.Last)
+		}
+		if first != 0 {
+			return first
+		}
+		if first = byName(x, y); first != 0 {
+			return first
+		}
+		return cmp.Or(cmp.Compare(y.Tokens, x.Tokens), strings.Compare(x.Path, y.Path))
+	})
+}
+
+func byName(x, y *SessionRow) int {
+	return cmp.Or(strings.Compare(x.Agent, y.Agent), strings.Compare(x.Runtime, y.Runtime), strings.Compare(x.Session, y.Session))
+}
+
+// thresholdState is the word of the table.
+func (r *SessionRow) thresholdState() string {
+	switch {
+	case r.Unreadable:
+		return "unreadable"
+	case r.Compact == ProspectIrreducible:
+		return ProspectIrreducible
+	case r.Over:
+		return "over"
+	}
+	return "ok"
+}
+
+// Name is what the session is called in a table: its key, but for one that does
+// not tell it from others.
+func (r *SessionRow) Name() string {
+	if r.Key != "" && r.Key != r.Agent && !r.alike && r.Reason != session.ReasonEarlier {
+		return r.Key
+	}
+	return r.Session
+}
+
+func (r *SessionRow) messageCount() string {
+	if r.MessagesSource == "estimate" {
+		return "~" + wording.Count(int64(r.Messages))
+	}
+	return fmt.Sprint(wording.Count(int64(r.Messages)))
+}
+
+// MeasureAll makes the row of every session, and tells of logs that cannot be
+// read.
+func MeasureAll(ctx context.Context, run *workspace.Run, sessions []workspace.Found, inDatabase map[workspace.Owner]bool, o SizesOptions) ([]*SessionRow, error) {
+	all := CompactOptions{
+		All: true, Threshold: o.Threshold, ThresholdAsked: o.ThresholdAsked, Strategy: run.Config.Compaction.Strategy,
+		Quiet: run.Config.Compaction.Quiet, Gateway: run.Config.Compaction.Gateway, KeepRecentTokens: run.Config.Compaction.Keep,
+	}
+	m := Measurer{Run: run, Policy: all.Policy(run), InDatabase: inDatabase, exact: o.Exact || totalBytes(sessions) <= exactCountBytes}
+	rows, err := m.Rows(ctx, sessions)
+	for _, row := range rows {
+		TellUnread(run, row.Path, row.Unread)
+	}
+	markAlike(rows)
+	return rows, err
+}
+
+// markAlike marks the sessions of an agent that have the same key. An earlier
+// session of a key is not one of them: the key means the one that came after.
+func markAlike(rows []*SessionRow) {
+	type place struct{ runtime, agent, key string }
+	first := map[place]*SessionRow{}
+	for _, r := range rows {
+		if r.Reason == session.ReasonEarlier {
+			continue
+		}
+		at := place{r.Runtime, r.Agent, r.Key}
+		if other := first[at]; other != nil {
+			r.alike, other.alike = true, true
+		} else {
+			first[at] = r
+		}
+	}
+}
+
+// Rows makes the row of every session. Logs that are not known from an earlier
+// run are read, as many at a time as there are workers.
+func (m *Measurer) Rows(ctx context.Context, sessions []workspace.Found) ([]*SessionRow, error) {
+	rows := make([]*SessionRow, len(sessions))
+	var unknown []int
+	for i := range sessions {
+		if m.known(&sessions[i]) {
+			rows[i] = m.measure(ctx, &sessions[i])
+		} else {
+			unknown = append(unknown, i)
+		}
+	}
+	err := session.Spread(ctx, m.Workers(), len(unknown), func(_, i int) {
+		rows[unknown[i]] = m.measure(ctx, &sessions[unknown[i]])
+	})
+	if err != nil {
+		return nil, err
+	}
+	return rows, nil
+}
+
+// TellUnread says why a log could not be read. One of another format was read,
+// and one that is gone since it was listed is not missing.
+func TellUnread(run *workspace.Run, path string, err error) {
+	switch {
+	case err == nil || errors.Is(err, session.ErrUnknownFormat):
+	case errors.Is(err, fs.ErrNotExist):
+		run.Notice(workspace.Note{Path: path, Message: err.Error()})
+	default:
+		run.PassOver(workspace.Note{Path: path, Message: err.Error()})
+	}
+}
+
+// Measurer makes rows of `sizes`.
+type Measurer struct {
+	*workspace.Run
+	Policy     compact.Policy           // that of compact --all
+	InDatabase map[workspace.Owner]bool // agents whose sessions are in a database
+	exact      bool                     // messages are to be counted, not estimated
+}
+
+// known says whether a row can be made without reading.
+func (m *Measurer) known(s *workspace.Found) bool {
+	if s.Kind == session.KindDatabase {
+		return true
+	}
+	seen, ok := m.TailCache.Seen(s.Path)
+	return ok && (seen.Tail.MessagesExact || !m.exact)
+}
+
+// measure reads the end of one log. A log that cannot be read is a row that
+// says so, not the end of the run.
+func (m *Measurer) measure(ctx context.Context, s *workspace.Found) *SessionRow {
+	row := &SessionRow{
+		Runtime: s.Runtime, Agent: s.Agent, Session: s.ID, Key: s.Key, Kind: string(s.Kind), Path: s.Path,
+		Bytes: s.Bytes, ContextWindow: s.ContextWindow, State: string(s.State), Reason: s.Reason, Last: s.ModTime,
+	}
+	if s.Counter.Tokens > 0 {
+		row.IndexTokens = &s.Counter.Tokens
+	}
+	if !s.Expires.IsZero() {
+		expires := s.Expires.UTC().Format(time.RFC3339)
+		row.Expires = &expires
+	}
+	if s.Kind == session.KindDatabase {
+		row.Tokens, row.TokenSource = s.Counter.Tokens, session.TokensFromIndex
+		if row.Over = row.Tokens >= m.Policy.Threshold; row.Over {
+			row.Compact = ProspectUnsupported
+		}
+	} else if err := m.readLog(ctx, row, s); err != nil {
+		row.State, row.Reason, row.TokenSource = string(session.StateUnsupported), err.Error(), session.TokensFromEstimate
+		row.Unread, row.Unreadable = err, true
+		row.Over, row.Compact = false, ""
+	}
+	row.LastActivity = row.Last.UTC().Format(time.RFC3339)
+	if row.ContextWindow > 0 && !row.Unreadable {
+		percent := math.Round(1000*float64(row.Tokens)/float64(row.ContextWindow)) / 10
+		row.Percent = &percent
+	}
+	return row
+}
+
+func (m *Measurer) readLog(ctx context.Context, r *SessionRow, s *workspace.Found) error {
+	tail, err := tail(ctx, m.Run, s)
+	if err != nil {
+		return err
+	}
+	if err := m.judge(ctx, r, s, tail); err != nil {
+		return err
+	}
+	r.Tokens, r.TokenSource = tail.Tokens, tail.TokenSource
+	r.Messages, r.MessagesSource = tail.Messages, "count"
+	r.ContextWindow = cmp.Or(r.ContextWindow, tail.ContextWindow)
+	if !tail.LastActivity.IsZero() {
+		r.Last = tail.LastActivity
+	}
+	if tail.MessagesExact {
+		return nil
+	}
+	r.MessagesSource = "estimate"
+	if !m.exact {
+		return nil
+	}
+	if counter := s.Adapter.Capabilities().Counter; counter != nil {
+		r.MessagesSource = "count"
+		if r.Messages, err = counter.CountMessages(ctx, s.Ref); err == nil {
+			m.TailCache.Counted(s.Path, r.Messages)
+		}
+	}
+	return err
+}
+
+// barCells is the width of the bar that shows how full a context is.
+const barCells = 10
+
+// SizesRows makes the rows for programs, each valid until the next.
+func SizesRows(doc SizesDocument) iter.Seq[[]string] {
+	row := make([]string, 0, 11)
+	return func(yield func([]string) bool) {
+		for _, s := range doc.Sessions {
+			tokens, messages := strconv.FormatInt(s.Tokens, 10), strconv.Itoa(s.Messages)
+			if s.Unreadable {
+				tokens, messages = UnknownFigure, UnknownFigure
+			}
+			if row = row[:0]; doc.Hosts != nil {
+				row = append(row, wording.Visible(s.Host))
+			}
+			row = append(row,
+				wording.Visible(s.Runtime), wording.Visible(s.Agent), wording.Visible(s.Name()), tokens, wording.Visible(s.TokenSource),
+				s.thresholdState(), strconv.FormatInt(s.Bytes, 10), messages, wording.Visible(s.LastActivity), wording.Visible(s.State),
+			)
+			if !yield(row) {
+				return
+			}
+		}
+	}
+}
+
+// SizesCells are the cells of a session in the table of sizes.
+func SizesCells(a *workspace.Settings, s *SessionRow) []string {
+	state := s.State
+	switch {
+	case s.Unreadable:
+		state = "unreadable: " + s.Reason
+	case s.Compact == ProspectIrreducible:
+		state = "over, irreducible"
+	case s.Over:
+		state = "over, " + state
+	}
+	if s.Kind != "live" && s.Kind != "database" {
+		state += " (" + s.Kind + ")"
+	}
+	tokens, messages, source := wording.Count(s.Tokens), s.messageCount(), s.TokenSource
+	if s.Unreadable {
+		tokens, messages, source = UnknownFigure, UnknownFigure, ""
+	}
+	return []string{
+		s.Agent, s.Name(), s.Runtime, tokens, s.context(), source,
+		wording.Bytes(s.Bytes), messages, wording.Age(a.Now().Sub(s.Last)), state,
+	}
+}
+
+// UnknownFigure stands where there is no figure.
+const UnknownFigure = "-"
+
+// context shows how full the model's context window is, where it is known.
+func (r *SessionRow) context() string {
+	if r.Percent == nil {
+		return UnknownFigure
+	}
+	return Bar(r.Tokens, int64(r.ContextWindow))
+}
+
+// Bar draws tokens of whole as filled cells and a percentage.
+func Bar(tokens, whole int64) string {
+	percent := int(100 * tokens / max(whole, 1))
+	filled := min(barCells, (percent*barCells+50)/100)
+	return strings.Repeat("█", filled) + strings.Repeat("░", barCells-filled) + fmt.Sprintf(" %3d%%", percent)
+}
+
+// OpenTailCache opens what `sizes` remembers of logs. Without a cache, or a home
+// directory for it, it is remembered for this run only.
+func OpenTailCache(run *workspace.Run, cached bool) {
+	o := tailcache.Options{Now: run.Now}
+	if path := CacheFile(&run.Settings); cached && path != "" && workspace.Ours(&run.Settings, path) {
+		o.File, o.Stamp = path, ProgramStamp(run.Version)
+	}
+	run.TailCache = tailcache.Open(o)
+}
+
+// SaveTailCache keeps what was seen for the next run. A cache that cannot be
+// written costs that run time and nothing else.
+func SaveTailCache(run *workspace.Run) { _ = run.TailCache.Save() }
+
+// CacheFile is where that is kept, or "" without a home directory.
+func CacheFile(a *workspace.Settings) string {
+	if dir := a.Xdg("XDG_CACHE_HOME", ".cache"); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "sessctl", "sizes")
+	}
+	return ""
+}
+
+// ProgramStamp tells builds of the program apart: another one may read a log
+// in another way.
+func ProgramStamp(version string) string {
+	stamp := version
+	path, err := os.Executable()
+	if err != nil {
+		return stamp
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return stamp
+	}
+	return stamp + " " + strconv.FormatInt(info.Size(), 10) + " " + strconv.FormatInt(info.ModTime().UnixNano(), 10)
+}
+
+// ReadEnds lists the stores again whose listing reads the ends of logs too, and
+// leaves these in the tail cache. What cannot be listed now is read log by log.
+func ReadEnds(ctx context.Context, run *workspace.Run) {
+	for _, s := range run.Opened {
+		if with := s.Capabilities().WithTailCache; with != nil {
+			_, _ = with(run.TailCache).List(ctx)
+		}
+	}
+}
+
+// tail is what the end of a log says, from memory if nothing has changed.
+func tail(ctx context.Context, run *workspace.Run, s *workspace.Found) (session.Tail, error) {
+	if !s.Kind.InFile() {
+		return s.Adapter.Tail(ctx, s.Ref)
+	}
+	if known, ok := run.TailCache.Seen(s.Path); ok {
+		return known.Tail, nil
+	}
+	before, err := os.Lstat(s.Path)
+	if err != nil || !before.Mode().IsRegular() {
+		return s.Adapter.Tail(ctx, s.Ref)
+	}
+	if known, ok := run.TailCache.Find(s.Path, before); ok {
+		return known.Tail, nil
+	}
+	tail, err := s.Adapter.Tail(ctx, s.Ref)
+	if err == nil && s.Adapter.Capabilities().WithTailCache == nil { // such a store keeps the beginning too
+		keep(run, s.Path, before, tail)
+	}
+	return tail, err
+}
+
+// keep remembers what was read of a log that was before what info says, if it
+// still is that.
+func keep(run *workspace.Run, path string, info os.FileInfo, tail session.Tail) {
+	log, err := durable.OpenRegular(path)
+	if err != nil {
+		return
+	}
+	defer log.Close()
+	after, err := log.Stat()
+	if err == nil && durable.Identify(after) == durable.Identify(info) && after.Size() == info.Size() && after.ModTime().Equal(info.ModTime()) {
+		run.TailCache.Keep(path, after, log, session.CachedTail{Tail: tail})
+	}
+}

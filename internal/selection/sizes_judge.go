@@ -1,0 +1,92 @@
+package selection
+
+import (
+	"context"
+	"errors"
+
+	"github.com/sessctl/sessctl/internal/workspace"
+	"github.com/sessctl/sessctl/pkg/compact"
+	"github.com/sessctl/sessctl/pkg/session"
+)
+
+// What `compact --all` does with a session that is over: the field "compact" of
+// `sizes --json`.
+const (
+	ProspectDue         = "due"         // it is compacted
+	ProspectBusy        = "busy"        // it is skipped, and taken by a later run
+	ProspectIrreducible = "irreducible" // nothing can be cut away
+	ProspectRuntime     = "runtime"     // it is archived and remembered: only its runtime can make it smaller
+	ProspectPassedOver  = "passed-over" // it is left out: it is not the session that its agent goes on with
+	ProspectUnsupported = "unsupported" // it cannot be changed
+)
+
+// judge says of a session whether it is over and what comes of that, and whether
+// somebody is writing it, as compact would.
+func (m *Measurer) judge(ctx context.Context, r *SessionRow, s *workspace.Found, tail session.Tail) error {
+	meant := Meant(*s, m.InDatabase)
+	if r.Over = tail.Tokens >= m.Policy.Threshold; meant {
+		var err error
+		if r.Over, _, err = m.Policy.Due(ctx, s.Adapter, session.DueQuestion{Ref: s.Ref, Tail: tail, Now: m.Now()}); err != nil {
+			return err
+		}
+	}
+	if err := m.look(ctx, r, s, tail); err != nil || !r.Over {
+		return err
+	}
+	if !meant {
+		r.Compact = ProspectPassedOver
+		return nil
+	}
+	plan, err := compact.Foresee(ctx, s.Adapter, s.Ref, m.Policy, m.Now())
+	if err != nil {
+		return err
+	}
+	r.foresee(plan)
+	return nil
+}
+
+// foresee takes over what the plan of a compaction says.
+func (r *SessionRow) foresee(plan *compact.Plan) {
+	switch {
+	case plan.Outcome == compact.Busy:
+		r.Compact, r.State, r.Reason = ProspectBusy, string(session.StateBusy), plan.Reason
+	case plan.Irreducible:
+		r.Compact = ProspectIrreducible
+		if r.Reason == "" {
+			r.Reason = plan.Reason
+		}
+	case plan.Outcome == compact.Unsupported:
+		r.Compact = ProspectUnsupported
+		if r.Reason == "" {
+			r.Reason = plan.Reason
+		}
+	case plan.Strategy == session.StrategyNone:
+		r.Compact = ProspectRuntime
+	case plan.Outcome == compact.Planned:
+		r.Compact = ProspectDue
+	default: // it is empty
+		r.Over = false
+	}
+}
+
+// look asks the store whether somebody is writing a session whose end is not that
+// of a finished turn. What its times and its locks tell the listing has said.
+func (m *Measurer) look(ctx context.Context, r *SessionRow, s *workspace.Found, tail session.Tail) error {
+	if s.State != session.StateIdle || session.CheckAnswered(s.Path, tail) == nil {
+		return nil
+	}
+	liveness := s.Adapter.Capabilities().Liveness
+	if liveness == nil || s.Kind.Closed() {
+		return nil
+	}
+	err := liveness.Busy(ctx, s.Ref, m.Now(), m.Policy.Quiet)
+	var busy *session.BusyError
+	switch {
+	case errors.As(err, &busy) && busy.Served: // it would be asked to change it
+	case errors.As(err, &busy):
+		r.State, r.Reason = string(session.StateBusy), busy.Reason
+	case err != nil && !errors.Is(err, session.ErrUnsupported):
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,143 @@
+package selection
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"path/filepath"
+	"slices"
+
+	"github.com/sessctl/sessctl/internal/workspace"
+	"github.com/sessctl/sessctl/pkg/durable"
+	"github.com/sessctl/sessctl/pkg/jsonl"
+	"github.com/sessctl/sessctl/pkg/session"
+)
+
+// TypesDocument is `sizes --by-type --json`.
+type TypesDocument struct {
+	Schema    int       `json:"schema"`
+	Sessions  int       `json:"sessions"` // logs that were read
+	Bytes     int64     `json:"bytes"`
+	Types     []typeRow `json:"types"` // the largest first
+	Base64    int64     `json:"base64_bytes"`
+	Duplicate int64     `json:"duplicate_bytes"`
+	// Databases are those in which sessions lie, and those that fill disks beside
+	// them.
+	Databases []DatabaseRow    `json:"databases"`
+	Notes     []workspace.Note `json:"notes"`
+}
+
+type typeRow struct {
+	Runtime string  `json:"runtime"`
+	Type    string  `json:"type"`
+	Records int     `json:"records"`
+	Bytes   int64   `json:"bytes"`
+	Percent float64 `json:"percent"` // of all bytes
+}
+
+// logTypes says what logs are made of.
+type logTypes struct {
+	Doc     TypesDocument
+	Largest []session.LargeRecord // their Log is the index of a log
+	Failed  []error               // by log: why it could not be read
+}
+
+// TypesOf reads logs in full and says what fills them.
+func TypesOf(ctx context.Context, a *workspace.Settings, logs []workspace.Found) (logTypes, error) {
+	t := logTypes{Doc: TypesDocument{Schema: 1, Types: []typeRow{}}}
+	whole := map[string]*session.Breakdown{} // by runtime
+	for _, s := range logs {
+		if whole[s.Runtime] == nil {
+			whole[s.Runtime] = session.NewBreakdown()
+		}
+	}
+	var err error
+	if t.Failed, err = readTypes(ctx, a, logs, whole); err != nil {
+		return t, err
+	}
+	for _, err := range t.Failed {
+		if err == nil {
+			t.Doc.Sessions++
+		}
+	}
+	all := session.NewBreakdown()
+	for _, b := range whole {
+		all.Merge(b)
+	}
+	t.Doc.Bytes, t.Doc.Base64, t.Doc.Duplicate, t.Largest = all.Bytes, all.Base64, all.Duplicate, all.Largest
+	for _, runtime := range slices.Sorted(maps.Keys(whole)) {
+		t.Doc.addTypes(runtime, whole[runtime])
+	}
+	slices.SortStableFunc(t.Doc.Types, func(x, y typeRow) int { return cmp.Compare(y.Bytes, x.Bytes) })
+	return t, nil
+}
+
+// readTypes reads logs, as many at a time as there are workers, and adds up
+// what is in them. It returns, log by log, why one could not be read.
+func readTypes(ctx context.Context, a *workspace.Settings, logs []workspace.Found, whole map[string]*session.Breakdown) ([]error, error) {
+	parts := make([]map[string]*session.Breakdown, a.Workers())
+	for worker := range parts {
+		parts[worker] = map[string]*session.Breakdown{}
+		for runtime, b := range whole {
+			parts[worker][runtime] = b.Beside()
+		}
+	}
+	failed := make([]error, len(logs))
+	err := session.Spread(ctx, len(parts), len(logs), func(worker, i int) {
+		b := parts[worker][logs[i].Runtime]
+		b.Log = i
+		failed[i] = readWhole(ctx, logs[i], b)
+	})
+	for _, part := range parts {
+		for runtime, b := range part {
+			whole[runtime].Merge(b)
+		}
+	}
+	return failed, err
+}
+
+func (d *TypesDocument) addTypes(runtime string, b *session.Breakdown) {
+	for _, name := range slices.Sorted(maps.Keys(b.Types)) {
+		share := b.Types[name]
+		d.Types = append(d.Types, typeRow{Runtime: runtime, Type: name, Records: share.Records, Bytes: share.Bytes, Percent: PercentOf(share.Bytes, d.Bytes)})
+	}
+}
+
+// readWhole reads one log, compressed or not, wherever it is.
+func readWhole(ctx context.Context, s workspace.Found, b *session.Breakdown) (err error) {
+	if source := s.Adapter.Capabilities().SourceOf(s.Ref); source != nil {
+		log, err := source.OpenLog(ctx, s.Ref)
+		if err != nil {
+			return err
+		}
+		return errors.Join(b.Add(ctx, log), log.Close())
+	}
+	if s.Kind == session.KindOutput { // no log: of any text, or none
+		b.AddFile(string(s.Kind), s.Bytes)
+		return nil
+	}
+	f, err := durable.OpenRegular(s.Path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if ext := filepath.Ext(s.Path); ext == ".md" || ext == ".json" {
+		return b.AddMessages(ctx, f, s.Bytes, s.Adapter.Scan)
+	}
+	var log io.ReadCloser
+	if log, _, err = jsonl.Decompress(f, s.Bytes); err != nil {
+		return fmt.Errorf("read the log: %w", err)
+	}
+	return errors.Join(b.Add(ctx, log), log.Close())
+}
+
+// PercentOf is a share in percent.
+func PercentOf(part, whole int64) float64 {
+	if whole == 0 {
+		return 0
+	}
+	return float64(part*1000/whole) / 10
+}

@@ -1,0 +1,132 @@
+package steps
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sessctl/sessctl/internal/failure"
+	"github.com/sessctl/sessctl/internal/removal"
+	"github.com/sessctl/sessctl/internal/selection"
+	"github.com/sessctl/sessctl/internal/workspace"
+	"github.com/sessctl/sessctl/pkg/archive"
+	"github.com/sessctl/sessctl/pkg/compact"
+	"github.com/sessctl/sessctl/pkg/memory"
+	"github.com/sessctl/sessctl/pkg/session"
+)
+
+// ArchiveOptions are the options of archive.
+type ArchiveOptions struct {
+	Agent    string
+	All      bool
+	Session  string
+	Remember bool
+	DryRun   bool
+
+	Agreed selection.AgreedSessions
+}
+
+// ArchiveDocument is `archive --json`.
+type ArchiveDocument struct {
+	Schema   int                    `json:"schema"`
+	DryRun   bool                   `json:"dry_run,omitempty"`
+	Archives []selection.ArchiveRow `json:"archives"`
+	Notes    []workspace.Note       `json:"notes"`
+
+	Folds bool `json:"-"` // archives that were there are counted and not printed
+}
+
+// NewArchiveRow is an archive as JSON.
+func NewArchiveRow(e archive.Entry) selection.ArchiveRow {
+	row := selection.ArchiveRow{
+		ID: e.ID, Runtime: e.Runtime, Agent: e.Agent, Session: e.Session, Key: e.Key, Path: e.Path, SHA256: e.SHA256,
+		Bytes: e.Bytes, StoredBytes: e.StoredBytes, Compression: e.Compression, CreatedAt: e.CreatedAt.UTC().Format(time.RFC3339),
+		OffSite: workspace.Place(e), Others: e.Others,
+	}
+	if r := e.Remote; r != nil {
+		row.Remote, row.CheckedAt, row.RetainUntil = r.URL, r.CheckedAt.UTC().Format(time.RFC3339), workspace.Retained(*r)
+	}
+	return row
+}
+
+// OpenToArchive opens the workspace. Where the memory is damaged, which it tells,
+// sessions are archived all the same and not remembered: a copy is never worse
+// than none.
+func OpenToArchive(ctx context.Context, run *workspace.Run, o *ArchiveOptions, sessions []workspace.Found) (w *workspace.Workspace, damaged bool, err error) {
+	m := workspace.Mode{Memory: o.Remember, Reason: "archive", Recover: &workspace.Recovery{Sessions: sessions, Policy: run.RecoveryPolicy(), Optional: true}}
+	w, err = workspace.Open(ctx, run, m)
+	if !o.Remember || !errors.Is(err, memory.ErrCorrupt) {
+		return w, false, err
+	}
+	run.Tell(workspace.Note{Path: run.MemoryDir(), Message: "sessions are archived and not remembered: " + err.Error(), Hint: workspace.AdviseRebuild})
+	o.Remember, m.Memory = false, false
+	w, err = workspace.Open(ctx, run, m)
+	return w, true, err
+}
+
+// SessionsToArchive finds what the options mean.
+func SessionsToArchive(ctx context.Context, run *workspace.Run, o ArchiveOptions) ([]workspace.Found, error) {
+	all, err := run.FindSessions(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if all, err = selection.Of(all, o.Agent); err != nil {
+		return nil, err
+	}
+	if all.Sessions, err = selection.WithoutArchivedPrompts(ctx, run, all.Sessions); err != nil {
+		return nil, err
+	}
+	if o.Session != "" {
+		chosen, err := selection.Named(all.Sessions, o.Session)
+		return o.Agreed.Of(selection.WithFamilies(all, chosen)), err
+	}
+	return o.Agreed.Of(all.Sessions), nil
+}
+
+// archiveOne archives one session. The error is why it could not.
+func archiveOne(ctx context.Context, run *workspace.Run, store *archive.Store, s workspace.Found) (selection.ArchiveRow, error) {
+	if s.Kind == session.KindDatabase {
+		row := selection.ArchiveRow{Runtime: s.Runtime, Agent: s.Agent, Session: s.ID, Path: s.Path, Bytes: s.Bytes, Outcome: "failed", Reason: s.Reason}
+		return row, errors.New(s.Reason)
+	}
+	entry, err := removal.PutArchive(ctx, run, store, s)
+	row := NewArchiveRow(entry)
+	row.Outcome = "archived"
+	if err != nil {
+		row = selection.ArchiveRow{Runtime: s.Runtime, Agent: s.Agent, Session: s.ID, Key: s.Key, Path: s.Path, Bytes: s.Bytes, Outcome: "failed", Reason: err.Error()}
+		if failure.ExitCode(err) == failure.ExitBusy {
+			row.Outcome = "busy"
+		}
+	}
+	return row, err
+}
+
+// ArchiveOutcome decides the exit code of archive.
+func ArchiveOutcome(rows []selection.ArchiveRow) error {
+	results := make([]compact.Result, 0, len(rows))
+	for _, r := range rows {
+		results = append(results, compact.Result{Outcome: compact.Outcome(r.Outcome)})
+	}
+	return OutcomeOf(results)
+}
+
+// ParseLines reads "120-140" or "120" as a range of 1-based lines; empty is
+// the whole log.
+func ParseLines(s string) (first, last int, err error) {
+	if s == "" {
+		return 1, 0, nil
+	}
+	from, to, ranged := strings.Cut(s, "-")
+	if !ranged {
+		to = from
+	}
+	first, err1 := strconv.Atoi(from)
+	last, err2 := strconv.Atoi(to)
+	if err1 != nil || err2 != nil || first < 1 || last < first {
+		return 0, 0, fmt.Errorf("%q is not a range of lines", s)
+	}
+	return first, last, nil
+}

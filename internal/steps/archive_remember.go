@@ -1,0 +1,131 @@
+package steps
+
+import (
+	"context"
+	"errors"
+
+	"github.com/sessctl/sessctl/internal/selection"
+	"github.com/sessctl/sessctl/internal/wording"
+	"github.com/sessctl/sessctl/internal/workspace"
+	"github.com/sessctl/sessctl/pkg/archive"
+	"github.com/sessctl/sessctl/pkg/compact"
+	"github.com/sessctl/sessctl/pkg/session"
+)
+
+// keeper archives sessions, and remembers them if it was asked for.
+type keeper struct {
+	*workspace.Run
+	*workspace.Workspace
+	remember bool
+	policy   compact.Policy
+	there    map[string]bool // ids of the archives before the run
+	done     []compact.Result
+	lacking  int // texts that were pasted into prompts of this run and are gone
+}
+
+// NewKeeper prepares to remember what was archived.
+func NewKeeper(ctx context.Context, run *workspace.Run, w *workspace.Workspace, o ArchiveOptions) (*keeper, error) {
+	k := &keeper{Run: run, Workspace: w, remember: o.Remember, there: map[string]bool{}}
+	entries, err := w.Archives.List(ctx, archive.Filter{})
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		k.there[e.ID] = true
+	}
+	if !k.remember {
+		return k, nil
+	}
+	k.policy = run.RecoveryPolicy()
+	k.policy.LeaveSessions = true
+	k.policy.Known, err = selection.Known(ctx, run, w.Memory, w.Archives)
+	return k, err
+}
+
+// Keep archives one session, and remembers what can be read of it.
+func (k *keeper) Keep(ctx context.Context, s workspace.Found) selection.ArchiveRow {
+	row := k.keepOne(ctx, s)
+	if row.Outcome == "archived" && !row.Unchanged {
+		k.lacking += s.Lacking
+	}
+	return row
+}
+
+func (k *keeper) keepOne(ctx context.Context, s workspace.Found) selection.ArchiveRow {
+	read, isOutput := selection.Output(s)
+	if k.remember && s.Kind != session.KindDatabase && (isOutput || s.Kind != session.KindOutput) {
+		if row, ok := k.rememberOne(ctx, read); ok {
+			return row
+		}
+	}
+	row, err := archiveOne(ctx, k.Run, k.Archives, s)
+	if row.Outcome == "failed" {
+		k.Run.Failed(s.Path, err)
+	}
+	row.Unchanged = row.Outcome == "archived" && k.there[row.ID]
+	return row
+}
+
+// rememberOne is false for a log that says nothing, or that cannot be read as
+// one: it is only archived.
+func (k *keeper) rememberOne(ctx context.Context, s workspace.Found) (selection.ArchiveRow, bool) {
+	policy := k.policy
+	policy.SkipSummary = policy.SkipSummary || s.Kind == session.KindOutput || s.Kind == session.KindPrompts
+	result, err := CompactOne(ctx, k.Run, k.Workspace, s, policy)
+	k.Progress.Clear()
+	switch {
+	case errors.Is(err, session.ErrUnknownFormat):
+		k.Notice(workspace.Note{Path: s.Path, Message: "archived, not remembered: " + err.Error()})
+		return selection.ArchiveRow{}, false
+	case err == nil && result.Archive == nil:
+		return selection.ArchiveRow{}, false
+	}
+	if err != nil && ctx.Err() == nil {
+		k.Run.Failed(s.Path, err)
+	}
+	k.done = append(k.done, result)
+	row := selection.ArchiveRow{Runtime: s.Runtime, Agent: s.Agent, Session: s.ID, Key: s.Key, Path: s.Path, Bytes: s.Bytes}
+	if result.Archive != nil {
+		if e, err := k.Archives.Get(ctx, result.Archive.ID); err == nil {
+			row = NewArchiveRow(e)
+		}
+	}
+	switch row.Outcome = "archived"; result.Outcome {
+	case compact.Busy:
+		row.Outcome, row.Reason = "busy", result.Reason
+	case compact.Failed:
+		row.Outcome, row.Reason = "failed", result.Reason
+	}
+	row.Unchanged, row.Chunks, row.Receipt = result.Unchanged, result.Chunks, result.Receipt
+	row.Remembered = row.Outcome == "archived"
+	return row, true
+}
+
+// End embeds what an earlier run could not.
+func (k *keeper) End(ctx context.Context) error {
+	if k.lacking > 0 {
+		k.Notice(workspace.Note{Message: "texts that were pasted into prompts and are gone: " + wording.Count(int64(k.lacking)) + "; the prompts are archived without them"})
+	}
+	if !k.remember {
+		return nil
+	}
+	selection.TellUnknown(k.Run, k.done)
+	return selection.EmbedWaiting(ctx, k.Workspace, k.done)
+}
+
+// Folded tells how many archives were there already.
+func (d ArchiveDocument) Folded() string {
+	var t selection.Tally
+	for _, r := range d.Archives {
+		switch {
+		case d.Folds && r.Unchanged && r.Remembered:
+			t.Add("unchanged", 1)
+		case d.Folds && r.Unchanged:
+			t.Add("archived before", 1)
+		}
+	}
+	if t.Total() == 0 {
+		return ""
+	}
+	return t.NothingToDo()
+}

@@ -1,0 +1,147 @@
+package steps
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sessctl/sessctl/internal/recall"
+	"github.com/sessctl/sessctl/internal/wording"
+	"github.com/sessctl/sessctl/internal/workspace"
+	"github.com/sessctl/sessctl/pkg/hooks"
+	"github.com/sessctl/sessctl/pkg/memory"
+)
+
+// PointedAt is what an agent is told when its session starts again, or "": in one
+// line that there is a memory, and with hooks.brief what the last summary says.
+func PointedAt(ctx context.Context, run *workspace.Run, e hooks.Event) string {
+	store, err := recall.ReadMemory(ctx, run)
+	if err != nil {
+		return ""
+	}
+	defer store.Close()
+	about, err := startedSession(ctx, run, e)
+	if err != nil || about == nil {
+		return ""
+	}
+	sources, err := store.Sources(ctx)
+	if err != nil {
+		return ""
+	}
+	known := 0
+	for _, s := range sources {
+		if s.Runtime == about.Runtime && s.Agent == about.Agent {
+			known++
+		}
+	}
+	if known == 0 {
+		return ""
+	}
+	told := fmt.Sprintf("sessctl remembers %s of this project, also what compactions took out of context. To look something up: the tool memory_recall (MCP server sessctl), or `sessctl recall \"...\"`.", wording.Plural(known, "earlier session"))
+	if most := min(run.Config.Hooks.Brief, mostBrief); most > 0 {
+		told += brief(ctx, store, *about, most)
+	}
+	return told
+}
+
+// startedSession is the session of an event, or where a fresh one has no log yet
+// the newest one in the same directory, without its id; nil if there is none.
+func startedSession(ctx context.Context, run *workspace.Run, e hooks.Event) (*memory.Source, error) {
+	s, err := SessionOf(ctx, run, e)
+	if err != nil {
+		return nil, err
+	}
+	if s != nil {
+		return &memory.Source{Runtime: s.Runtime, Agent: s.Agent, Session: s.ID}, nil
+	}
+	if e.Agent != "" {
+		return &memory.Source{Runtime: e.Runtime, Agent: e.Agent}, nil
+	}
+	if !e.Fresh() || e.Path == "" {
+		return nil, nil
+	}
+	all, _, err := run.ListStores(ctx)
+	if err != nil {
+		return nil, err
+	}
+	dir := realPath(workspace.Absolute(filepath.Dir(e.Path)))
+	i := slices.IndexFunc(all.Sessions, func(s workspace.Found) bool {
+		return workspace.Shown(s.Kind) && (e.Runtime == hooks.Any || s.Runtime == e.Runtime) && filepath.Dir(s.Path) == dir
+	})
+	if i < 0 {
+		return nil, nil
+	}
+	return &memory.Source{Runtime: all.Sessions[i].Runtime, Agent: all.Sessions[i].Agent}, nil
+}
+
+// mostBrief bounds hooks.brief, in characters: a runtime puts all of it before its
+// model.
+const mostBrief = 4000
+
+// brief is the last summary of a session, or of its agent, as a quotation: what is
+// open comes first. What an agent has stored in its own words is not in it.
+func brief(ctx context.Context, store *memory.Store, about memory.Source, most int) string {
+	summary, found, err := store.LastSummary(ctx, about)
+	if err != nil || !found {
+		return ""
+	}
+	text := cutRunes(openFirst(PlainText(summary.Text)), most)
+	head := fmt.Sprintf("   summary of session %s, %s", wording.Visible(summary.Session), time.UnixMilli(summary.CreatedAt).UTC().Format(time.DateOnly))
+	if summary.Archive != "" {
+		head += ", archive " + wording.Visible(summary.Archive)
+	}
+	return "\n\n" + Quoted(head+"\n"+recall.Indent(text)+"\n\n")
+}
+
+// briefSections are the sections of a summary that come first, by the names that
+// summaries give them which are made by rule and by a model.
+func briefSections() []string {
+	return []string{"Next steps", "Open questions", "In progress", "Blocked", "Goals", "Goal", "Decisions", "Key decisions", "Said by people", "Last exchanges"}
+}
+
+// summarySection is a part of a summary, up to the next heading.
+type summarySection struct {
+	heading, text string
+	place         int // in briefSections
+}
+
+// openFirst puts the sections of a summary in the order in which they help an agent
+// to go on. A text without sections stays as it is.
+func openFirst(text string) string {
+	var sections []summarySection
+	for line := range strings.Lines(text) {
+		if heading := strings.TrimSpace(line); strings.HasPrefix(heading, "## ") || strings.HasPrefix(heading, "### ") || len(sections) == 0 {
+			sections = append(sections, summarySection{heading: heading, place: briefPlace(heading)})
+		}
+		sections[len(sections)-1].text += line
+	}
+	slices.SortStableFunc(sections, func(x, y summarySection) int { return x.place - y.place })
+	var b strings.Builder
+	for _, s := range sections {
+		if text := strings.TrimSpace(s.text); text != s.heading || len(sections) == 1 {
+			b.WriteString(text + "\n\n")
+		}
+	}
+	return strings.TrimSpace(b.String())
+}
+
+// briefPlace is where a section with a heading goes.
+func briefPlace(heading string) int {
+	name := strings.TrimLeft(heading, "# ")
+	if at := slices.IndexFunc(briefSections(), func(first string) bool { return strings.EqualFold(first, name) }); at >= 0 {
+		return at
+	}
+	return len(briefSections())
+}
+
+// cutRunes bounds a text, at the end of a word, and says so if it was cut.
+func cutRunes(text string, most int) string {
+	end := WordEnd(text, recall.RunesOn(text, 0, most))
+	if end == len(text) {
+		return text
+	}
+	return text[:end] + " …"
+}

@@ -1,0 +1,203 @@
+package steps
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/sessctl/sessctl/internal/audit"
+	"github.com/sessctl/sessctl/internal/recall"
+	"github.com/sessctl/sessctl/internal/removal"
+	"github.com/sessctl/sessctl/internal/selection"
+	"github.com/sessctl/sessctl/internal/wording"
+	"github.com/sessctl/sessctl/internal/workspace"
+	"github.com/sessctl/sessctl/pkg/compact"
+	"github.com/sessctl/sessctl/pkg/retention"
+)
+
+// StepResult is what a step has done.
+type StepResult struct {
+	Changed  int
+	Summary  string
+	Problems []string
+	Damage   []audit.Problem // that a verification has found
+}
+
+// PerAgent lists the agents of a step, or "" for all.
+func PerAgent(named []string, flags func(agent string) StepFlags) (all []StepFlags) {
+	for _, agent := range agents(named) {
+		all = append(all, flags(agent))
+	}
+	return all
+}
+
+// say joins what there is to say of a step.
+func say(t *selection.Tally, nothing string) string {
+	if t.Total() == 0 {
+		return nothing
+	}
+	return t.String()
+}
+
+// TellCompact says in one line what the step did.
+func TellCompact(doc selection.CompactDocument) (r StepResult) {
+	var t selection.Tally
+	var tokens int64
+	for _, s := range doc.Sessions {
+		switch idle := selection.IdleReason(s); {
+		case idle != "":
+			t.Add(idle, 1)
+			continue
+		case s.Outcome == compact.Partial:
+			r.Changed++
+			t.Add("archived and remembered", 1)
+			continue
+		case s.Outcome == compact.Compacted:
+			tokens += max(s.TokensBefore-s.TokensAfter, 0)
+			r.Changed++
+		case s.Outcome == compact.Failed:
+			r.Problems = append(r.Problems, problemOf(s.Agent, s.Session, s.Reason))
+		}
+		t.Add(string(s.Outcome), 1)
+	}
+	r.Summary = say(&t, "no sessions")
+	if tokens > 0 {
+		r.Summary += fmt.Sprintf("; %s tokens less", wording.Count(tokens))
+	}
+	return r
+}
+
+// problemOf says what is wrong with a session.
+func problemOf(agent, session, reason string) string {
+	return strings.TrimSpace(agent+" "+session) + ": " + reason
+}
+
+// TellArchive says in one line what the step did.
+func TellArchive(doc ArchiveDocument) (r StepResult) {
+	var t selection.Tally
+	for _, row := range doc.Archives {
+		switch {
+		case row.Outcome == "failed":
+			r.Problems = append(r.Problems, problemOf(row.Agent, row.Session, row.Reason))
+			fallthrough
+		case row.Outcome != "archived":
+			t.Add(row.Outcome, 1)
+		case row.Unchanged:
+			t.Add("unchanged", 1)
+		case row.Remembered:
+			r.Changed++
+			t.Add("archived and remembered", 1)
+		default:
+			r.Changed++
+			t.Add("archived", 1)
+		}
+	}
+	r.Summary = say(&t, "no sessions")
+	return r
+}
+
+// TellFacts says in one line what the step did.
+func TellFacts(doc FactsDocument) (r StepResult) {
+	var t selection.Tally
+	for _, s := range doc.Sessions {
+		r.Changed += s.Stored
+		if s.Outcome == FactsFailed {
+			r.Problems = append(r.Problems, problemOf(s.Agent, s.Session, s.Reason))
+		}
+		t.Add(s.Outcome, 1)
+	}
+	r.Summary = say(&t, "no sessions")
+	if r.Changed > 0 {
+		r.Summary = wording.Plural(r.Changed, "new fact") + "; " + r.Summary
+	}
+	return r
+}
+
+// TellVerify says in one line what the step did.
+func TellVerify(doc audit.VerifyDocument) (r StepResult) {
+	how := map[bool]string{true: "read", false: "checked without reading"}[doc.ReadData]
+	r.Summary = fmt.Sprintf("%s (%s) %s, %s checked", wording.Plural(doc.Checked, "archive"), wording.Bytes(doc.Bytes), how, wording.Plural(doc.Receipts, "receipt"))
+	for _, p := range doc.Problems {
+		r.Problems = append(r.Problems, Text(p))
+	}
+	r.Damage = doc.Problems
+	if len(r.Problems) > 0 {
+		r.Summary += ", " + wording.Plural(len(r.Problems), "problem")
+	}
+	return r
+}
+
+// Text is a problem, and where it is.
+func Text(p audit.Problem) string {
+	if strings.Contains(p.Message, p.Path) {
+		return p.Message
+	}
+	return p.Path + ": " + p.Message
+}
+
+// TellClean says in one line what the step did.
+func TellClean(doc removal.CleanDocument) StepResult {
+	outcomes := make([]string, 0, len(doc.Sessions))
+	for _, row := range doc.Sessions {
+		outcomes = append(outcomes, row.Outcome)
+	}
+	return tellDeletions(outcomes, doc.Bytes, doc.Spared)
+}
+
+// TellUpload says in one line what the step did.
+func TellUpload(doc workspace.UploadDocument) (r StepResult) {
+	var t selection.Tally
+	for _, row := range doc.Archives {
+		if row.Outcome == workspace.OutcomeFailed {
+			r.Problems = append(r.Problems, strings.Join([]string{row.Agent, row.Session, row.Reason}, ": "))
+		} else {
+			r.Changed++
+		}
+	}
+	t.Add(workspace.OutcomeOffSite, r.Changed)
+	r.Summary = say(&t, "all archives are off-site")
+	return r
+}
+
+// TellPrune says in one line what the step did.
+func TellPrune(doc removal.PruneDocument) StepResult {
+	outcomes := make([]string, 0, len(doc.Archives))
+	for _, row := range doc.Archives {
+		outcomes = append(outcomes, row.Outcome)
+	}
+	return tellDeletions(outcomes, doc.Bytes, doc.Spared)
+}
+
+// TellPush says in one line what the step did.
+func TellPush(doc recall.PushDocument) (r StepResult) {
+	r.Changed = doc.Stored + doc.Gone + doc.Removed + doc.Honoured
+	r.Summary = "nothing new to send"
+	if r.Changed > 0 {
+		r.Summary = fmt.Sprintf("%s sent and read back", wording.Plural(doc.Sent, "record"))
+	}
+	if doc.LeftToSend > 0 {
+		r.Problems = append(r.Problems, wording.Plural(doc.LeftToSend, "record")+" left to send")
+	}
+	return r
+}
+
+// tellDeletions sums up what went, of so many bytes, and what stayed.
+func tellDeletions(outcomes []string, bytes int64, spared []string) (r StepResult) {
+	count := map[string]int{}
+	for _, outcome := range outcomes {
+		count[outcome]++
+	}
+	r.Changed = len(outcomes) - count[removal.PruneKept]
+	var t selection.Tally
+	t.Add("into the trash", count[retention.ActionTrash])
+	t.Add("only off-site", count[workspace.OutcomeOffSite])
+	t.Add("removed from the trash", count[retention.ActionPurge])
+	t.Add("kept", count[removal.PruneKept])
+	r.Summary = say(&t, "nothing is old enough")
+	if r.Changed > 0 {
+		r.Summary += " (" + wording.Bytes(bytes) + ")"
+	}
+	if len(spared) > 0 {
+		r.Problems = append(r.Problems, fmt.Sprintf("more than half of what %s have would be deleted: it is kept", strings.Join(spared, ", ")))
+	}
+	return r
+}

@@ -1,0 +1,405 @@
+package workspace
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sessctl/sessctl/internal/failure"
+	"github.com/sessctl/sessctl/internal/wording"
+	"github.com/sessctl/sessctl/pkg/archive"
+	"github.com/sessctl/sessctl/pkg/archive/objects"
+	"github.com/sessctl/sessctl/pkg/durable"
+)
+
+// UploadOptions are the options of archive upload.
+type UploadOptions struct {
+	Agent  string
+	IDs    []string
+	DryRun bool
+}
+
+// UploadDocument is `archive upload --json`, and with Pulled rows `archive pull`.
+type UploadDocument struct {
+	Schema   int         `json:"schema"`
+	DryRun   bool        `json:"dry_run"`
+	Remote   string      `json:"remote"`   // s3://bucket/prefix
+	OffSite  int         `json:"off_site"` // archives that were there before
+	Bytes    int64       `json:"bytes"`    // of the copies that were made
+	Archives []UploadRow `json:"archives"`
+	Notes    []Note      `json:"notes"`
+}
+
+// UploadRow is one archive.
+type UploadRow struct {
+	ID          string `json:"id"`
+	Runtime     string `json:"runtime"`
+	Agent       string `json:"agent"`
+	Session     string `json:"session"`
+	URL         string `json:"url"` // of the copy, "" without one
+	Bytes       int64  `json:"bytes"`
+	Encrypted   bool   `json:"encrypted"`
+	RetainUntil string `json:"retain_until"` // RFC 3339, "" for not at all
+	Outcome     string `json:"outcome"`      // off-site, found, planned, failed
+	Reason      string `json:"reason"`
+}
+
+// Outcomes of an upload.
+const (
+	OutcomeOffSite = "off-site"
+	OutcomeFound   = "found" // by archive pull
+	OutcomePlanned = "planned"
+	OutcomeFailed  = "failed"
+)
+
+// NewUploadRow is an upload as JSON.
+func NewUploadRow(e archive.Entry, outcome string) UploadRow {
+	row := UploadRow{ID: e.ID, Runtime: e.Runtime, Agent: e.Agent, Session: e.Session, Bytes: e.StoredBytes, Outcome: outcome}
+	if r := e.Remote; r != nil {
+		row.URL, row.Bytes, row.Encrypted = r.URL, r.Bytes, r.Encrypted
+		row.RetainUntil = Retained(*r)
+	}
+	return row
+}
+
+// Retained is until when the storage keeps a copy, "" for not at all.
+func Retained(r archive.Remote) string {
+	if r.RetainUntil.IsZero() {
+		return ""
+	}
+	return r.RetainUntil.UTC().Format(time.RFC3339)
+}
+
+// OpenOffsite opens the workspace of a command that changes what the catalogue says
+// of copies on object storage, and removes what a killed upload has encrypted.
+func OpenOffsite(ctx context.Context, run *Run, dryRun bool) (*Workspace, error) {
+	w, err := Open(ctx, run, Mode{DryRun: dryRun, Reason: "upload", Recover: &Recovery{Policy: run.RecoveryPolicy(), Optional: true}})
+	if err != nil || dryRun {
+		return w, err
+	}
+	names, _ := run.Pins.ReadDir(run.outgoingDir()) // usually there is none
+	for _, name := range names {
+		if id, noted := objects.Noted(name.Name()); noted {
+			if e, err := w.Archives.Get(ctx, id); err == nil && e.Remote == nil {
+				continue // it says what was sent before the run was killed
+			}
+		}
+		if err := run.Pins.RemoveFile(filepath.Join(run.outgoingDir(), name.Name())); err != nil {
+			w.Close()
+			return nil, err
+		}
+	}
+	return w, nil
+}
+
+// outgoingDir is where copies are encrypted before they are uploaded.
+func (a *Settings) outgoingDir() string { return filepath.Join(a.DataDir(), "outgoing") }
+
+// Partly is an error that ended an upload, with the exit code of one that has done
+// something.
+func (d UploadDocument) Partly(err error) error {
+	var f *failure.Error
+	if len(d.Archives) == 0 || !errors.As(err, &f) {
+		return err
+	}
+	ended := *f
+	ended.Exit = failure.ExitPartly
+	return &ended
+}
+
+// SplitOffSite counts the archives that have a copy in the bucket, and returns the
+// others.
+func SplitOffSite(bucket *objects.Bucket, entries []archive.Entry) (there int, rest []archive.Entry) {
+	for _, e := range entries {
+		if e.Remote != nil && strings.HasPrefix(e.Remote.URL, bucket.URL()+"/") {
+			there++
+		} else {
+			rest = append(rest, e)
+		}
+	}
+	return there, rest
+}
+
+// Uploader makes copies, one after the other.
+type Uploader struct {
+	*Run
+	Bucket   *objects.Bucket
+	Archives *archive.Store
+	Doc      *UploadDocument
+}
+
+// All uploads archives until one fails for a reason that the others share.
+func (u *Uploader) All(ctx context.Context, bar *Progress, entries []archive.Entry) error {
+	var done, total int64
+	for _, e := range entries {
+		total += e.StoredBytes
+	}
+	for i, e := range entries {
+		if u.Doc.DryRun {
+			u.Doc.Archives = append(u.Doc.Archives, NewUploadRow(e, OutcomePlanned))
+			continue
+		}
+		bar.Draw("upload "+wording.Plural(len(entries), "archive"), done, total)
+		done += e.StoredBytes
+		e, err := u.one(ctx, e)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		row := NewUploadRow(e, OutcomeOffSite)
+		if err != nil {
+			row.Outcome, row.Reason = OutcomeFailed, err.Error()
+		} else {
+			u.Doc.Bytes += row.Bytes
+		}
+		u.Doc.Archives = append(u.Doc.Archives, row)
+		if err != nil && u.endsAll(ctx, err) {
+			u.Doc.Archives = u.Doc.Archives[:i] // what is left is told by the error
+			return ExplainBucket(fmt.Errorf("upload archive %s: %w; %s left", e.ID, err, wording.Plural(len(entries)-i, "archive")))
+		}
+	}
+	return nil
+}
+
+// endsAll reports whether the other archives need not be tried. A connection that
+// breaks off may be about this one, such as behind a proxy that lets nothing large
+// pass: the storage is asked whether it answers at all.
+func (u *Uploader) endsAll(ctx context.Context, err error) bool {
+	return OfAll(err) && (!isAway(err) || u.Bucket.Answers(ctx) != nil)
+}
+
+// OfAll reports whether an error is of the storage, not of one archive.
+func OfAll(err error) bool {
+	return isAway(err) || isOneOf(err, objects.ErrNoBucket, objects.ErrRefused, objects.ErrClock, objects.ErrLocked)
+}
+
+// isAway reports that the storage cannot be reached, or cannot serve.
+func isAway(err error) bool { return isOneOf(err, objects.ErrAway, objects.ErrBusy) }
+
+func isOneOf(err error, kinds ...error) bool {
+	return slices.ContainsFunc(kinds, func(kind error) bool { return errors.Is(err, kind) })
+}
+
+// one makes one copy, and notes it when it was seen.
+func (u *Uploader) one(ctx context.Context, e archive.Entry) (archive.Entry, error) {
+	file, err := u.Pins.OpenRegular(e.Path)
+	if err != nil {
+		return e, err
+	}
+	defer file.Close()
+	r, err := u.Bucket.Upload(ctx, e, file)
+	if err != nil {
+		return e, err
+	}
+	if e, err = u.Archives.NoteRemote(ctx, e, r); err != nil || !r.Encrypted {
+		return e, err
+	}
+	return e, u.Bucket.Recorded(e.ID)
+}
+
+// UploadOutcome decides the exit code of archive upload.
+func UploadOutcome(rows []UploadRow) error {
+	failed := 0
+	for _, r := range rows {
+		if r.Outcome == OutcomeFailed {
+			failed++
+		}
+	}
+	switch failed {
+	case 0:
+		return nil
+	case len(rows):
+		return &failure.Outcome{Exit: failure.ExitFailed}
+	}
+	return &failure.Outcome{Exit: failure.ExitPartly}
+}
+
+// ErrNoRemote is the answer where object storage is asked for and none is named.
+func ErrNoRemote() error {
+	return &failure.Error{Code: "object_storage", Exit: failure.ExitFailed, Hint: "set archive.remote to s3://bucket/prefix (docs/offsite.md)", Err: errors.New("no object storage is configured")}
+}
+
+// archiveDefaults are the defaults of what is said of archives.
+func archiveDefaults() map[string]any {
+	return map[string]any{
+		"archive.dir":         "",
+		"archive.compression": compressionAuto,
+		"archive.remote":      "",
+		"archive.endpoint":    "",
+		"archive.region":      "",
+		"archive.local_keep":  "",
+		"archive.retain":      "",
+		"archive.recipients":  []string{},
+		"archive.identity":    "",
+	}
+}
+
+// adviseBucket is what to do where the configuration of off-site copies cannot be
+// used.
+func adviseBucket(err error) string {
+	if errors.Is(err, objects.ErrRecipients) {
+		return "archive.recipients has public keys of age, as age-keygen -y KEYFILE prints them"
+	}
+	return "see docs/offsite.md"
+}
+
+// Bucket is the place of copies that the configuration names.
+func Bucket(run *Run) (*objects.Bucket, error) {
+	c := run.Config.Archive
+	if c.Remote == "" {
+		return nil, ErrNoRemote()
+	}
+	o := objects.Options{
+		URL: c.Remote, Endpoint: c.Endpoint, Region: c.Region, Recipients: c.Recipients,
+		Scratch: run.outgoingDir(), Getenv: run.Getenv, Now: run.Now,
+	}
+	if c.Retain != "" {
+		retain, err := ParseAgo(c.Retain)
+		if err != nil || retain <= 0 {
+			return nil, failure.Usage("write 30d or 26w", "archive.retain: %q is not a duration", c.Retain)
+		}
+		o.Retain = retain
+	}
+	if c.Identity != "" {
+		text, err := durable.ReadSmall(c.Identity, 1<<20)
+		if err != nil {
+			return nil, failure.Usage("it holds the secret key of age-keygen", "archive.identity: %w", err)
+		}
+		o.Identities = string(text)
+	}
+	bucket, err := objects.Open(o)
+	if err != nil {
+		return nil, failure.Usage(adviseBucket(err), "archive.remote: %w", err)
+	}
+	return bucket, nil
+}
+
+// ExplainBucket adds a hint to what the storage says.
+func ExplainBucket(err error) error {
+	for _, known := range []struct {
+		kind error
+		hint string
+	}{
+		{objects.ErrNoBucket, "make the bucket, or correct archive.remote"},
+		{objects.ErrRefused, "check AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY or ~/.aws/credentials, and the rights of that key"},
+		{objects.ErrClock, "set the clock of this host, such as with timedatectl set-ntp true"},
+		{objects.ErrLocked, "object lock is set when a bucket is made; make one that has it, or leave archive.retain out"},
+		{objects.ErrAway, "check archive.endpoint and the network; the next run takes up what is left"},
+		{objects.ErrBusy, "try again later; the next run takes up what is left"},
+		{objects.ErrUnknown, "set archive.identity to the file of a key that can read it, so that it is compared; or remove the object with the tools of the storage"},
+		{objects.ErrNoIdentity, "set archive.identity to the file of a key that can read it"},
+	} {
+		if errors.Is(err, known.kind) {
+			return &failure.Error{Code: "object_storage", Exit: failure.ExitFailed, Hint: known.hint, Err: err}
+		}
+	}
+	return err
+}
+
+// mostFetched bounds, in bytes, the copies that were fetched and are kept for the
+// next question.
+const mostFetched = 1 << 30
+
+// abandoned is how long nobody has written a copy that is being fetched by nobody
+// any more: commands that only read fetch at the same time.
+const abandoned = time.Hour
+
+// fetchArchive opens an archive's file that is only on object storage. It is
+// fetched once and kept in the cache, the oldest of which go.
+func fetchArchive(ctx context.Context, run *Run, e archive.Entry) (*os.File, error) {
+	dir := filepath.Join(run.Xdg("XDG_CACHE_HOME", ".cache"), "sessctl", "archives")
+	at := filepath.Join(dir, e.StoredSHA256)
+	if file, err := openFetched(at, e); err == nil {
+		return file, nil
+	}
+	if !filepath.IsAbs(at) {
+		return nil, &failure.Error{Code: "usage", Exit: failure.ExitUsage, Hint: "set XDG_CACHE_HOME or HOME", Err: errors.New("there is no home directory, so there is no place for a copy of the archive")}
+	}
+	if !Ours(&run.Settings, at) {
+		return nil, fmt.Errorf("keep a copy in %s: it is another user's directory", dir)
+	}
+	bucket, err := Bucket(run)
+	if err != nil {
+		return nil, err
+	}
+	if err := errors.Join(durable.MakeDir(dir, 0o700), durable.Sweep(dir, abandoned)); err != nil {
+		return nil, err
+	}
+	if err := durable.ReplaceFile(at, 0o600, func(to io.Writer) error { return bucket.Fetch(ctx, e, to) }); err != nil {
+		return nil, ExplainBucket(err)
+	}
+	boundFetched(dir, at)
+	return openFetched(at, e)
+}
+
+// openFetched opens a copy of the cache that has the bytes of the archive's file.
+// It is read whole for that: a few lines of a copy that has rotted would be shown
+// as good ones, for a reader knows only at the end.
+func openFetched(at string, e archive.Entry) (*os.File, error) {
+	file, err := durable.OpenRegular(at)
+	if err != nil {
+		return nil, err
+	}
+	hash := sha256.New()
+	_, err = io.Copy(hash, file)
+	if err == nil && hex.EncodeToString(hash.Sum(nil)) != e.StoredSHA256 {
+		err = fmt.Errorf("archive %s: %w: %s has other bytes than the archive", e.ID, archive.ErrCorrupt, at)
+	}
+	if err == nil {
+		_, err = file.Seek(0, io.SeekStart)
+	}
+	if err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	return file, nil
+}
+
+// boundFetched removes the oldest fetched copies, but not the newest. One that
+// cannot be removed costs room and nothing else.
+func boundFetched(dir, newest string) {
+	type copied struct {
+		path string
+		info os.FileInfo
+	}
+	var all []copied
+	var total int64
+	names, _ := os.ReadDir(dir)
+	for _, n := range names {
+		if info, err := n.Info(); err == nil && info.Mode().IsRegular() {
+			all, total = append(all, copied{filepath.Join(dir, n.Name()), info}), total+info.Size()
+		}
+	}
+	slices.SortFunc(all, func(x, y copied) int { return x.info.ModTime().Compare(y.info.ModTime()) })
+	for _, c := range all {
+		if total > mostFetched && c.path != newest {
+			_ = durable.RemoveFile(c.path)
+			total -= c.info.Size()
+		}
+	}
+}
+
+// Place says in a list where an archive's file is.
+func Place(e archive.Entry) string {
+	switch {
+	case e.Remote == nil:
+		return ""
+	case Exists(e.Path):
+		return "copy"
+	}
+	return "only"
+}
+
+// CheckRemote asks the storage for the checksum of a copy.
+func CheckRemote(ctx context.Context, bucket *objects.Bucket, e archive.Entry) error {
+	if _, err := bucket.Check(ctx, e); err != nil {
+		return fmt.Errorf("archive %s on object storage: %w", e.ID, err)
+	}
+	return nil
+}

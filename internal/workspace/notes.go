@@ -1,0 +1,135 @@
+package workspace
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/dustin/go-humanize/english"
+	"github.com/sessctl/sessctl/internal/failure"
+	"github.com/sessctl/sessctl/internal/wording"
+	"github.com/sessctl/sessctl/pkg/compact"
+	"github.com/sessctl/sessctl/pkg/session"
+)
+
+// LateLines is what a run found out about lines that reached an old log after
+// it was put aside (docs/json.md).
+type LateLines struct {
+	Runtime string `json:"runtime"`
+	Agent   string `json:"agent"`
+	Session string `json:"session"` // that was compacted
+	compact.LateProof
+}
+
+// tellLate says what became of lines that an agent wrote to a log after it was
+// moved aside.
+func tellLate(run *Run, old session.Rotation, l compact.LateProof) {
+	run.Late = append(run.Late, LateLines{Runtime: old.Runtime, Agent: old.Agent, Session: old.Session, LateProof: l})
+	if l.Carried > 0 {
+		run.Notice(Note{Path: l.Into, Message: fmt.Sprintf("%s that session %s got after it was closed %s appended here",
+			english.Plural(l.Carried, "record", ""), old.Session, wording.Were(l.Carried))})
+	}
+	const safe = "what was added after it was closed is archived and remembered"
+	switch {
+	case l.Waiting:
+		run.Notice(Note{Path: old.Kept, Message: safe + ", and waits to be carried into the session that followed: " + l.Reason})
+	case l.Reason != "":
+		run.Notice(Note{Path: old.Kept, Message: safe + ", but not in the session that followed: " + l.Reason})
+	case l.LeftOut > 0:
+		run.Notice(Note{Path: old.Kept, Message: safe + "; the session that followed lacks " + english.Plural(l.LeftOut, "line", "") + " of it, which cannot be there"})
+	}
+}
+
+// Note is something a person should know that is no error.
+type Note struct {
+	Path    string `json:"path"`
+	Message string `json:"message"`
+	Hint    string `json:"hint"`
+}
+
+// Notice shows a note, or keeps it for a document. A note is shown once.
+func (r *Report) Notice(n Note) {
+	if slices.Contains(r.Notes, n) {
+		return
+	}
+	r.Notes = append(r.Notes, n)
+	if r.above != nil {
+		r.above.Notice(n)
+		return
+	}
+	if r.JSON || r.Quiet {
+		return
+	}
+	r.Shows.Line("note: " + wording.Visible(n.Text()))
+	r.Hint(n.Hint)
+}
+
+// Text is what the note says, and of which file.
+func (n Note) Text() string {
+	if n.Path == "" {
+		return n.Message
+	}
+	return n.Path + ": " + n.Message
+}
+
+// Tell is notice for what is said with --quiet too: why the run does not do all
+// that it was asked for.
+func (r *Report) Tell(n Note) {
+	if slices.Contains(r.Notes, n) {
+		return
+	}
+	if r.above != nil {
+		r.Notes = append(r.Notes, n)
+		r.above.Tell(n)
+		return
+	}
+	r.Notice(n)
+	if r.Quiet {
+		r.Shows.Line("sessctl: " + wording.Visible(n.Text()))
+	}
+}
+
+// Hint shows what can be done about what was just told.
+func (r *Report) Hint(text string) {
+	if text != "" && !r.Quiet {
+		r.Shows.Line("hint: " + wording.Visible(text))
+	}
+}
+
+// PassOver tells what makes a run incomplete: the exit code is 3.
+func (r *Report) PassOver(n Note) {
+	r.Tell(n)
+	r.Incomplete++
+}
+
+// ShowNotices tells what was found while listing.
+func (r *Report) ShowNotices(notices []session.Notice) {
+	for _, n := range notices {
+		tell := r.Notice
+		if n.Unread {
+			tell = r.PassOver
+		}
+		tell(Note{Path: n.Path, Message: n.Message, Hint: n.Hint})
+	}
+}
+
+// showsProgress reports whether somebody sees how far a piece of work has come.
+func (r *Report) showsProgress() bool {
+	if r.above != nil {
+		return r.above.showsProgress()
+	}
+	return r.Shows.Terminal && !r.Quiet && !r.JSON
+}
+
+// Failed says at once what went wrong with one session; the run goes on.
+func (r *Report) Failed(path string, err error) {
+	if r.above != nil {
+		r.above.Failed(path, err)
+		return
+	}
+	if r.JSON {
+		return // the document has it
+	}
+	body := failure.Explain(err)
+	r.Shows.Line(fmt.Sprintf("sessctl: %s: %s", wording.Visible(path), wording.VisibleText(body.Message)))
+	r.Hint(body.Hint)
+}

@@ -1,0 +1,50 @@
+package workspace
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/sessctl/sessctl/pkg/retention"
+)
+
+// PagesDir is where pages are kept that recall leads to.
+func (a *Settings) PagesDir() string { return filepath.Join(a.DataDir(), "pages") }
+
+// SessionTrash is the trash of sessions.
+func (run *Run) SessionTrash() retention.Trash {
+	return retention.Trash{Dir: filepath.Join(run.DataDir(), "trash", "sessions"), Moves: run.Moves(), Pins: run.Pins}
+}
+
+// FactsReceiptsDir is the directory of the receipts of facts.
+func (a *Settings) FactsReceiptsDir() string { return filepath.Join(a.DataDir(), "facts") }
+
+// HooksDir keeps what was registered, and what went wrong in hooks.
+func (a *Settings) HooksDir() string { return filepath.Join(a.DataDir(), "hooks") }
+
+// SameFile reports whether two paths are one file.
+func SameFile(a, b string) bool {
+	x, errX := os.Stat(a)
+	y, errY := os.Stat(b)
+	return errX == nil && errY == nil && os.SameFile(x, y)
+}
+
+// ParseAgo reads an age: 30d, 12h.
+func ParseAgo(s string) (time.Duration, error) {
+	unit := map[byte]time.Duration{'d': 24 * time.Hour, 'w': 7 * 24 * time.Hour}[s[len(s)-1]]
+	if unit == 0 {
+		return time.ParseDuration(s)
+	}
+	n, err := strconv.ParseFloat(s[:len(s)-1], 64)
+	return time.Duration(n * float64(unit)), err
+}
+
+// RunsDir is the directory of the records of runs.
+func (a *Settings) RunsDir() string { return RunsIn(a.DataDir()) }
+
+// RunsIn is where a data directory has its records of runs.
+func RunsIn(data string) string { return filepath.Join(data, "runs") }
+
+// ShrinkDir is the directory of what a shortening of a database has begun.
+func (a *Settings) ShrinkDir() string { return filepath.Join(a.DataDir(), "shrink") }

@@ -1,0 +1,155 @@
+package workspace
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/sessctl/sessctl/pkg/durable"
+	"github.com/sessctl/sessctl/pkg/relocate"
+	"github.com/sessctl/sessctl/pkg/session"
+	"github.com/sessctl/sessctl/pkg/session/tailcache"
+	"github.com/sessctl/sessctl/pkg/summarize"
+)
+
+// Run is what one run of a command works with. A function that needs only
+// a part of it takes that part.
+type Run struct {
+	Settings
+	Report
+	Stores
+	lockState
+	eventState
+
+	// Outer is the run whose step this one is: it shows the notes and failures of
+	// the step, whose document it takes. nil for a command of its own.
+	Outer *Run
+	// Lost counts what receipts say that a memory must hold, where there is none.
+	Lost  func(context.Context, *Run) (int, error)
+	Meter *summarize.Meter // counts the calls to models; nil until the first is meant
+}
+
+// Settings are what a run was told: by its environment, its flags and its
+// configuration.
+type Settings struct {
+	Now     func() time.Time
+	Getenv  func(string) string
+	Version string // of the program
+	Global  Options
+	Config  Config
+}
+
+// Options are the flags that all commands have.
+type Options struct {
+	ConfigFile string
+	DataDir    string
+	Stores     []string
+	Runtime    string
+	Profile    string
+	AllowRoot  bool
+	Workers    int
+	LockWait   time.Duration
+}
+
+// Report collects what a person should know that is no error, and shows it.
+type Report struct {
+	JSON  bool   // notes are kept for a document
+	Quiet bool   // only what is told in any case is shown
+	Notes []Note // told so far
+	Late  []LateLines
+	// Incomplete counts what the run had to pass over: stores and directories
+	// that could not be listed, and earlier runs that could not be finished.
+	Incomplete int
+
+	Shows    Shows
+	above    *Report                              // of the run whose step this one is
+	UnderWay func(what string, done, total int64) // takes how far a piece of work has come; nil to draw a bar
+}
+
+// Shows is how a report reaches a person.
+type Shows struct {
+	Line     func(text string)  // prints a line beside the results
+	Bar      func() ProgressBar // makes a bar that is drawn beside the results
+	Terminal bool               // somebody is looking
+}
+
+// ProgressBar draws how far a piece of work has come.
+type ProgressBar interface {
+	Draw(what string, done, total int64)
+	Clear()
+}
+
+// Stores are the stores of a run, and the directories in which it works.
+type Stores struct {
+	Opened []session.Store
+	// Pins hold the directories open in which a run works: from the opening of the
+	// stores until they are closed. nil in tests.
+	Pins  *durable.Pins
+	moved *relocate.Moves // nil until somebody asks
+	// foreign is a session of another user, if root has listed any.
+	foreign foreignFile
+	Listed  bool // the stores were listed, and foreign was looked for
+	// TailCache is what sizes remembers of logs, nil for other commands.
+	TailCache *tailcache.Cache
+	EndsLater bool // logs are listed by their beginnings; ReadEnds reads their ends
+}
+
+// lockState is how a run has the lock of the data directory.
+type lockState struct {
+	Held      *dataLock // of the run whose step the command is; nil for a command of its own
+	LockUntil time.Time // until when the lock is waited for; zero before somebody else has it
+}
+
+// eventState is what a run has made that others are to hear of.
+type eventState struct {
+	EventsWait bool // events may wait that the command has made
+	// receiptsBefore are the receipts from before the first that has an event; nil
+	// in all runs but that.
+	receiptsBefore *[]string
+}
+
+// NewInvocation makes an invocation that nothing was told yet.
+func NewInvocation(getenv func(string) string, now func() time.Time) *Run {
+	return &Run{
+		Settings: Settings{Now: now, Getenv: getenv},
+		Report:   Report{Notes: []Note{}},
+		Stores:   Stores{Pins: &durable.Pins{}},
+	}
+}
+
+// Step is the run of a command that is a part of this one: it shares the
+// configuration, the clock and the lock, and has its own notes and stores. This
+// run shows its notes and failures.
+func (run *Run) Step() *Run {
+	step := *run
+	step.Outer, step.above, step.Notes, step.Late, step.Incomplete = run, &run.Report, []Note{}, nil, 0
+	step.Opened, step.Listed, step.foreign = nil, false, foreignFile{}
+	return &step
+}
+
+// Leave ends a step: it closes its stores, and leaves to the outer run what there
+// is to be told at the end.
+func (run *Run) Leave() {
+	CloseStores(run)
+	run.Outer.EventsWait = run.Outer.EventsWait || run.EventsWait
+}
+
+// Again is one more run in the same process: it has listed nothing, told nothing
+// and passed over nothing yet.
+func (run *Run) Again() *Run {
+	again := run.Step()
+	again.Outer, again.above = nil, nil
+	again.moved, again.TailCache = nil, nil
+	again.Pins = &durable.Pins{} // held until its work is done
+	again.Global.Stores = slices.Clone(run.Global.Stores)
+	return again
+}
+
+// Apart is again for what shows nothing. It works in the directories that are
+// held open.
+func (run *Run) Apart() *Run {
+	apart := run.Again()
+	apart.Pins = run.Pins
+	apart.JSON, apart.Quiet = true, false
+	return apart
+}
