@@ -225,10 +225,10 @@ func (a *app) serverLog() *slog.Logger {
 
 // serve answers requests and works on jobs until ctx is done.
 func (s *server) serve(ctx context.Context, listener net.Listener) error {
-	web := s.webServer()
+	listening := s.webServer()
 	failed := make(chan error, 1)
 	s.announceAddress(listener) // before a job that was interrupted says that it begins
-	go func() { failed <- s.accept(web, listener) }()
+	go func() { failed <- s.accept(listening, listener) }()
 	working, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	var busy sync.WaitGroup
@@ -244,7 +244,7 @@ func (s *server) serve(ctx context.Context, listener net.Listener) error {
 	case <-ctx.Done():
 	}
 	notifySystemd(s.Getenv, "STOPPING=1")
-	s.end(web, &busy)
+	s.end(listening, &busy)
 	return err
 }
 
