@@ -9,7 +9,6 @@ import (
 	"io/fs"
 
 	"github.com/sessctl/sessctl/internal/failure"
-	"github.com/sessctl/sessctl/internal/front/mcptool"
 	"github.com/sessctl/sessctl/internal/front/tui"
 	"github.com/sessctl/sessctl/internal/recall"
 	"github.com/sessctl/sessctl/internal/steps"
@@ -35,7 +34,7 @@ func (b *browser) read(ctx context.Context, place browse.Place, progress func(do
 	p := &tui.PageReader{Place: place, Redact: b.options.Redact, Terms: &recall.PassagePrinter{Terms: recall.QueryTerms(place.Question)}}
 	p.Bound()
 	text := own.newArchivedText(io.Discard, steps.LineRange{})
-	if err := text.eachOf(ctx, log, p.Add); err != nil && !errors.Is(err, mcptool.ErrReadEnough) {
+	if err := text.eachOf(ctx, log, p.Add); err != nil && !errors.Is(err, recall.ErrReadEnough) {
 		return browse.Page{}, err
 	}
 	page := p.Page()

@@ -3,7 +3,6 @@ package mcptool
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -82,9 +81,6 @@ type ReadInput struct {
 	Neighbors int    `json:"neighbors,omitempty" jsonschema:"how many messages before and after to show too, 0 to 10"`
 }
 
-// ErrReadEnough ends the reading of an archive.
-var ErrReadEnough = errors.New("read enough")
-
 // MessageReader collects the messages of a range of lines, and some beside.
 type MessageReader struct {
 	Lines     steps.LineRange
@@ -107,7 +103,7 @@ func (r *MessageReader) Add(m *session.Message) error {
 		return nil
 	case r.Lines.Last > 0 && m.Line > r.Lines.Last:
 		if r.after++; r.after > r.Neighbors {
-			return ErrReadEnough
+			return recall.ErrReadEnough
 		}
 	}
 	for _, earlier := range r.before {
@@ -116,7 +112,7 @@ func (r *MessageReader) Add(m *session.Message) error {
 	r.shown, r.before = append(r.shown, r.before...), nil
 	if r.bytes += len(text); r.bytes > recall.ReadBytes && len(r.shown) > 0 {
 		r.next = m.Line
-		return ErrReadEnough
+		return recall.ErrReadEnough
 	}
 	r.shown = append(r.shown, text)
 	return nil

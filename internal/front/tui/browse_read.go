@@ -11,7 +11,6 @@ import (
 	"os"
 
 	"github.com/sessctl/sessctl/internal/failure"
-	"github.com/sessctl/sessctl/internal/front/mcptool"
 	"github.com/sessctl/sessctl/internal/recall"
 	"github.com/sessctl/sessctl/internal/steps"
 	"github.com/sessctl/sessctl/internal/workspace"
@@ -175,7 +174,7 @@ func (p *PageReader) Bound() {
 func (p *PageReader) Add(m *session.Message) error {
 	if m.Line >= p.focus && p.taken >= p.after {
 		p.ahead = true
-		return mcptool.ErrReadEnough
+		return recall.ErrReadEnough
 	}
 	heading, lines := steps.ReadableMessage(m, p.Redact)
 	block := messageBlock{line: m.Line, lastLine: max(m.Line, m.LastLine)}
