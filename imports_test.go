@@ -59,7 +59,7 @@ var layers = map[string][]string{
 	"pkg/session/openclaw":   {"pkg/session", "pkg/session/piformat", "pkg/session/logfile", "pkg/session/process", "pkg/session/openclaw/agentdb", "pkg/session/sqlitefile", "pkg/jsonl", "pkg/durable"},
 	"pkg/session/sqlitefile": {"pkg/session", "pkg/durable"},
 
-	"pkg/session/openclaw/agentdb":   {"pkg/session", "pkg/session/sqlitefile"},
+	"pkg/session/openclaw/agentdb":   {"pkg/session", "pkg/session/rowlog", "pkg/session/sqlitefile"},
 	"pkg/session/rowlog":             {"pkg/session", "pkg/session/sqlitefile", "pkg/durable"},
 	"pkg/session/copilot":            {"pkg/session", "pkg/session/fields", "pkg/session/logfile", "pkg/session/process", "pkg/jsonl", "pkg/durable"},
 	"pkg/session/opencode":           {"pkg/session", "pkg/session/fields", "pkg/session/logfile", "pkg/session/process", "pkg/session/sqlitefile", "pkg/session/rowlog", "pkg/session/opencode/sessiondb", "pkg/jsonl", "pkg/durable"},

@@ -116,19 +116,6 @@ func (c *Cursor) BeginObject(raw []byte) error {
 	return fmt.Errorf("%w: not an object", ErrSyntax)
 }
 
-// Object walks the object in raw: member is called at each of its keys, and takes the
-// value or leaves it. It returns an error that wraps [ErrSyntax] if raw is not one
-// JSON object.
-func (c *Cursor) Object(raw []byte, member func(*Cursor)) error {
-	if err := c.BeginObject(raw); err != nil {
-		return err
-	}
-	for c.NextKey() {
-		member(c)
-	}
-	return c.End()
-}
-
 // Kind returns the kind of the value the cursor stands before, Invalid if it
 // stands before none. The cursor does not move.
 func (c *Cursor) Kind() Kind {

@@ -1,8 +1,6 @@
 package fields
 
 import (
-	"bytes"
-
 	"github.com/sessctl/sessctl/pkg/jsonl"
 )
 
@@ -26,7 +24,6 @@ type kind uint8
 const (
 	nothing kind = iota
 	text
-	copied
 	id
 	raw
 	value
@@ -40,9 +37,6 @@ const (
 
 // Text is a string; nil for a value of any other type.
 func Text(path string, to *[]byte) Field { return Field{path: path, kind: text, bytes: to} }
-
-// Copy is [Text] with memory of its own, for what outlives the record.
-func Copy(path string, to *[]byte) Field { return Field{path: path, kind: copied, bytes: to} }
 
 // ID is a string, or the digits of a number; nil for a value of any other type.
 func ID(path string, to *[]byte) Field { return Field{path: path, kind: id, bytes: to} }
@@ -87,9 +81,6 @@ func (f *Field) take(c *jsonl.Cursor) {
 	switch f.kind {
 	case text:
 		*f.bytes, _ = c.Bytes()
-	case copied:
-		said, _ := c.Bytes()
-		*f.bytes = bytes.Clone(said)
 	case id:
 		*f.bytes = name(c)
 	case raw:

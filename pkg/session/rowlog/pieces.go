@@ -1,5 +1,7 @@
 package rowlog
 
+import "fmt"
+
 // Pieces hands out a log that is written piece by piece while it is read. Its
 // memory grows by the longest piece, and is used again for the next one.
 type Pieces struct {
@@ -40,4 +42,16 @@ func (p *Pieces) Read(to []byte, next func() error) (int, error) {
 	n := copy(to, p.line)
 	p.line = p.line[n:]
 	return n, nil
+}
+
+// Failure is the error of reading a session: busy, if check finds that the database is,
+// else err with the name of the session.
+func Failure(check func() error, session string, err error) error {
+	if busy := check(); busy != nil {
+		return busy
+	}
+	if err != nil {
+		return fmt.Errorf("read session %s: %w", session, err)
+	}
+	return nil
 }

@@ -104,6 +104,33 @@ func (t Tables) Missing(required map[string][]string) string {
 	return ""
 }
 
+// ReadKnown is [ReadTables] of a program whose databases have these columns at least. For
+// any other database it returns an error that wraps unknown.
+func ReadKnown(ctx context.Context, conn Querier, unknown error, required map[string][]string) (Tables, error) {
+	tables, err := ReadTables(ctx, conn)
+	if errors.Is(err, ErrEncoding) {
+		err = fmt.Errorf("%w: %w", unknown, err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if missing := tables.Missing(required); missing != "" {
+		return nil, fmt.Errorf("%w: %s", unknown, missing)
+	}
+	return tables, nil
+}
+
+// Version is the number of the schema in a table schema_version, 0 without one.
+func (t Tables) Version(ctx context.Context, conn Querier) (version int, err error) {
+	if !t["schema_version"].Has("version") {
+		return 0, nil
+	}
+	if err := conn.QueryRowContext(ctx, "SELECT coalesce(max(CAST(version AS INTEGER)), 0) FROM schema_version").Scan(&version); err != nil {
+		return 0, fmt.Errorf("read its version: %w", err)
+	}
+	return version, nil
+}
+
 // Collect reads all rows and closes them.
 func Collect[T any](rows *sql.Rows, doing string, scan func(*sql.Rows) (T, error)) ([]T, error) {
 	defer rows.Close()

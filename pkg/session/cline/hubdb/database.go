@@ -64,10 +64,7 @@ func NewDatabases() *Databases { return &Databases{Open: Open} }
 // readSchema reads which tables there are, and checks that they are those of events
 // or those of the index. A trigger would do what nobody here knows.
 func readSchema(ctx context.Context, db rowlog.Querier) (rowlog.Tables, error) {
-	tables, err := rowlog.ReadTables(ctx, db)
-	if errors.Is(err, rowlog.ErrEncoding) {
-		return nil, fmt.Errorf("%w: %w", ErrSchema, err)
-	}
+	tables, err := rowlog.ReadKnown(ctx, db, ErrSchema, nil)
 	if err != nil {
 		return nil, err
 	}

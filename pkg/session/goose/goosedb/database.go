@@ -60,25 +60,13 @@ type Databases = sqlitefile.Cache[*Database]
 func NewDatabases() *Databases { return &Databases{Open: Open} }
 
 func (d *Database) readSchema(ctx context.Context) (err error) {
-	if d.tables, err = rowlog.ReadTables(ctx, d.conn); errors.Is(err, rowlog.ErrEncoding) {
-		return fmt.Errorf("%w: %w", ErrSchema, err)
-	}
-	if err != nil {
-		return err
-	}
-	missing := d.tables.Missing(map[string][]string{
+	d.tables, err = rowlog.ReadKnown(ctx, d.conn, ErrSchema, map[string][]string{
 		sessionTable: {"id", "working_dir"}, messageTable: {"id", "session_id", "role", "content_json", "created_timestamp"},
 	})
-	if missing != "" {
-		return fmt.Errorf("%w: %s", ErrSchema, missing)
+	if err == nil {
+		d.Schema, err = d.tables.Version(ctx, d.conn)
 	}
-	if !d.tables["schema_version"].Has("version") {
-		return nil
-	}
-	if err := d.conn.QueryRowContext(ctx, "SELECT coalesce(max(CAST(version AS INTEGER)), 0) FROM schema_version").Scan(&d.Schema); err != nil {
-		return fmt.Errorf("read its version: %w", err)
-	}
-	return nil
+	return err
 }
 
 // Session is one session in the database.

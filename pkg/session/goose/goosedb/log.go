@@ -30,9 +30,7 @@ type Log struct {
 	last    int64 // id of the last message that was written
 	told    int   // messages that were written
 	ended   bool
-	line    []byte // what was written and is not read yet
-	buffer  []byte
-	failed  error
+	pieces  rowlog.Pieces
 }
 
 // Log opens the log of a session. It returns an error that wraps fs.ErrNotExist if
@@ -46,37 +44,16 @@ func (d *Database) Log(ctx context.Context, session string) (*Log, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read session %s: %w", session, err)
 	}
-	l.line = l.buffer
-	l.buffer = nil
 	return l, nil
 }
 
-// pieceBytes is the size of a piece of the log from which no further message is
-// begun, in bytes.
-const pieceBytes = 1 << 20
-
 func (l *Log) rows(s rowlog.Selection, each func(rowlog.Row)) (n int, err error) {
-	l.buffer, n, err = lines().AppendRows(l.ctx, l.db.conn, l.buffer, s, each)
+	l.pieces.Buffer, n, err = lines().AppendRows(l.ctx, l.db.conn, l.pieces.Buffer, s, each)
 	return n, err
 }
 
 // Read implements io.Reader.
-func (l *Log) Read(p []byte) (int, error) {
-	for len(l.line) == 0 {
-		if l.failed != nil {
-			return 0, l.failed
-		}
-		if cap(l.buffer) > pieceBytes {
-			l.buffer = nil
-		}
-		l.buffer = l.buffer[:0]
-		l.failed = l.next()
-		l.line = l.buffer
-	}
-	n := copy(p, l.line)
-	l.line = l.line[n:]
-	return n, nil
-}
+func (l *Log) Read(p []byte) (int, error) { return l.pieces.Read(p, l.next) }
 
 // next writes the next messages, or the end.
 func (l *Log) next() error {
@@ -85,7 +62,7 @@ func (l *Log) next() error {
 	}
 	numbered := true
 	n, err := l.rows(rowlog.Selection{
-		Kind: typeMessage, Table: l.db.tables[messageTable], Where: "session_id = ? AND id > ?", Order: "id", Args: []any{l.session, l.last}, Most: pieceBytes,
+		Kind: typeMessage, Table: l.db.tables[messageTable], Where: "session_id = ? AND id > ?", Order: "id", Args: []any{l.session, l.last}, Most: rowlog.PieceBytes,
 	}, func(r rowlog.Row) {
 		var whole bool
 		l.last, whole = r.Value("id").(int64)

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
-	"strconv"
 	"strings"
 	"time"
 
@@ -79,22 +78,11 @@ func NewDatabases() *Databases { return &Databases{Open: Open} }
 
 // readSchema reads what tables there are, and checks that they are Hermes'.
 func readSchema(ctx context.Context, conn rowlog.Querier) (tables rowlog.Tables, version int, err error) {
-	if tables, err = rowlog.ReadTables(ctx, conn); errors.Is(err, rowlog.ErrEncoding) {
-		err = fmt.Errorf("%w: %w", ErrSchema, err)
-	}
-	if err != nil {
+	if tables, err = rowlog.ReadKnown(ctx, conn, ErrSchema, required()); err != nil {
 		return nil, 0, err
 	}
-	if missing := tables.Missing(required()); missing != "" {
-		return nil, 0, fmt.Errorf("%w: %s", ErrSchema, missing)
-	}
-	if tables["schema_version"].Has("version") {
-		err = conn.QueryRowContext(ctx, "SELECT coalesce(max(CAST(version AS INTEGER)), 0) FROM schema_version").Scan(&version)
-	}
-	if err != nil {
-		return nil, 0, fmt.Errorf("read its version: %w", err)
-	}
-	return tables, version, nil
+	version, err = tables.Version(ctx, conn)
+	return tables, version, err
 }
 
 // Session is one session in the database.
@@ -254,23 +242,6 @@ func (d *Database) weigh(ctx context.Context, all []Session) error {
 		}
 	}
 	return errors.Join(err, d.Unchanged())
-}
-
-// LastPrune is when the program has pruned last by itself, zero for never.
-func (d *Database) LastPrune(ctx context.Context) (time.Time, error) {
-	if !d.tables[metaTable].Has("key", "value") {
-		return time.Time{}, nil
-	}
-	var value string
-	err := d.conn.QueryRowContext(ctx, "SELECT coalesce(CAST(value AS TEXT), '') FROM state_meta WHERE key = 'last_auto_prune'").Scan(&value)
-	if errors.Is(err, sql.ErrNoRows) {
-		return time.Time{}, nil
-	}
-	if err != nil {
-		return time.Time{}, fmt.Errorf("read when it was pruned last: %w", err)
-	}
-	seconds, err := strconv.ParseFloat(value, 64)
-	return moment(sql.NullFloat64{Float64: seconds, Valid: err == nil}), nil
 }
 
 // Held returns until when a turn, or a compaction, of the session is going on by

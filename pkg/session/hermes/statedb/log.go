@@ -230,16 +230,7 @@ func (l *Log) children() error {
 	return err
 }
 
-// failure names the session, and says that it is busy if that is why.
-func (l *Log) failure(err error) error {
-	if busy := l.check(); busy != nil {
-		return busy
-	}
-	if err != nil {
-		return fmt.Errorf("read session %s: %w", l.session, err)
-	}
-	return nil
-}
+func (l *Log) failure(err error) error { return rowlog.Failure(l.check, l.session, err) }
 
 // Close implements io.Closer. Nothing is held.
 func (l *Log) Close() error { return nil }

@@ -77,9 +77,6 @@ FROM transcript_events WHERE session_id = ? ORDER BY seq`, session)
 // Size returns the length of the log in bytes.
 func (l *Log) Size() int64 { return l.size }
 
-// Session returns the id of the session.
-func (l *Log) Session() string { return l.session }
-
 // ReadAt implements io.ReaderAt. An error names the row that cannot be read.
 func (l *Log) ReadAt(p []byte, offset int64) (int, error) {
 	if offset < 0 {

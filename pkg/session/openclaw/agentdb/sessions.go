@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"fmt"
 	"time"
+
+	"github.com/sessctl/sessctl/pkg/session/rowlog"
 )
 
 // Session is one session that has records in the database.
@@ -64,7 +66,7 @@ ORDER BY t.session_id`)
 	if err != nil {
 		return nil, fmt.Errorf("list sessions: %w", err)
 	}
-	return collect(rows, "list sessions", func(rows *sql.Rows) (s Session, err error) {
+	return rowlog.Collect(rows, "list sessions", func(rows *sql.Rows) (s Session, err error) {
 		var changed int64
 		err = rows.Scan(&s.ID, &s.Key, &s.Model, &s.Records, &s.Bytes, &changed)
 		s.Changed = time.UnixMilli(changed)
@@ -78,7 +80,7 @@ func (d *Database) Nodes(ctx context.Context) ([]Node, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list keys: %w", err)
 	}
-	return collect(rows, "list keys", func(rows *sql.Rows) (n Node, err error) {
+	return rowlog.Collect(rows, "list keys", func(rows *sql.Rows) (n Node, err error) {
 		err = rows.Scan(&n.Key, &n.Session, &n.Entry)
 		return n, err
 	})
@@ -93,7 +95,7 @@ func (d *Database) Cold(ctx context.Context) ([]Cold, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list cold storage: %w", err)
 	}
-	return collect(rows, "list cold storage", func(rows *sql.Rows) (c Cold, err error) {
+	return rowlog.Collect(rows, "list cold storage", func(rows *sql.Rows) (c Cold, err error) {
 		err = rows.Scan(&c.Session, &c.Name, &c.Records)
 		return c, err
 	})
@@ -109,7 +111,7 @@ func (d *Database) Deleted(ctx context.Context) ([]Deleted, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list deleted sessions: %w", err)
 	}
-	return collect(rows, "list deleted sessions", func(rows *sql.Rows) (x Deleted, err error) {
+	return rowlog.Collect(rows, "list deleted sessions", func(rows *sql.Rows) (x Deleted, err error) {
 		err = rows.Scan(&x.Session, &x.Name)
 		return x, err
 	})
@@ -125,7 +127,7 @@ func (d *Database) MainKey(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("read the main key: %w", err)
 	}
-	keys, err := collect(rows, "read the main key", func(rows *sql.Rows) (key string, err error) {
+	keys, err := rowlog.Collect(rows, "read the main key", func(rows *sql.Rows) (key string, err error) {
 		err = rows.Scan(&key)
 		return key, err
 	})
@@ -136,20 +138,3 @@ func (d *Database) MainKey(ctx context.Context) (string, error) {
 }
 
 const defaultMain = "main"
-
-// collect reads all rows and closes them.
-func collect[T any](rows *sql.Rows, doing string, scan func(*sql.Rows) (T, error)) ([]T, error) {
-	defer rows.Close()
-	var all []T
-	for rows.Next() {
-		x, err := scan(rows)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", doing, err)
-		}
-		all = append(all, x)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("%s: %w", doing, err)
-	}
-	return all, nil
-}

@@ -72,22 +72,10 @@ const (
 
 // readSchema reads what tables there are, and checks that they are OpenCode's.
 func readSchema(ctx context.Context, conn rowlog.Querier) (rowlog.Tables, error) {
-	tables, err := rowlog.ReadTables(ctx, conn)
-	if errors.Is(err, rowlog.ErrEncoding) {
-		return nil, fmt.Errorf("%w: %w", ErrSchema, err)
-	}
-	if err != nil {
-		return nil, err
-	}
-	if missing := tables.Missing(required()); missing != "" {
-		return nil, fmt.Errorf("%w: %s", ErrSchema, missing)
-	}
-	return tables, nil
+	return rowlog.ReadKnown(ctx, conn, ErrSchema, required())
 }
 
-// HasJournal reports whether there is a journal that is understood.
-func (d *Database) HasJournal() bool { return hasJournal(d.tables) }
-
+// hasJournal reports whether there is a journal that is understood.
 func hasJournal(tables rowlog.Tables) bool {
 	return tables[eventTable].Has("id", "aggregate_id", "seq", "type", "data") && tables[countTable].Has("aggregate_id", "seq")
 }
