@@ -41,12 +41,12 @@ func TestSmallestAdapter(t *testing.T) {
 	if lines >= longestSmallest {
 		t.Errorf("%s has %d lines, want less than %d: what is not this runtime's own belongs into logfile or session", smallestAdapter, lines, longestSmallest)
 	}
-	page, err := os.ReadFile("docs/architecture.md")
+	page, err := os.ReadFile("docs/dev/architecture.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if want := fmt.Sprintf("%d lines with comments, %d of code", lines, code); !strings.Contains(string(page), want) {
-		t.Errorf("docs/architecture.md does not say %q of %s", want, smallestAdapter)
+		t.Errorf("docs/dev/architecture.md does not say %q of %s", want, smallestAdapter)
 	}
 }
 

@@ -1,6 +1,7 @@
 package main_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -111,6 +112,60 @@ func pagesIn(t *testing.T, directory string) []string {
 		t.Fatal(pages, err)
 	}
 	return pages
+}
+
+// mostOfPages is how much the pages for users may have together, in bytes: who
+// looks something up reads a page, and a page that nobody cuts only grows.
+const mostOfPages = 350_000
+
+func TestPagesForUsersAreShort(t *testing.T) {
+	tier.Rule(t)
+	pages := append(pagesIn(t, "docs"), "docs/openapi.json")
+	if problem := tooLong(t, pages, mostOfPages); problem != "" {
+		t.Error(problem)
+	}
+	if tooLong(t, pages, 100_000) == "" {
+		t.Error("a smaller limit holds as well")
+	}
+}
+
+// tooLong says by how much files exceed a limit together, "" if they do not.
+func tooLong(t *testing.T, files []string, most int) string {
+	t.Helper()
+	all := 0
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all += len(text)
+	}
+	if all <= most {
+		return ""
+	}
+	return fmt.Sprintf("%d pages have %d bytes, %d too many: shorten one, or move what is for builders to docs/dev", len(files), all, all-most)
+}
+
+// diary is what tells how the program came to be, where a page for users says
+// what it does.
+var diary = regexp.MustCompile(`(?i)nobody had (?:read|seen|looked)|held[ -]back (?:set|question|session|first|second|last)|\bthe goal was\b|\bsecond reader|\bwhen (?:this was )?measured\b|\b(?:before|after|of|for) commit [0-9a-f]{7,}|\btoday\b|\bthe (?:previous|later|earlier) (?:program|version) (?:took|takes|needed)`)
+
+func TestPagesForUsersTellNoDiary(t *testing.T) {
+	tier.Rule(t)
+	for _, page := range append(pagesIn(t, "docs"), "README.md") {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, words := range diary.FindAllString(string(text), -1) {
+			t.Errorf("%s has %q: say what holds, without how it was found", page, words)
+		}
+	}
+	for _, sentence := range []string{"sessions that nobody had read", "Two sets were held back first.", "The goal was 10 s.", "the 20.0 s of commit e6a975b9", "As it is today,"} {
+		if !diary.MatchString(sentence) {
+			t.Errorf("%q passes", sentence)
+		}
+	}
 }
 
 func wantFile(t *testing.T, page, path string) {

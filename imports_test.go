@@ -17,7 +17,7 @@ import (
 
 // The layers of the program. Each line says which of our packages a package
 // may import; what is not listed may import none of ours. A pattern ending in
-// "/..." stands for everything below it. docs/architecture.md explains why.
+// "/..." stands for everything below it. docs/dev/architecture.md explains why.
 const module = "github.com/sessctl/sessctl"
 
 var layers = map[string][]string{

@@ -13,7 +13,7 @@ import (
 // mostTestPrograms is how many test programs make test may link. Each costs 1 to 5
 // CPU seconds before its first test runs, whatever has changed: a package whose
 // tests need nothing that it keeps to itself is tested from the program of a
-// neighbour (docs/architecture.md, "How it is tested").
+// neighbour (docs/dev/architecture.md, "How it is tested").
 const mostTestPrograms = 31
 
 // TestFewTestPrograms counts the packages that have tests, of those that make test

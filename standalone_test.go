@@ -30,7 +30,7 @@ var workplace = regexp.MustCompile(`(?:^|[^\w./~$})-])/wor` + `k/\S*`)
 var (
 	citedPage     = regexp.MustCompile(`\bdocs/[a-z/-]+\.md`)
 	citedHeading  = regexp.MustCompile(`\b(docs/[a-z/-]+\.md), "([^"]+)"`)
-	citedDecision = regexp.MustCompile(`\bdocs/decisions\.md ((?:D\d+(?:, | and | to )?)+)`)
+	citedDecision = regexp.MustCompile(`\bdocs/dev/decisions\.md ((?:D\d+(?:, | and | to )?)+)`)
 	citedFaults   = regexp.MustCompile(`\bfaults? (\d+)(?: (?:to|and) (\d+))? of docs/dev/reliability\.md`)
 	decisionName  = regexp.MustCompile(`D\d+`)
 )
@@ -154,8 +154,8 @@ func citations(repository fs.FS, text string, strict bool) (problems []string) {
 	}
 	for _, m := range citedDecision.FindAllStringSubmatch(text, -1) {
 		for _, number := range decisionName.FindAllString(m[1], -1) {
-			if !hasLine(repository, "docs/decisions.md", "## "+number+" .+") {
-				problems = append(problems, "cites docs/decisions.md for "+number+", which it does not have")
+			if !hasLine(repository, "docs/dev/decisions.md", "## "+number+" .+") {
+				problems = append(problems, "cites docs/dev/decisions.md for "+number+", which it does not have")
 			}
 		}
 	}
@@ -179,18 +179,18 @@ func hasLine(repository fs.FS, page, form string) bool {
 func TestForeignCitationsAreFound(t *testing.T) {
 	repository := os.DirFS(".")
 	for text, want := range map[string]int{
-		"see docs/formats.md, \"pi\", and docs/decisions.md D7 and D13": 0,
-		"faults 8 to 11 of docs/dev/reliability.md":                     0,
-		"measured (research/" + "recall.md section 2)":                  1,
-		"the constants of seed " + "002":                                1,
-		"func TestSeed" + "003Thresholds":                               1,
-		"func TestS7" + "_3WholeHistory (S7" + ".3)":                    2,
-		"(DESIGN" + ".md, Memory)":                                      1,
-		"files of ../shared" + "/samples":                               1,
-		"docs/nothing.md":                                               1,
-		"docs/formats.md, \"cobol\"":                                    1,
-		"docs/decisions.md D7 and D99":                                  1,
-		"fault 99 of docs/dev/reliability.md":                           1,
+		"see docs/dev/formats.md, \"pi\", and docs/dev/decisions.md D7 and D13": 0,
+		"faults 8 to 11 of docs/dev/reliability.md":                             0,
+		"measured (research/" + "recall.md section 2)":                          1,
+		"the constants of seed " + "002":                                        1,
+		"func TestSeed" + "003Thresholds":                                       1,
+		"func TestS7" + "_3WholeHistory (S7" + ".3)":                            2,
+		"(DESIGN" + ".md, Memory)":                                              1,
+		"files of ../shared" + "/samples":                                       1,
+		"docs/nothing.md":                                                       1,
+		"docs/dev/formats.md, \"cobol\"":                                        1,
+		"docs/dev/decisions.md D7 and D99":                                      1,
+		"fault 99 of docs/dev/reliability.md":                                   1,
 	} {
 		if got := citations(repository, unwrapped(text), true); len(got) != want {
 			t.Errorf("%q: %d problems, want %d: %q", text, len(got), want, got)

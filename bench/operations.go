@@ -21,7 +21,7 @@ const (
 	megabyte = 1_000_000
 	// readingPeak bounds the memory of everything that only reads logs,
 	// whatever their size or that of their lines; archivePeak that of copying
-	// one compressed (docs/decisions.md D24). They are beyond what the program
+	// one compressed (docs/dev/decisions.md D24). They are beyond what the program
 	// takes to start: most of that are pages of its own file, which the kernel
 	// maps by the neighbourhood and may drop. extractPeak is all of a small
 	// program that only reads, and cannot be below that of the driver.
@@ -46,7 +46,7 @@ type operation struct {
 }
 
 // maxGrowth is how many times the CPU time may grow when the bytes grow
-// fivefold (docs/decisions.md D24).
+// fivefold (docs/dev/decisions.md D24).
 const maxGrowth = 5.5
 
 // specOf returns what a corpus holds, by its name.
@@ -84,7 +84,7 @@ func realSpec(megabytes string) corpus.Spec {
 	return corpus.Spec{Files: int(n/12 + 1), Bytes: n * megabyte, Real: true}
 }
 
-// operations returns what is measured, with its targets (docs/performance.md,
+// operations returns what is measured, with its targets (docs/dev/performance.md,
 // "Results").
 func operations(quick bool) []operation {
 	if quick {
@@ -294,7 +294,7 @@ type stage struct {
 	cpu     time.Duration
 }
 
-// compactStages are the steps of docs/architecture.md, the long one in parts.
+// compactStages are the steps of docs/dev/architecture.md, the long one in parts.
 func compactStages() []stage {
 	const (
 		words   = "pkg/memory.(*wordWriter).post"

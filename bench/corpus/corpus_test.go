@@ -14,7 +14,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// shape is what the figures of docs/decisions.md D24 are about.
+// shape is what the figures of docs/dev/decisions.md D24 are about.
 type shape struct {
 	lines    []int
 	text     int

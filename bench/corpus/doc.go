@@ -1,7 +1,7 @@
 // Package corpus makes session logs to measure with: as many and as large as
 // wanted, always the same for the same seed, and of the shape of real ones.
 //
-// The shape is that of two published pi sessions (docs/decisions.md D24): text
+// The shape is that of two published pi sessions (docs/dev/decisions.md D24): text
 // is 33 to 40 % of the bytes, the rest are tool arguments, details, signatures,
 // usage and ids; there is one backslash every 17 bytes or so; the median line
 // has about 900 bytes and the longest about 100 KB. An agent reads and edits the

@@ -1,6 +1,6 @@
 // Command segments measures what archives that repeat each other would take if
 // they shared line-aligned segments, beside what zstd makes of them alone, with
-// the archive before as its dictionary, and in one stream (docs/decisions.md D12).
+// the archive before as its dictionary, and in one stream (docs/dev/decisions.md D12).
 //
 //	go run ./segments a.jsonl b.jsonl ...          # logs that repeat each other, oldest first
 //	go run ./segments -forks 5 -as rewritten a.jsonl other.jsonl

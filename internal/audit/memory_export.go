@@ -169,7 +169,7 @@ func newExportedRecord(e memory.Exported) exportedRecord {
 }
 
 // Arrow writes an Arrow IPC file with the columns of the LanceDB table
-// "memories" (docs/decisions.md D11), in their order.
+// "memories" (docs/dev/decisions.md D11), in their order.
 func (x *Exporter) Arrow(ctx context.Context, out io.Writer) error {
 	dim, err := x.Store.ExportDimensions(ctx, x.Options)
 	switch {

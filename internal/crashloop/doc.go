@@ -7,7 +7,7 @@
 // neighbour. Calls are counted by one counter over all threads and children,
 // so that "the Nth call" means the same in every run of a program that works
 // in a fixed order. strace's injection counts per thread and per system call
-// and cannot do this (docs/decisions.md D15).
+// and cannot do this (docs/dev/decisions.md D15).
 //
 // It works by ptrace and exists on Linux for amd64 only. It sees system calls,
 // not stores into shared memory.

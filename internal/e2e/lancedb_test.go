@@ -16,7 +16,7 @@ import (
 )
 
 // memoryRow is a record of an export, and a row of LanceDB's table "memories"
-// (docs/decisions.md D11).
+// (docs/dev/decisions.md D11).
 type memoryRow struct {
 	ID         string    `json:"id"`
 	Text       string    `json:"text"`
@@ -29,7 +29,7 @@ type memoryRow struct {
 // TestLanceDB: the real LanceDB makes its table "memories" of what
 // `memory export --format arrow` writes, and has the same records then as the
 // export as JSON Lines, to the last bit of every vector. SESSCTL_ARROW_JS names
-// a directory with the packages (docs/testing.md).
+// a directory with the packages (docs/dev/testing.md).
 func TestLanceDB(t *testing.T) {
 	packages := os.Getenv("SESSCTL_ARROW_JS")
 	if packages == "" {

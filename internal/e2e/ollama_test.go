@@ -31,7 +31,7 @@ const otherSession = "12969c36-b5c2-40d3-9935-541d523704d3"
 
 // TestOllama is a person's whole way with a real Ollama server: the one that
 // OLLAMA_TEST_URL names. Models are made for the test and removed
-// (docs/testing.md).
+// (docs/dev/testing.md).
 func TestOllama(t *testing.T) {
 	base := os.Getenv("OLLAMA_TEST_URL")
 	if base == "" {

@@ -18,7 +18,7 @@ import (
 // ErrTerminated is the cause of a cancellation by SIGTERM.
 var ErrTerminated = errors.New("terminated")
 
-// Exit codes (docs/decisions.md D23). 75 is EX_TEMPFAIL of sysexits.h.
+// Exit codes (docs/dev/decisions.md D23). 75 is EX_TEMPFAIL of sysexits.h.
 const (
 	ExitOK        = 0
 	ExitFailed    = 1

@@ -8,5 +8,5 @@
 // that a test can kill whoever asks without killing the gateway.
 //
 // What the real gateway does is checked by testdata/accept; what is known of
-// it is in docs/formats.md, "openclaw".
+// it is in docs/dev/formats.md, "openclaw".
 package fakegateway

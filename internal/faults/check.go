@@ -230,7 +230,7 @@ func (h *Home) nothingLeft(journal bool) error {
 
 // waitsForSession says whether an entry of the journal is for a log that was made
 // again without a header: its records wait up to a week for a session to go into
-// (docs/formats.md, "pi"), and are in an archive meanwhile.
+// (docs/dev/formats.md, "pi"), and are in an archive meanwhile.
 func waitsForSession(entry string) bool {
 	text, err := os.ReadFile(entry)
 	var in struct{ Late struct{ Fragment bool } }

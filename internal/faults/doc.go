@@ -10,7 +10,7 @@
 // again after the next runs have settled it. To prove one more command, add a
 // row to [Commands].
 //
-// What is checked, in every run (docs/decisions.md D14 and D15):
+// What is checked, in every run (docs/dev/decisions.md D14 and D15):
 //
 //   - every line of the source, as often as the source has it, is in the live
 //     log, in the old log that was moved aside, or in an archive; a hidden or

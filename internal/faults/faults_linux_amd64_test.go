@@ -12,7 +12,7 @@ import (
 	"github.com/sessctl/sessctl/internal/tier"
 )
 
-// The fault runs come in three tiers (docs/testing.md), chosen by the
+// The fault runs come in three tiers (docs/dev/testing.md), chosen by the
 // environment: a smoke share, the same every time, so that make test takes a minute;
 // with SESSCTL_FAULTS=1 (make test-faults) the rows that a change touches and some
 // others, at one call for each fault, or at three; with SESSCTL_LONG=1 (make

@@ -20,7 +20,7 @@ import (
 // stands still: what it has not synced is not in the copy. An unrelated fsync
 // on the same file system commits its journal and with it names whose content
 // is not written yet, so each cut is tried with and without one
-// (docs/decisions.md D15).
+// (docs/dev/decisions.md D15).
 
 // disks is where the images of file systems are kept.
 type disks struct{ dir string }

@@ -27,7 +27,7 @@ import (
 //
 // The same sequences are tried every time, but for the nightly run, to which its seed
 // gives others; -rapid.seed and -rapid.checks choose, too. How many there are depends
-// on the tier (docs/testing.md).
+// on the tier (docs/dev/testing.md).
 func TestSequences(t *testing.T) {
 	program := BuiltProgram(t)
 	choice := map[string]string{"rapid.checks": "1", "rapid.steps": "8", "rapid.seed": "12", "rapid.nofailfile": "true"}

@@ -328,7 +328,7 @@ func (m *meeting) oldLogsArchived() error {
 	return nil
 }
 
-// writers lists how agents and people were seen to write (docs/decisions.md
+// writers lists how agents and people were seen to write (docs/dev/decisions.md
 // D15; faults 8 to 11 of docs/dev/reliability.md).
 func writers() []writer {
 	return []writer{

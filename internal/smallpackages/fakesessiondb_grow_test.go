@@ -8,7 +8,7 @@ import (
 	"github.com/sessctl/sessctl/internal/fakesessiondb"
 )
 
-// TestFakesessiondbGrow writes the large database of docs/performance.md, if it is told where
+// TestFakesessiondbGrow writes the large database of docs/dev/performance.md, if it is told where
 // and how large: SESSCTL_GROW=/path/opencode.db SESSCTL_GROW_BYTES=5000000000.
 func TestFakesessiondbGrow(t *testing.T) {
 	path := os.Getenv("SESSCTL_GROW")

@@ -9,7 +9,7 @@ import (
 	"github.com/sessctl/sessctl/internal/fakestatedb"
 )
 
-// TestFakestatedbGrow writes the large database of docs/performance.md, if it is told where
+// TestFakestatedbGrow writes the large database of docs/dev/performance.md, if it is told where
 // and how large: SESSCTL_GROW=/path/state.db SESSCTL_GROW_BYTES=380000000.
 func TestFakestatedbGrow(t *testing.T) {
 	path := os.Getenv("SESSCTL_GROW")

@@ -37,7 +37,7 @@ import (
 )
 
 // Replay is held to readers that share no code with it: for each runtime one, in
-// the plainest code, from docs/formats.md. They take whole logs into memory, know
+// the plainest code, from docs/dev/formats.md. They take whole logs into memory, know
 // nothing of damage, and say in one line what each message is.
 
 // heard is a message as such a reader has it: who speaks, what, and which calls

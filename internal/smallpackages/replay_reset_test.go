@@ -33,7 +33,7 @@ func piLog(words ...string) string {
 	return log
 }
 
-// After a reset the model sees only what followed (docs/formats.md, "openclaw
+// After a reset the model sees only what followed (docs/dev/formats.md, "openclaw
 // database").
 func TestReplayReset(t *testing.T) {
 	for name, c := range map[string]struct {

@@ -42,7 +42,7 @@ func check(t *testing.T, want, got []replay.Message) {
 	}
 }
 
-// The rules of repair (docs/decisions.md D20).
+// The rules of repair (docs/dev/decisions.md D20).
 func TestReplayRepair(t *testing.T) {
 	for name, c := range map[string]struct{ in, want []replay.Message }{
 		"rule 1: a result without anything before":    {[]replay.Message{tool("a", "x"), user("u")}, []replay.Message{user("u")}},

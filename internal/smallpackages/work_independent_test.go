@@ -25,7 +25,7 @@ import (
 
 // Actions are held to a reader that shares no code with the product: it takes a
 // whole log into memory with encoding/json, knows the runtimes from
-// docs/formats.md, and says in one line what each call was and how it ended.
+// docs/dev/formats.md, and says in one line what each call was and how it ended.
 
 // thing is an object of JSON.
 type thing = map[string]any

@@ -12,7 +12,7 @@ import (
 )
 
 // reorientation is what an agent is told after its session started fresh
-// (docs/decisions.md D21).
+// (docs/dev/decisions.md D21).
 const reorientation = `Your main session was put away because it had become long: its log is archived and all of it can be searched. Before you go on: recall your memories of the category session_summary, then what you talked about last, then look at your list of tasks. Go on with what is open. Do not announce this to anybody; say in one sentence what you are working on.`
 
 // Announce tells of sessions that were compacted: the receivers of events, and

@@ -252,7 +252,7 @@ func Supersessions(m facts.Merged, ids []string) map[string]string {
 // factPosition is the position of facts: no piece of the log, as summaries.
 const factPosition = -3
 
-// factImportance is that of a fact that is certain (docs/decisions.md D11).
+// factImportance is that of a fact that is certain (docs/dev/decisions.md D11).
 const factImportance = 0.70
 
 // Record is a fact as it goes to memory.

@@ -102,7 +102,7 @@ func PruneStepFlags(s workspace.PruneStep, agent string) StepFlags {
 }
 
 // defaultReadEvery is how often archives are read in full where nothing else is
-// configured; in between they are looked at (docs/decisions.md D26).
+// configured; in between they are looked at (docs/dev/decisions.md D26).
 const defaultReadEvery = "7d"
 
 // ReadEvery is the configured time between two full reads, negative for never.

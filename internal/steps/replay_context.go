@@ -196,7 +196,7 @@ func Cosines(ctx context.Context, e *workspace.Embedding, query string, texts []
 // The built-in embedder gives the vector of a short document little length in
 // the dimensions of its words (that is what makes it rank well), so that no
 // cosine of it would reach the default threshold of 0.45, not even that of a
-// text with itself (docs/decisions.md D20).
+// text with itself (docs/dev/decisions.md D20).
 func cosinesOfQuestions(ctx context.Context, e embed.QueryEmbedder, q []float32, texts []string, scores []float64) error {
 	for i, text := range texts {
 		v, err := e.EmbedQuery(ctx, text)

@@ -17,7 +17,7 @@ import (
 )
 
 // eventTimeout is how long a command may be held up at its end by receivers of
-// events (docs/decisions.md D21). What is not told by then is told later.
+// events (docs/dev/decisions.md D21). What is not told by then is told later.
 const eventTimeout = 5 * time.Second
 
 // OutboxDir is the directory of events that wait.

@@ -334,7 +334,7 @@ func (b *encoded) Write(p []byte) (int, error) {
 //
 // A temporary file that holds the archive of an entry whose own file is
 // missing is not removed but put in its place: on a file system that lost the
-// renaming in a power cut it is the only copy (docs/decisions.md D12).
+// renaming in a power cut it is the only copy (docs/dev/decisions.md D12).
 func (s *Store) Sweep(ctx context.Context, m Meta, olderThan time.Duration) error {
 	if err := s.sweep(ctx, m, olderThan); err != nil {
 		return fmt.Errorf("sweep archives: %w", err)

@@ -10,7 +10,7 @@
 // .json, .txt, or .jsonl.zst where the runtime has compressed it itself.
 //
 // hash8 is the start of the SHA-256 of the session's bytes, so that a file that
-// is found without anything else can be checked (docs/decisions.md D12). Any
+// is found without anything else can be checked (docs/dev/decisions.md D12). Any
 // tool reads an archive; no part of this one is needed to get a conversation
 // back.
 //

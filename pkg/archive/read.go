@@ -335,7 +335,7 @@ func (s *Store) Lines(ctx context.Context, e Entry, first, last int, fn func(n i
 }
 
 const (
-	// bufferSize is how much is read and written at a time (docs/decisions.md
+	// bufferSize is how much is read and written at a time (docs/dev/decisions.md
 	// D1).
 	bufferSize = 256 << 10
 	// encodeWindow is how far back a compressed archive refers: it bounds the
@@ -344,7 +344,7 @@ const (
 	encodeWindow = 4 << 20
 	// encodeLevel takes two thirds of the time of SpeedDefault and makes
 	// archives that are 5 to 6 % larger: of 200 MB 37.6 instead of 35.4, where
-	// the program zstd makes 35.2 at its level 3 (docs/performance.md).
+	// the program zstd makes 35.2 at its level 3 (docs/dev/performance.md).
 	encodeLevel = zstd.SpeedFastest
 	// decodeWindow is the largest window that is accepted when reading: that
 	// of zstd's own default levels.

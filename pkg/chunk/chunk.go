@@ -8,7 +8,7 @@ import (
 // identity in memory: another rule makes other chunks.
 const Version = "seed002/1"
 
-// The defaults of the rule (docs/decisions.md D5).
+// The defaults of the rule (docs/dev/decisions.md D5).
 const (
 	defaultSize    = 3500 // code points in a window
 	defaultOverlap = 200  // code points that neighbouring windows share

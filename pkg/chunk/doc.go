@@ -11,7 +11,7 @@
 // and so on, each message behind its label and a blank line between messages.
 // A block of at most 3,500 code points is one chunk. A longer one is read
 // through a window of 3,500 code points that moves by 3,300, so that two
-// neighbours share 200 (docs/decisions.md D5); one that begins inside a message
+// neighbours share 200 (docs/dev/decisions.md D5); one that begins inside a message
 // names its label beside its text. The window stops when it has
 // reached the end of the block: a last chunk that its predecessor already
 // contains is not made.

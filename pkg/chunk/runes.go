@@ -9,7 +9,7 @@ import (
 // byte outside of such a sequence is one code point by itself. Where a text is
 // made of whole sequences only, code points can be counted without decoding:
 // they are the bytes that are not of the form 10xxxxxx. Eight bytes at a time
-// that is seven times as fast as package unicode/utf8 (docs/decisions.md D3).
+// that is seven times as fast as package unicode/utf8 (docs/dev/decisions.md D3).
 //
 // In the words below byte i of the text is byte i of the word counted from its
 // low end, so a shift left by eight moves to the following byte of the text.

@@ -3,7 +3,7 @@
 //
 // A [Plan] is data: what a session weighs, what would be done and why not.
 // [Compactor.Execute] carries a plan out, in an order in which a stop anywhere
-// loses nothing (docs/decisions.md D14):
+// loses nothing (docs/dev/decisions.md D14):
 //
 //	snapshot   hash the log's bytes; remember its inode, size and times
 //	archive    a verified copy of exactly those bytes, durable, read back

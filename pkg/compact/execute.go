@@ -325,7 +325,7 @@ type Archiver interface {
 // what was done.
 // It names neither its session nor its archive, which are the same for all
 // records of a run. Memory's own shape adds those and an id; this one exists
-// because the compaction knows no store (docs/architecture.md).
+// because the compaction knows no store (docs/dev/architecture.md).
 type Record struct {
 	Category            string
 	Importance          float64
@@ -503,12 +503,12 @@ func each(records []Record) iter.Seq2[Record, error] {
 }
 
 // maxFollows is how often in one run a log that only grew is read, archived and
-// remembered again (docs/decisions.md D14).
+// remembered again (docs/dev/decisions.md D14).
 const maxFollows = 3
 
 // A log that became shorter is being rewritten in place: OpenClaw 2026.7.1
 // truncates its transcript and writes it again at the end of every turn. It is
-// looked at again after a second (docs/formats.md, "openclaw").
+// looked at again after a second (docs/dev/formats.md, "openclaw").
 const (
 	rewriteWait  = time.Second
 	rewriteTries = 2

@@ -8,7 +8,7 @@ import (
 )
 
 // DefaultOutputLimit is how many bytes memory takes of one output of a tool
-// (docs/decisions.md D5).
+// (docs/dev/decisions.md D5).
 const DefaultOutputLimit = 1 << 20
 
 func (p Policy) outputLimit() int64 {

@@ -462,7 +462,7 @@ func planShortening(ctx context.Context, store session.Store, by session.Strateg
 }
 
 // DefaultThreshold is the context size, in tokens, from which a session is
-// compacted (docs/decisions.md D17). A session of exactly this size is compacted.
+// compacted (docs/dev/decisions.md D17). A session of exactly this size is compacted.
 const DefaultThreshold = 150_000
 
 // quietOf is how long the session must have been untouched that follows one of an
@@ -479,7 +479,7 @@ func (p Policy) quietOf(of session.Rotation) time.Duration {
 const DefaultQuiet = time.Minute
 
 // The importance and category of what a compaction stores in memory
-// (docs/decisions.md D11).
+// (docs/dev/decisions.md D11).
 const (
 	CategoryHistory   = "session_history"
 	CategorySummary   = "session_summary"

@@ -17,7 +17,7 @@ import (
 )
 
 // grace is how long an old log is watched for late writers where the system
-// has no file leases (docs/decisions.md D14).
+// has no file leases (docs/dev/decisions.md D14).
 const grace = 24 * time.Hour
 
 // Stores finds the open store of an intent: by runtime and root.

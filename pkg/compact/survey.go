@@ -267,7 +267,7 @@ func (o *outline) open(m *session.Message) {
 
 // compacted is an earlier compaction: of what came before only the tail that
 // it kept is still in the context, and nothing if that is not there
-// (docs/decisions.md D17).
+// (docs/dev/decisions.md D17).
 func (o *outline) compacted(m *session.Message) {
 	o.previous, o.previousAt, o.previousTok = true, m.Ordinal, m.EstimateTokens()
 	o.context.Pass(m)
@@ -306,7 +306,7 @@ func nothingToCut(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", errNothingToCut, fmt.Sprintf(format, args...))
 }
 
-// cut decides what is summed up and what stays (docs/decisions.md D17):
+// cut decides what is summed up and what stays (docs/dev/decisions.md D17):
 //
 //   - From the end backward, messages are kept until they hold what is to be
 //     kept. The cut is the nearest valid one at or after that message; if
@@ -507,7 +507,7 @@ func (f *fingerprint) begins(ctx context.Context, log *os.File) (bool, error) {
 
 // fileOperations collects which files the summed up part of a session read and
 // changed. It is cumulative: what earlier compactions listed stays listed
-// (docs/decisions.md D17).
+// (docs/dev/decisions.md D17).
 type fileOperations struct {
 	read, modified map[string]bool
 	calls          map[string]fileCall // by id, until they are answered
@@ -545,7 +545,7 @@ func (f *fileOperations) add(m *session.Message) {
 }
 
 // call notes the file of one call, by the tools' names, their older names, and
-// Claude Code's spelling of them (docs/decisions.md D17).
+// Claude Code's spelling of them (docs/dev/decisions.md D17).
 func (f *fileOperations) call(p *session.Part) {
 	c := fileCall{}
 	switch strings.ToLower(string(p.Name)) {

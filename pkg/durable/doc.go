@@ -7,7 +7,7 @@
 // new, never a part; and once the call has returned without an error, a power
 // cut does not undo it. Both directory syncs and file syncs matter: without
 // the first a file comes back under its temporary name, without the second it
-// comes back empty (docs/decisions.md D13).
+// comes back empty (docs/dev/decisions.md D13).
 //
 // A failed sync is final. The kernel may have dropped the dirty pages and
 // report success the next time, so nothing here syncs the same file twice:

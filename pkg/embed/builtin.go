@@ -115,7 +115,7 @@ func (b *Builtin) EmbedQuery(ctx context.Context, text string) ([]float32, error
 // meaning alone: only the components of word vectors count. It returns
 // ErrNoVector if text has no words whose meaning is known. Where full text
 // counts the words already, this adds what full text cannot say
-// (docs/decisions.md D6).
+// (docs/dev/decisions.md D6).
 func (b *Builtin) EmbedMeaning(ctx context.Context, text string) ([]float32, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -143,7 +143,7 @@ func (b *Builtin) leave(r *reading) {
 }
 
 // The shape of a lexglove vector and the constants that make it, as measured
-// in docs/decisions.md D6. Whoever changes one changes builtinVersion with it.
+// in docs/dev/decisions.md D6. Whoever changes one changes builtinVersion with it.
 const (
 	lexicalDim  = 923
 	slackAt     = lexicalDim

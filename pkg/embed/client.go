@@ -17,7 +17,7 @@ const (
 	defaultTimeout = 30 * time.Second
 	// textsATimeout says how the deadline grows: a batch of 64 has 17 times as
 	// long as a text. On a slow machine 64 chunks took 329 s
-	// (docs/decisions.md D7).
+	// (docs/dev/decisions.md D7).
 	textsATimeout = 4
 	// listTimeout is how long a question without texts may take.
 	listTimeout = 10 * time.Second

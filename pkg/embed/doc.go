@@ -25,5 +25,5 @@
 //
 // The first part finds the words that were said, the last part words that
 // stand in the same company. The design and every constant were measured
-// (docs/decisions.md D6).
+// (docs/dev/decisions.md D6).
 package embed

@@ -96,7 +96,7 @@ func checkVector(v []float32) error {
 	return nil
 }
 
-// DefaultBatch is how many texts go into one call (docs/decisions.md D7).
+// DefaultBatch is how many texts go into one call (docs/dev/decisions.md D7).
 const DefaultBatch = 64
 
 // BatchOptions says how [Batches] calls an embedder.

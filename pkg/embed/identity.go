@@ -10,7 +10,7 @@ import (
 )
 
 // A Model is the identity of vectors: two vectors may be compared only if
-// every field of their models is equal (docs/decisions.md D8).
+// every field of their models is equal (docs/dev/decisions.md D8).
 type Model struct {
 	Provider string // "builtin", "ollama", "openai"; has no slash
 	Name     string // as the provider names it: "lexglove-1024", "nomic-embed-text"
@@ -113,7 +113,7 @@ func (p taskPrefix) identity() string {
 
 // prefixesOf returns the prefixes that a model was trained with, by a part of
 // its name; they are in the models' own descriptions. Without its prefixes
-// nomic-embed-text finds less (docs/decisions.md D7).
+// nomic-embed-text finds less (docs/dev/decisions.md D7).
 func prefixesOf(model string) taskPrefix {
 	model = strings.ToLower(model)
 	switch {

@@ -19,7 +19,7 @@ const (
 	// DefaultOllamaModel has 768 dimensions; users asked for it.
 	DefaultOllamaModel = "nomic-embed-text"
 	// ollamaContext in tokens. Without it the server takes 2,048, and dense
-	// text of 3,500 characters does not fit (docs/decisions.md D5).
+	// text of 3,500 characters does not fit (docs/dev/decisions.md D5).
 	ollamaContext = 8192
 	// ollamaKeepAlive keeps the model loaded between batches and runs.
 	ollamaKeepAlive = "10m"

@@ -414,7 +414,7 @@ func isTie(c byte) bool {
 // final e of all but short words ("invites", "invited" and "inviting" become
 // "invit"). What is not lower-case English comes back as it is or loses a
 // harmless end. Without stems and stop words recall falls by 8 points
-// (docs/decisions.md D6).
+// (docs/dev/decisions.md D6).
 func stem(w []byte) []byte {
 	if base := regular(w); base != "" {
 		w = append(w[:0], base...)

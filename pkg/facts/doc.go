@@ -3,7 +3,7 @@
 // the work is done on.
 //
 // Most of what other programs store as facts is junk: prompts told again,
-// people who were made up, memories remembered once more (docs/decisions.md
+// people who were made up, memories remembered once more (docs/dev/decisions.md
 // D19). So a fact here is nothing without its source: the line of the log, and
 // the words in it. There are three sources, and no grammar of sentences:
 //

@@ -2,7 +2,7 @@ package facts
 
 import "github.com/sessctl/sessctl/pkg/session"
 
-// Kind says what a fact is about (docs/decisions.md D19).
+// Kind says what a fact is about (docs/dev/decisions.md D19).
 type Kind string
 
 // The kinds of facts.
@@ -24,7 +24,7 @@ func Kinds() []Kind {
 	return []Kind{Preference, Background, Pattern, Project, Contact, Decision, Environment, Deadline}
 }
 
-// The limits of an extraction (docs/decisions.md D19).
+// The limits of an extraction (docs/dev/decisions.md D19).
 const (
 	DefaultMessages   = 20  // of a session that are looked at, the newest
 	LeastMessages     = 4   // a session must have: two exchanges

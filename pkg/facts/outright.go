@@ -211,7 +211,7 @@ var (
 	// supposed begins what is not said but assumed.
 	supposed = expression(`(?i)^(?:if|when|whenever|unless|suppose|supposing|imagine|pretend|assume|assuming|say|let's say|as if|as though|what if|maybe|perhaps|possibly|wenn|falls|si|cuando|quand|se|als|если)\b`)
 	// injection matches what would make the agent that reads a memory act against its
-	// people (docs/decisions.md D19).
+	// people (docs/dev/decisions.md D19).
 	injection  = expression(`(?i)\b(?:ignore|disregard|forget|override|bypass)\b.{0,40}\b(?:instructions?|prompts?|rules?|guidelines?|guardrails?|safety|polic(?:y|ies)|above|previous|prior|earlier|everything)\b|\b(?:system prompt|developer mode|jailbreak|dan mode|hidden instructions?|new instructions?|you are now|you must now|act as|pretend to be|do anything now|exfiltrate|reveal (?:your|the|all)|without (?:asking|telling|informing|confirmation|permission)|do not tell|don't tell|keep (?:it|this) secret from)\b|\b(?:send|post|upload|forward|leak|copy|email|transfer|pay)\b.{0,60}(?:https?://|\bto [\w.+-]+@|\b(?:password|token|secret|credential|api key|private key|wallet|bitcoin|account number))|\b(?:curl|wget)\b.{0,40}https?://|\brm -rf\b|\|\s*(?:ba)?sh\b`)
 	notWithout = expression(`(?i)\b(?:don't|do not|never)(?: ever)? ([a-z]+)[^.;,]*\bwithout (?:asking|telling|permission|confirmation)\b`)
 	// harmless are the verbs with which "never ... without asking" forbids nothing.

@@ -177,7 +177,7 @@ func newShapes() *shapes {
 		transcript: regexp.MustCompile(`(?mi)^\s*(?:\[?(?:user|human|assistant|agent|system|ai|me)\]?:|\[\d{1,2}:\d\d|\d{1,2}:\d\d(?::\d\d)?\s|from: |to: |subject: )`),
 		heading:    regexp.MustCompile(`(?m)^#{1,6} `),
 		// Instructions, reminders and jobs that runtimes put in a person's name,
-		// and prompts that other programs write (docs/decisions.md D19).
+		// and prompts that other programs write (docs/dev/decisions.md D19).
 		runtime: regexp.MustCompile(`(?i)^\W*(?:you are (?:a|an|the|now)\b|act as (?:a|an)\b|system:|system note|system event|cron\b|heartbeat\b|read heartbeat\.md|a new session was started|pre-compaction|a subagent|subagent (?:context|task)|caveat:|this session is being continued|the following is|here is (?:a|the) (?:conversation|transcript)|summari[sz]e (?:the|this)\b|extract (?:the )?facts|\[?request interrupted|base directory for this skill|# ?agents\.md|<instructions)`),
 		code:    regexp.MustCompile("`[^`]*`"),
 	}

@@ -9,5 +9,5 @@
 // each file again what it was.
 //
 // What runtimes call, and with what, was seen with the real programs
-// (docs/formats.md, "Hooks").
+// (docs/dev/formats.md, "Hooks").
 package hooks

@@ -27,7 +27,7 @@ const (
 	Point
 )
 
-// told is what the runtimes send; each sends some of it (docs/formats.md,
+// told is what the runtimes send; each sends some of it (docs/dev/formats.md,
 // "Hooks").
 type told struct {
 	// Claude Code, Codex, Gemini CLI

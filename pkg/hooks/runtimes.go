@@ -50,7 +50,7 @@ func For(runtime string, home Home, p Program) (Target, bool) {
 
 // How long a runtime waits for a hook, in seconds: archiving a log of 100 MB
 // takes two. Claude Code ends a SessionEnd hook after 1.75 s if nothing is said
-// (docs/formats.md, "Hooks").
+// (docs/dev/formats.md, "Hooks").
 const hookSeconds = 60
 
 // command is an entry in a list of hooks, as Claude Code, Codex and Gemini CLI

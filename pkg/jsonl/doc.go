@@ -25,7 +25,7 @@
 // feed that is not a whole record is torn: its writer may be at work, so it is
 // pending and not an error. Every other line is bad, and salvaged as far as
 // possible: records glued to each other or to the fragment of another are
-// found and read (docs/formats.md, "Damaged input").
+// found and read (docs/dev/formats.md, "Damaged input").
 //
 // # Fields
 //

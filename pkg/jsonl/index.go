@@ -10,7 +10,7 @@ import (
 // where they are escaped. It is made once per text, 64 bytes at a time and
 // without a branch that depends on the text, because a branch that is guessed
 // wrong costs as much as thirty bytes read, and escapes come every seventeen
-// bytes (docs/decisions.md D2). The cursor then gets from quote to quote by
+// bytes (docs/dev/decisions.md D2). The cursor then gets from quote to quote by
 // looking for set bits.
 type index struct {
 	blocks  []block

@@ -142,7 +142,7 @@ func (r *Reader) Each(ctx context.Context, each func(Line) error) error {
 const (
 	// readSize is how much is asked of the source at once: reading is as fast
 	// with 64 KiB as with 4 MiB, and this stays in the processor's cache
-	// (docs/decisions.md D1).
+	// (docs/dev/decisions.md D1).
 	readSize = 256 << 10
 	// firstRead is the size of the first read. Most stores hold thousands of
 	// small logs, and clearing a large buffer would cost more than reading.

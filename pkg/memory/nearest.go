@@ -229,7 +229,7 @@ func (scanEngine) nearest(_ context.Context, query []float32, rows [][]float32, 
 // answered as well without it: scanEngine, which takes over above, compares
 // every row and is exact at any size, and TestEnginesAgree holds both engines
 // to the same list. The library's own files are never used: it loses documents
-// (docs/decisions.md D10).
+// (docs/dev/decisions.md D10).
 type chromemEngine struct{}
 
 // tieRoom is how many more results are asked for than wanted: chromem-go

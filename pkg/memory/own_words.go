@@ -34,7 +34,7 @@ const (
 	// MaxOwnImportance is below that of what a person may pin one day.
 	MaxOwnImportance = 0.9
 	// OwnImportance is what a record has if nothing is said of it: that of a
-	// summary (docs/decisions.md D11).
+	// summary (docs/dev/decisions.md D11).
 	OwnImportance = 0.7
 	// DailyOwnWords is how many records an agent may store in any 24 hours: three
 	// to five a session, for six sessions.

@@ -262,7 +262,7 @@ func (r *recall) keep(list []*candidate, n int) []*candidate {
 }
 
 // blend normalises the relevance inside the pool and lets importance have its
-// share. On raw scores it would decide alone (docs/decisions.md D9).
+// share. On raw scores it would decide alone (docs/dev/decisions.md D9).
 func (r *recall) blend(list []*candidate) {
 	pool := span{}
 	for _, x := range list {

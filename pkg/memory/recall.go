@@ -17,7 +17,7 @@ const (
 	RankHybrid = "hybrid" // words and meaning, then importance
 	RankText   = "text"   // words only
 	RankVector = "vector" // meaning only
-	RankSeed   = "seed"   // 0.7 * cosine + 0.3 * importance on raw cosines, for comparison (docs/decisions.md D9)
+	RankSeed   = "seed"   // 0.7 * cosine + 0.3 * importance on raw cosines, for comparison (docs/dev/decisions.md D9)
 )
 
 // Query says what to find. Empty filters match everything.

@@ -177,7 +177,7 @@ func TestSeedRank(t *testing.T) {
 }
 
 // Property: importance that says nothing costs next to no recall
-// (docs/decisions.md D9).
+// (docs/dev/decisions.md D9).
 func TestRandomImportanceCostsLittle(t *testing.T) {
 	tier.SkipSmoke(t, "it asks a memory 200 questions")
 	random := rand.New(rand.NewPCG(1, 2))

@@ -176,9 +176,15 @@ func anyOf(list []string) []any {
 }
 
 // giveBack writes the database anew after much of it has become free. Where somebody
-// reads it that room is filled later: nothing is wrong then.
+// reads it nobody is waited for, and that room is filled later: nothing is wrong then.
 func (s *Store) giveBack(ctx context.Context) error {
-	err := classifyError(s.overwriting(ctx, s.wipeDatabase))
+	err := classifyError(s.overwriting(ctx, func(ctx context.Context, c *sql.Conn) error {
+		if _, err := c.ExecContext(ctx, "PRAGMA busy_timeout=0"); err != nil {
+			return err
+		}
+		defer c.ExecContext(context.WithoutCancel(ctx), fmt.Sprintf("PRAGMA busy_timeout=%d", lockPatience.Milliseconds()))
+		return s.wipeDatabase(ctx, c)
+	}))
 	if err == nil || errors.Is(err, ErrBusy) {
 		return nil
 	}

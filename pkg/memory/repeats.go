@@ -10,7 +10,7 @@ import (
 // What an agent stores must be its own words. Otherwise a passage that a web
 // page or a mail got into one session would come back from memory a second time
 // as what the agent itself has found, without the lines that show where it is
-// from (docs/decisions.md D29).
+// from (docs/dev/decisions.md D29).
 
 // The bounds of what may be in words that stand in memory already.
 const (

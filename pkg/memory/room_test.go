@@ -48,12 +48,12 @@ func roomOf(t *testing.T, texts []string) (database int64) {
 }
 
 // A record takes less room than the log that it comes from: 4,700 bytes for one
-// of a coding session, and 1,475 for four messages of a chat (docs/decisions.md
+// of a coding session, and 1,475 for four messages of a chat (docs/dev/decisions.md
 // D27). The texts are the pages of the documentation, in pieces as long as the
 // longest chunk and as four messages. Of chat there is less than a megabyte, and
 // what an empty memory takes counts.
 func TestRoom(t *testing.T) {
-	pages, err := filepath.Glob(filepath.Join("..", "..", "docs", "*.md"))
+	pages, err := documentation()
 	if err != nil || len(pages) == 0 {
 		t.Fatal(pages, err)
 	}
@@ -80,4 +80,16 @@ func TestRoom(t *testing.T) {
 			t.Errorf("%s: a record takes %d bytes, want at most %d", name, got, c.most)
 		}
 	}
+}
+
+// documentation names the pages for users and for builders.
+func documentation() (pages []string, err error) {
+	for _, pattern := range []string{"*.md", "dev/*.md"} {
+		found, err := filepath.Glob(filepath.Join("..", "..", "docs", pattern))
+		if err != nil {
+			return nil, err
+		}
+		pages = append(pages, found...)
+	}
+	return pages, nil
 }

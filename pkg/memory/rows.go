@@ -9,7 +9,7 @@ import (
 	"slices"
 )
 
-// A vector is kept as a row of small whole numbers: docs/decisions.md D27 says
+// A vector is kept as a row of small whole numbers: docs/dev/decisions.md D27 says
 // what that saves and that it finds the same. A row holds
 //
 //	size   uint16   of the row, in units of 4 bytes

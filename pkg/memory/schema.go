@@ -117,7 +117,7 @@ const (
 const markVersion = "PRAGMA user_version = 1; PRAGMA application_id = 1936028525;"
 
 // pageSize in bytes is that of a new database: each table and index has a page
-// at least, and most have one that is nearly empty (docs/decisions.md D27).
+// at least, and most have one that is nearly empty (docs/dev/decisions.md D27).
 const pageSize = 4096
 
 // Texts are kept apart from what is filtered by, so that a filter does not

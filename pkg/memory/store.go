@@ -181,7 +181,7 @@ func (s *Store) checkFile() error {
 
 // openTraceless opens a database to look at it without a trace: as if it lay on a
 // disk that cannot change. With a log beside it that would be wrong, and to read
-// the log SQLite touches it and its index (docs/decisions.md D10).
+// the log SQLite touches it and its index (docs/dev/decisions.md D10).
 func (s *Store) openTraceless(ctx context.Context) error {
 	if info, err := s.pins.Lstat(s.path() + "-wal"); err == nil && info.Size() > 0 {
 		return ErrInUse

@@ -10,7 +10,7 @@ import (
 
 // A sweep compares the query with every vector, block by block, and only then asks
 // for the names of the best: asking for all costs more than comparing them all
-// (docs/performance.md).
+// (docs/dev/performance.md).
 //
 // What a block says is not believed unread: one whose checksum does not hold ends
 // the sweep, and every vector is then read and checked by its own.

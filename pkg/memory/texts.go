@@ -9,7 +9,7 @@ import (
 
 // Texts are kept compressed, each by itself: several together would be shorter,
 // but what is forgotten must leave the file without those beside it, and a
-// question reads a hundred of them from anywhere (docs/decisions.md D27).
+// question reads a hundred of them from anywhere (docs/dev/decisions.md D27).
 
 // dictionary has what texts are likely to have, so that a short one becomes
 // shorter too: phrases of conversations and of coding sessions (dictionary.txt)
@@ -63,7 +63,7 @@ var textDecoder = sync.OnceValue(func() *zstd.Decoder {
 // one gets shorter. From leastAlone on a text is compressed without the dictionary:
 // that takes half of the time, because the encoder copies its tables of the
 // dictionary anew for every text, and a long text has its own repeats
-// (docs/decisions.md D27 has the figures).
+// (docs/dev/decisions.md D27 has the figures).
 const (
 	leastPacked = 64
 	leastAlone  = 3000

@@ -12,7 +12,7 @@ import (
 
 // Vectors are kept as packed rows (see rows.go), up to blockVectors of them one
 // behind the other in a block, so that a question which is compared with all of
-// them reads few rows of SQLite (docs/decisions.md D27). A block is of one space:
+// them reads few rows of SQLite (docs/dev/decisions.md D27). A block is of one space:
 // the vectors that one model made of the records of one agent. Its number is that
 // of the space times spaceBlocks, and how many blocks came before.
 //

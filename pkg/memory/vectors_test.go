@@ -12,6 +12,8 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"github.com/sessctl/sessctl/internal/tier"
 )
 
 // newRows writes unit rows to blocks of a memory and returns their places, and the
@@ -75,11 +77,15 @@ func plainly(query []float32, rows [][]float32, n int) []scored {
 // Property: both engines give exactly the answer of a plain loop, however many
 // rows are equal: same records, same order, same cosines.
 func TestEnginesAgree(t *testing.T) {
+	most := 2600
+	if tier.Smoke() {
+		most /= 4
+	}
 	rapid.Check(t, func(rt *rapid.T) {
 		random := rand.New(rand.NewPCG(rapid.Uint64().Draw(rt, "seed"), 1))
 		dim := rapid.SampledFrom([]int{1, 3, 16, 33}).Draw(rt, "dim")
-		count := rapid.IntRange(0, 2600).Draw(rt, "rows")
-		variety := rapid.IntRange(1, 2600).Draw(rt, "variety")
+		count := rapid.IntRange(0, most).Draw(rt, "rows")
+		variety := rapid.IntRange(1, most).Draw(rt, "variety")
 		n := rapid.SampledFrom([]int{1, 5, 100, 3000}).Draw(rt, "n")
 		rows := make([][]float32, count)
 		for i := range rows {

@@ -2,7 +2,7 @@ package memory
 
 // All weights and thresholds of the ranking, in the order of the stages that use
 // them (see find and ranked). Each says what justifies it: figures of
-// docs/dev/ranking.md, which has the commands that print them, and docs/decisions.md
+// docs/dev/ranking.md, which has the commands that print them, and docs/dev/decisions.md
 // D9 and D11. They were chosen on four LoCoMo conversations, 50 questions about
 // coding sessions and technical Markdown. On six conversations that were held back
 // all of them together find 0.809 / 0.861 of the answers in 5 / 10 hits, a point less
@@ -33,7 +33,7 @@ const (
 
 // The mix of the two halves. On the conversations words alone find 0.784 / 0.836,
 // vectors alone 0.677 / 0.766, and hybrid 0.823 / 0.884; more weight for one half
-// loses there or on the coding questions (docs/decisions.md D9).
+// loses there or on the coding questions (docs/dev/decisions.md D9).
 const (
 	textShare   = 0.6
 	vectorShare = 0.4
@@ -93,7 +93,7 @@ const (
 
 // How fast a repeated term stops adding to a passage's score, and how much a
 // long passage is held back: the constants of the built-in embedder
-// (docs/decisions.md D6). Other constants of BM25 find no more.
+// (docs/dev/decisions.md D6). Other constants of BM25 find no more.
 const (
 	wordSaturation  = 0.9
 	wordLengthShare = 0.4
@@ -124,7 +124,7 @@ const (
 
 // The score. It is what was required; importance costs nothing where it says nothing
 // (hybrid with importance at random: 0.797 / 0.874), and on raw cosines it would
-// decide alone (0.248 / 0.291). docs/decisions.md D9.
+// decide alone (0.248 / 0.291). docs/dev/decisions.md D9.
 const (
 	relevanceShare  = 0.7
 	importanceShare = 0.3

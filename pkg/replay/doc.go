@@ -14,5 +14,5 @@
 // and writes it as text, as JSON that says why each message is there, or as
 // the array that a provider's SDK takes. Each step takes and returns a list of
 // messages and changes none of them in place. Nothing is redacted: this is what
-// the model has seen. The rules are in docs/decisions.md D20.
+// the model has seen. The rules are in docs/dev/decisions.md D20.
 package replay

@@ -1,7 +1,7 @@
 package replay
 
 // Unavailable is what takes the place of a tool's result that is missing, word
-// for word as it was asked for (docs/decisions.md D20).
+// for word as it was asked for (docs/dev/decisions.md D20).
 const Unavailable = `{"error":"Tool result unavailable (recovered from broken history)"}`
 
 // Repair makes calls and results fit, for each call by itself and over all tool

@@ -10,7 +10,7 @@ import (
 	"github.com/sessctl/sessctl/pkg/session"
 )
 
-// The defaults of a selection (docs/decisions.md D20).
+// The defaults of a selection (docs/dev/decisions.md D20).
 const (
 	defaultRecent    = 6    // messages that are always there
 	defaultTotal     = 20   // messages at most
@@ -166,7 +166,7 @@ func (s Selection) fill(messages []Message, candidates []turn, room int) []Messa
 }
 
 // DefaultToolResults is how many of the last tool results stay whole
-// (docs/decisions.md D20).
+// (docs/dev/decisions.md D20).
 const DefaultToolResults = 2
 
 // Truncate leaves the last keep tool results whole and puts "[name: truncated,

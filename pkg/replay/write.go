@@ -141,7 +141,7 @@ func closed(text string) string { return ending().ReplaceAllString(text, `<\${1}
 // quoted keeps a text also from speaking in somebody else's name.
 func quoted(text string) string { return speaker().ReplaceAllString(closed(text), `${1}\[${2}]:`) }
 
-// wrapped is a summary as the runtimes send it (docs/formats.md, "agent").
+// wrapped is a summary as the runtimes send it (docs/dev/formats.md, "agent").
 func wrapped(summary string) string {
 	return "The conversation history before this point was compacted into the following summary:\n<summary>\n" + closed(summary) + "\n</summary>"
 }

@@ -22,7 +22,7 @@ var pageStyle string
 var pageScript string
 
 // PageBytes is how large a page becomes before the next one begins, in bytes of
-// HTML. docs/performance.md has what browsers take for it.
+// HTML. docs/dev/performance.md has what browsers take for it.
 const PageBytes = 8 << 20
 
 // Head is what the pages say of their session.

@@ -14,5 +14,5 @@
 //
 // Everything that is moved, brought back or removed gets a line in the audit
 // log, which is only ever appended to: when, what, why, and where its bytes
-// still are. The rules are in docs/decisions.md D16.
+// still are. The rules are in docs/dev/decisions.md D16.
 package retention

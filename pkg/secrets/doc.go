@@ -7,5 +7,5 @@
 // contexts keep every byte. The rules are anchored: each begins with letters
 // that ordinary text hardly has, so nearly all text is only scanned once. Their
 // shapes are those that public secret scanners know, written anew
-// (docs/decisions.md D22).
+// (docs/dev/decisions.md D22).
 package secrets

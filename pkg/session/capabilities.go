@@ -65,7 +65,7 @@ type Traits struct {
 	// ReadOnly says that nothing of the runtime is ever changed, deleted or put back.
 	ReadOnly bool
 	// Purges says that the runtime deletes logs by itself, by their age or number,
-	// without a [Ref.Expires] that says when (docs/formats.md, "Overview").
+	// without a [Ref.Expires] that says when (docs/dev/formats.md, "Overview").
 	Purges bool
 	// Outputs says that a [KindOutput] is the output of a tool, as text, which
 	// [ReadOutput] reads.

@@ -67,7 +67,7 @@ type Keep struct {
 type Cut struct {
 	// From is the ordinal of the first message that is summed up: the first one
 	// that the compaction before this one kept. Starting any later would leave
-	// that tail in neither summary (docs/decisions.md D17).
+	// that tail in neither summary (docs/dev/decisions.md D17).
 	From int `json:"from"`
 	// FirstKept is the ordinal of the first message that stays, and one more
 	// than the last message's if none stays.

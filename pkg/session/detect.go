@@ -25,7 +25,7 @@ const (
 // decompressed content. The path decides only where content cannot: OpenClaw
 // transcripts without any mark of OpenClaw are told from pi's by their
 // directory, and an index by its name. The rules and their order are those of
-// docs/formats.md, "Telling formats apart".
+// docs/dev/formats.md, "Telling formats apart".
 func Detect(filePath string, head []byte) Format {
 	filePath = strings.ReplaceAll(filePath, `\`, "/")
 	if f := detectBytes(head); f != "" {
@@ -272,17 +272,17 @@ func (d *detector) generic() Format {
 	return ""
 }
 
-// codexTypes are the record types of Codex (docs/formats.md, "codex").
+// codexTypes are the record types of Codex (docs/dev/formats.md, "codex").
 var codexTypes = map[string]bool{
 	"session_meta": true, "response_item": true, "event_msg": true, "turn_context": true, "compacted": true,
 	"world_state": true, "inter_agent_communication": true, "inter_agent_communication_metadata": true,
 }
 
-// copilotTypes are record types of Copilot CLI (docs/formats.md, "copilot"): that
+// copilotTypes are record types of Copilot CLI (docs/dev/formats.md, "copilot"): that
 // of the first record, and those that a log without it begins with.
 var copilotTypes = map[string]bool{"session.start": true, "user.message": true, "assistant.message": true, "assistant.turn_start": true}
 
-// claudeTypes are the record types of Claude Code (docs/formats.md, "claude").
+// claudeTypes are the record types of Claude Code (docs/dev/formats.md, "claude").
 var claudeTypes = map[string]bool{
 	"user": true, "assistant": true, "system": true, "summary": true, "attachment": true, "progress": true,
 	"queue-operation": true, "file-history-snapshot": true, "permission-mode": true, "mode": true,

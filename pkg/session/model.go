@@ -196,7 +196,7 @@ type Listing struct {
 // Role says who speaks in a message.
 type Role uint8
 
-// The roles of messages. docs/formats.md, "Messages", has every runtime's names
+// The roles of messages. docs/dev/formats.md, "Messages", has every runtime's names
 // for them.
 const (
 	RoleUser Role = iota + 1
@@ -276,7 +276,7 @@ type Usage struct {
 }
 
 // Context returns the tokens that the context held after the call: the
-// recorded total, else the sum of all four counts (docs/formats.md, "Usage").
+// recorded total, else the sum of all four counts (docs/dev/formats.md, "Usage").
 func (u Usage) Context() int64 {
 	if u.Total > 0 {
 		return u.Total
@@ -333,7 +333,7 @@ type Message struct {
 	// in its record (see [SummaryBy]). Memory has it as a summary.
 	Own bool
 	// ReadFiles and ModifiedFiles are the lists that the record of a compaction
-	// carries beside its text: of all compactions so far (docs/decisions.md D17).
+	// carries beside its text: of all compactions so far (docs/dev/decisions.md D17).
 	ReadFiles, ModifiedFiles []string
 	// OutOfContext is true when the runtime keeps the message and never sends
 	// it to the model (pi: excludeFromContext).
@@ -353,7 +353,7 @@ type Message struct {
 	Directory []byte
 	// Details are what the record of a tool's result has beside its output, as
 	// raw JSON: patches, exit statuses, ranges of lines, in the runtime's own
-	// terms (docs/formats.md). Only if [ScanOptions.Details] asks for them.
+	// terms (docs/dev/formats.md). Only if [ScanOptions.Details] asks for them.
 	Details  []byte
 	CutBytes int64 // bytes of text left out because a string exceeded the reader's limit
 	// LeftOut counts the bytes of text that the record of a tool's result has
@@ -428,7 +428,7 @@ type Parent interface {
 }
 
 // maxSafeID is the length of the longest safe id, in bytes. OpenClaw accepts
-// the same ids (docs/formats.md, "openclaw").
+// the same ids (docs/dev/formats.md, "openclaw").
 const maxSafeID = 128
 
 // SafeID reports whether an id can be part of a path and of a message: 1 to

@@ -149,7 +149,7 @@ func (t *Tail) SetLast(ms int64, modTime time.Time) {
 	}
 }
 
-// Where a token count comes from (docs/decisions.md D4).
+// Where a token count comes from (docs/dev/decisions.md D4).
 const (
 	TokensFromUsage    = "usage"    // the last model call's own count plus an estimate of what follows
 	TokensFromEstimate = "estimate" // an estimate of everything
@@ -312,7 +312,7 @@ func inWords(d time.Duration) string {
 // CheckWhole returns a [*BusyError] when a log is empty or shorter than it was
 // when it was listed. OpenClaw 2026.7.1 truncates a transcript and writes it
 // again in place at the end of every turn, so such a file is not damaged but
-// about to be whole again (docs/formats.md, "openclaw").
+// about to be whole again (docs/dev/formats.md, "openclaw").
 func CheckWhole(ref Ref, info os.FileInfo) error {
 	switch {
 	case info.Size() == 0:

@@ -14,7 +14,7 @@ const (
 )
 
 // ParseTime reads the time of a record as a JSON value: a number, a number in a
-// string, or an ISO 8601 string (docs/formats.md, "Damaged input"). naive is
+// string, or an ISO 8601 string (docs/dev/formats.md, "Damaged input"). naive is
 // true for a string without a zone, which is read as UTC. ok is false for
 // anything else, and for a time out of all reason.
 func ParseTime(raw []byte) (ms int64, naive, ok bool) {

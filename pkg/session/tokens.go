@@ -15,7 +15,7 @@ const imageTokens = 1200
 
 // EstimateTokens estimates the tokens of UTF-8 text without a tokenizer, by
 // classes of runes: three ASCII characters to a token (measured against real
-// usage, within 7 % in aggregate: docs/decisions.md D4), two characters of the
+// usage, within 7 % in aggregate: docs/dev/decisions.md D4), two characters of the
 // two-byte scripts (Cyrillic, Greek, Arabic, accents), one rune of the
 // three-byte scripts (Chinese, Japanese, Korean), half a rune of the four-byte
 // ones (emoji). The last three are chosen, not measured. The result is rounded

@@ -10,7 +10,7 @@ import (
 )
 
 // treeWindow is how many entries back a parent is looked for: 65,536 entries
-// are about 150 MB of log (docs/decisions.md D4). A parent that is further away
+// are about 150 MB of log (docs/dev/decisions.md D4). A parent that is further away
 // counts as missing, which leaves both parts active.
 const treeWindow = 1 << 16
 
@@ -234,7 +234,7 @@ func (b *TreeBuilder) Tree() *Tree {
 //
 // Active are, for every tree of the log, the entries on the path from its
 // last entry back to its root: the last entry is where pi and OpenClaw go on
-// (docs/formats.md, "pi"). Entries without a parent belong to one tree per
+// (docs/dev/formats.md, "pi"). Entries without a parent belong to one tree per
 // header, so starting over at the root abandons what was there. An entry whose
 // parent is missing has a tree of its own, so a lost line or a second writer
 // abandons nothing.
@@ -364,7 +364,7 @@ func (t *Tree) Repeats() *Repeats {
 // with the same id, or abandoned with the role and text of an active message
 // that is not before the point where the branches part: OpenClaw appends
 // whole turns again under new ids after it has shortened a tool result
-// (docs/formats.md, "openclaw"). It must be called for every message, in file
+// (docs/dev/formats.md, "openclaw"). It must be called for every message, in file
 // order; raw is the record's text.
 func (r *Repeats) Repeated(ordinal int, m *Message, raw []byte) bool {
 	if !r.tree.forked || ordinal >= r.tree.count {

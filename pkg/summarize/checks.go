@@ -26,7 +26,7 @@ func unusable(format string, args ...any) error {
 const leastRunes = 40
 
 // refusal is how models begin when they do not do it, and what other programs
-// have stored for a summary (docs/decisions.md D18).
+// have stored for a summary (docs/dev/decisions.md D18).
 var refusal = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)^\W*(?:i'?m sorry|i am sorry|sorry,|i can(?:no|')t\b|i am unable|i'?m unable|unable to|as an ai\b|summary unavailable|no summary|there is no conversation|please provide)`)
 })

@@ -205,7 +205,7 @@ func code(text string) string {
 }
 
 // unwrap removes what chat gateways put around a person's words
-// (docs/formats.md, "openclaw"): the envelope of the channel, blocks of
+// (docs/dev/formats.md, "openclaw"): the envelope of the channel, blocks of
 // metadata, and marks for replies.
 func unwrap(text []byte) []byte {
 	for {

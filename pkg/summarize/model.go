@@ -19,7 +19,7 @@ const (
 	ProviderOllama     = "ollama"     // POST /api/chat
 	ProviderOpenAI     = "openai"     // POST /v1/chat/completions, and whatever is compatible
 	ProviderAnthropic  = "anthropic"  // POST /v1/messages
-	ProviderHermes     = "hermes"     // POST /api/v1/agent/ask: the agent itself (docs/decisions.md D18)
+	ProviderHermes     = "hermes"     // POST /api/v1/agent/ask: the agent itself (docs/dev/decisions.md D18)
 )
 
 // Providers returns all providers, the default first.
@@ -28,7 +28,7 @@ func Providers() []string {
 }
 
 // Defaults of an [Endpoint]. The agent behind Hermes has 120 seconds of its own
-// (docs/decisions.md D18).
+// (docs/dev/decisions.md D18).
 const (
 	DefaultTimeout       = 30 * time.Second
 	DefaultHermesTimeout = 180 * time.Second

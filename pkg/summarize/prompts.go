@@ -10,11 +10,11 @@ import (
 )
 
 // styleTurn is for the beginning of a turn whose end stays in the session
-// (docs/decisions.md D17).
+// (docs/dev/decisions.md D17).
 const styleTurn session.SummaryStyle = "turn"
 
 // fileLists are the lists of files that a compaction appends to its summary:
-// they are kept apart and must not be summed up again (docs/decisions.md D17).
+// they are kept apart and must not be summed up again (docs/dev/decisions.md D17).
 var fileLists = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?s)\n*<(?:read-files|modified-files)>.*?</(?:read-files|modified-files)>`)
 })
@@ -71,7 +71,7 @@ const update = `The conversation is NEW. What came before it is summed up betwee
 - what was in progress and is now finished is done
 - next steps are those from now on; what no longer matters may go`
 
-// instructions are what a style asks for (docs/decisions.md D18).
+// instructions are what a style asks for (docs/dev/decisions.md D18).
 func instructions(style session.SummaryStyle) string {
 	switch style {
 	case session.StyleThird:

@@ -202,7 +202,7 @@ func (anthropic) reply(_ *Endpoint, body []byte) (Reply, error) {
 
 // hermes is POST /api/v1/agent/ask. The agent answers in a session of its own
 // that has not seen the conversation, so the question must hold it
-// (docs/decisions.md D18).
+// (docs/dev/decisions.md D18).
 type hermes struct{}
 
 func (hermes) path() string { return "/api/v1/agent/ask" }

@@ -494,7 +494,7 @@ func (s Summary) sentences() (all, spare []string) {
 	return all, spare
 }
 
-// The length of a summary in prose (docs/decisions.md D18).
+// The length of a summary in prose (docs/dev/decisions.md D18).
 const (
 	minSentences = 2
 	maxSentences = 5
@@ -562,7 +562,7 @@ func splitSentences(text string) []string {
 	return all
 }
 
-// checkpointPart is a heading of a checkpoint (docs/decisions.md D18), and what
+// checkpointPart is a heading of a checkpoint (docs/dev/decisions.md D18), and what
 // the rules find for it.
 type checkpointPart struct {
 	heading string

@@ -66,7 +66,7 @@ func TestUpdate(t *testing.T) {
 }
 
 // TestSummaryAlone: the summary of a compaction is not summed up again, and no
-// model is asked (docs/decisions.md D17).
+// model is asked (docs/dev/decisions.md D17).
 func TestSummaryAlone(t *testing.T) {
 	d := newDouble(t, "ollama", func(int, asked) (string, string) { t.Error("a model was asked"); return "", "stop" })
 	s := sumUp(t, summarize.WrittenOptions{}, endpoint("ollama", d.URL), []*session.Message{compacted(0, "## Goal\nthe goal", "")})

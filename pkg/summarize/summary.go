@@ -15,7 +15,7 @@ import (
 const KindExtractive = "extractive"
 
 // DefaultMaxRunes is how long an extractive summary is at most, in code
-// points: about 2,500 tokens of a fresh context (docs/decisions.md D18).
+// points: about 2,500 tokens of a fresh context (docs/dev/decisions.md D18).
 const DefaultMaxRunes = 10000
 
 // Options set what a summary dwells on.
@@ -23,7 +23,7 @@ type Options struct {
 	MaxRunes int    // code points of the whole summary; 0 means DefaultMaxRunes
 	Focus    string // words that raise what contains them
 	// Checkpoint puts the summary under the headings of a checkpoint, for a
-	// runtime that goes on from it (docs/decisions.md D18).
+	// runtime that goes on from it (docs/dev/decisions.md D18).
 	Checkpoint bool
 }
 

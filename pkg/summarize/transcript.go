@@ -144,7 +144,7 @@ func newest(entries []entry, most int) string {
 
 // Bounds of the flat text, in code points.
 const (
-	// FlatToolRunes is where a tool's result is cut (docs/decisions.md D18).
+	// FlatToolRunes is where a tool's result is cut (docs/dev/decisions.md D18).
 	FlatToolRunes = 2000
 	flatTextRunes = 20_000 // of what anybody says in one message
 	flatCallRunes = 2000   // of the arguments of one call

@@ -12,7 +12,7 @@ import (
 )
 
 // maxWrittenRunes is how long a model's summary is at most, in code points
-// (docs/decisions.md D18).
+// (docs/dev/decisions.md D18).
 const maxWrittenRunes = 12_000
 
 // hermesBytes is how much of the conversation's end goes to Hermes: its agent

@@ -4,7 +4,7 @@
 //
 // Runtimes log this as calls of tools and their results. Each runtime has its
 // own names for tools, for their arguments and for how a call ended; this
-// package knows them (docs/formats.md, "Tool calls"), and everything behind it
+// package knows them (docs/dev/formats.md, "Tool calls"), and everything behind it
 // sees an [Action], whatever the runtime.
 //
 // A [Reader] takes messages one by one and holds only the calls that wait for

@@ -46,7 +46,7 @@ func Does(tool string) Kind {
 }
 
 // verbOf maps the names that runtimes and MCP servers give to their tools
-// (docs/formats.md, "Tool calls"). foreign is true for the tool of an MCP
+// (docs/dev/formats.md, "Tool calls"). foreign is true for the tool of an MCP
 // server, whose arguments nobody has promised.
 func verbOf(tool string) (v verb, foreign bool) {
 	name := strings.ToLower(tool)

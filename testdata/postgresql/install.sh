@@ -5,7 +5,7 @@
 # that came with them. It needs apt-get, dpkg-deb and Debian's archive keyring.
 #
 # The tests find the server in $SESSCTL_TEST_POSTGRES, else in
-# ~/.cache/sessctl-test/postgresql, or that of root in /var/cache (docs/testing.md).
+# ~/.cache/sessctl-test/postgresql, or that of root in /var/cache (docs/dev/testing.md).
 set -eu
 if [ "$(id -u)" = 0 ]; then place=/var/cache; else place=${XDG_CACHE_HOME:-$HOME/.cache}; fi
 dir=${1:-$place/sessctl-test/postgresql}

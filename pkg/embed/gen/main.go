@@ -6,7 +6,7 @@
 //
 // It keeps the first 40,000 words, takes from their vectors what all have in
 // common (the mean, then two principal components), and writes them as package
-// wordtable describes (docs/decisions.md D6). The same package gives the same
+// wordtable describes (docs/dev/decisions.md D6). The same package gives the same
 // bytes on every platform.
 package main
 

@@ -306,7 +306,7 @@ func TestAgentFileListsAreRead(t *testing.T) {
 	}
 }
 
-// The defaults (docs/decisions.md D17).
+// The defaults (docs/dev/decisions.md D17).
 func TestAgentDefaults(t *testing.T) {
 	can := agent.Open(t.TempDir(), agent.Options{}).Capabilities()
 	if can.Keep != (session.Keep{Tokens: 20_000}) || agent.DefaultReserve != 16_384 || can.Strategies[0] != session.StrategyOverlay {

@@ -52,7 +52,7 @@ func agentdbRecords(t *testing.T, d *agentdb.Database) (n int) {
 }
 
 // Reading the database without its log gives 25 rows of 32, and no error
-// (docs/formats.md, "openclaw database").
+// (docs/dev/formats.md, "openclaw database").
 func TestAgentdbRealLiveDatabase(t *testing.T) {
 	dir := agentdbCopied(t, "live-with-wal")
 	scratchless(t)

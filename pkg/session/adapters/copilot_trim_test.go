@@ -37,7 +37,7 @@ func copilotTrimmed(t testing.TB, log []byte) []byte {
 	return out.Bytes()
 }
 
-// needed is what a resume needs of a log, from docs/formats.md, by encoding/json
+// needed is what a resume needs of a log, from docs/dev/formats.md, by encoding/json
 // and in the plainest way.
 func needed(log []byte) string {
 	type record struct {

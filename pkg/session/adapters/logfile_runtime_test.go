@@ -19,7 +19,7 @@ import (
 
 // tenth is the store of a runtime that nobody has: <agent>/<id>.jsonl, a JSON
 // object with "text" for what a person says and "answer" for what is answered.
-// It is all that docs/architecture.md asks of an adapter.
+// It is all that docs/dev/architecture.md asks of an adapter.
 type tenth struct{ logfile.RotatingLogs }
 
 func openTenth(root string) *tenth {

@@ -51,7 +51,7 @@ func isRotated(name string) bool {
 }
 
 // Due implements [session.Trigger]: a session is due when its context is larger
-// than the window less what is reserved for the answer (docs/decisions.md D17).
+// than the window less what is reserved for the answer (docs/dev/decisions.md D17).
 func (s *Store) Due(_ context.Context, q session.DueQuestion) (bool, string, error) {
 	if q.Asked {
 		return true, "", nil
@@ -60,7 +60,7 @@ func (s *Store) Due(_ context.Context, q session.DueQuestion) (bool, string, err
 	return q.Tail.Tokens > limit, fmt.Sprintf("%d tokens, due above %d (window %d less %d reserved)", q.Tail.Tokens, limit, s.options.ContextWindow, s.options.ReserveTokens), nil
 }
 
-// compactionRecord is a compaction as the runtime writes it (docs/formats.md,
+// compactionRecord is a compaction as the runtime writes it (docs/dev/formats.md,
 // "agent").
 type compactionRecord struct {
 	RecordType    string   `json:"recordType"`

@@ -1,5 +1,5 @@
 // Package agent reads and changes the sessions of the runtime that is called
-// only agent (docs/formats.md, "agent"):
+// only agent (docs/dev/formats.md, "agent"):
 //
 //	~/.agent/sessions/<ULID>/session.jsonl    the log, only ever appended to
 //	                         metadata.json    model, times, source

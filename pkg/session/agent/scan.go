@@ -18,7 +18,7 @@ import (
 	"github.com/sessctl/sessctl/pkg/session/logfile"
 )
 
-// The record types, and the only version of them (docs/formats.md, "agent").
+// The record types, and the only version of them (docs/dev/formats.md, "agent").
 const (
 	kindMessage    = "message"
 	kindCompaction = "compaction"
@@ -124,7 +124,7 @@ func (d *decoder) decode(raw []byte) error {
 	return nil
 }
 
-// table is what is read of a record (docs/formats.md, "agent").
+// table is what is read of a record (docs/dev/formats.md, "agent").
 func (d *decoder) table() *fields.Table {
 	r, m := &d.record, &d.message
 	return fields.New(

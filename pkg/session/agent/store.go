@@ -22,7 +22,7 @@ type Options struct {
 	ContextWindow    int64 // tokens; 0 means DefaultWindow
 }
 
-// The defaults (docs/decisions.md D17). The log does not say how large the
+// The defaults (docs/dev/decisions.md D17). The log does not say how large the
 // window of its model is.
 const (
 	DefaultReserve = 16_384
@@ -158,7 +158,7 @@ func (l *lister) log(d *logfile.Dir, id, name string) error {
 
 const sourceCron = "cron"
 
-// metadata is what is used of metadata.json (docs/formats.md, "agent").
+// metadata is what is used of metadata.json (docs/dev/formats.md, "agent").
 type metadata struct {
 	Name          string          `json:"name"`
 	LastMessageAt json.RawMessage `json:"lastMessageAt"` // a bad time must not hide the rest

@@ -13,7 +13,7 @@ import (
 	"github.com/sessctl/sessctl/pkg/session/logfile"
 )
 
-// compactionRecord is a compaction as the runtime writes it (docs/formats.md,
+// compactionRecord is a compaction as the runtime writes it (docs/dev/formats.md,
 // "annabelle").
 type compactionRecord struct {
 	Type           string `json:"type"`

@@ -1,5 +1,5 @@
 // Package annabelle reads and changes the sessions of Annabelle, which was
-// renamed Hexa Puffs (docs/formats.md, "annabelle"):
+// renamed Hexa Puffs (docs/dev/formats.md, "annabelle"):
 //
 //	~/.annabelle/sessions/<agent>/<chat>.jsonl
 //	~/.annabelle/sessions/<agent>-sub-<milliseconds>/<chat>.jsonl   of a sub-agent

@@ -297,7 +297,7 @@ func (d *decoder) decode(raw []byte) error {
 	return d.records.Read(raw)
 }
 
-// table is what is read of a record (docs/formats.md, "annabelle").
+// table is what is read of a record (docs/dev/formats.md, "annabelle").
 func (r *record) table() *fields.Table {
 	return fields.New(
 		fields.Text("type", &r.kind),

@@ -27,7 +27,7 @@ type Options struct {
 	KeepRecentTurns int           // that stay, byte for byte
 }
 
-// The defaults are the runtime's own (docs/formats.md, "annabelle").
+// The defaults are the runtime's own (docs/dev/formats.md, "annabelle").
 const (
 	defaultThresholdChars  = 20_000
 	defaultMinTurns        = 8

@@ -6,7 +6,7 @@
 // their own, <session>/subagents/agent-<id>.jsonl, in older versions
 // agent-<id>.jsonl beside the session or, as records marked isSidechain, in
 // the session's log itself. Outputs of tools that were too long lie in
-// <session>/tool-results (docs/formats.md, "claude").
+// <session>/tool-results (docs/dev/formats.md, "claude").
 //
 // Three things make a log more than a list of messages. One answer of the
 // model is several records, one for each block, with the same message id and

@@ -25,7 +25,7 @@ const (
 	pastedText       // a text that was pasted into the prompt before, as a log of prompts has it
 )
 
-// kindOf maps the value of "type" (docs/formats.md, "claude").
+// kindOf maps the value of "type" (docs/dev/formats.md, "claude").
 func kindOf(name []byte) kind {
 	switch string(name) {
 	case "user":
@@ -106,7 +106,7 @@ type decoder struct {
 	scratch  []byte // texts that are put together
 }
 
-// table is what is read of a record (docs/formats.md, "claude").
+// table is what is read of a record (docs/dev/formats.md, "claude").
 func (d *decoder) table() *fields.Table {
 	r, m := &d.record, &d.message
 	return fields.New(

@@ -143,7 +143,7 @@ func TestScanSidechains(t *testing.T) {
 	}
 }
 
-// The figures of docs/formats.md, "claude", and of the malformed samples'
+// The figures of docs/dev/formats.md, "claude", and of the malformed samples'
 // manifest: each call is counted once.
 func TestUsageCountsEachCallOnce(t *testing.T) {
 	for name, want := range map[string]int64{

@@ -9,7 +9,7 @@ import (
 
 // outputs reads what a tool printed from the field toolUseResult, which the
 // runtime keeps for its screen. It may be more than the model was sent: of a
-// long output the model sees the beginning (docs/formats.md, "claude").
+// long output the model sees the beginning (docs/dev/formats.md, "claude").
 func (d *decoder) outputs() {
 	c := &d.printed
 	c.Reset(d.record.printed)

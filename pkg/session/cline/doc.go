@@ -8,9 +8,9 @@
 //
 // [Tasks] are those of Cline's extension for editors, and of Roo Code and Kilo Code,
 // which were made from it: tasks/<id>/api_conversation_history.json, one array of
-// messages (docs/formats.md, "clinetasks").
+// messages (docs/dev/formats.md, "clinetasks").
 //
 // Cline knows its sessions by a database and repeats what was said in two others,
-// so a session is archived and remembered, and never changed (docs/formats.md,
+// so a session is archived and remembered, and never changed (docs/dev/formats.md,
 // "cline").
 package cline

@@ -18,7 +18,7 @@ import (
 	"github.com/sessctl/sessctl/pkg/session/sqlitefile"
 )
 
-// How a hub is started (docs/formats.md, "cline"), below the directory of its locks:
+// How a hub is started (docs/dev/formats.md, "cline"), below the directory of its locks:
 // the program that starts it makes the directory <channel>.json.lock with its
 // owner.json, the hub takes <channel>.json.instance.lock before it opens a database,
 // and writes <channel>.json, with <channel>.json.mutation.lock around that, when it

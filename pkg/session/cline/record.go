@@ -30,7 +30,7 @@ type decoder struct {
 	plain  bool             // it is a record of the task's history that says nothing
 }
 
-// table is what is read of an element of the array of messages (docs/formats.md, "cline").
+// table is what is read of an element of the array of messages (docs/dev/formats.md, "cline").
 func (d *decoder) table() *fields.Table {
 	u := &d.usage
 	return fields.New(

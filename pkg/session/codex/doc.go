@@ -23,5 +23,5 @@
 //
 // Nobody but Codex changes a rollout: it keeps its log open while it runs, and
 // knows its threads by a database of its own. So a session is archived and
-// remembered, and left as it is (docs/formats.md, "codex").
+// remembered, and left as it is (docs/dev/formats.md, "codex").
 package codex

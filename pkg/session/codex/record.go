@@ -79,7 +79,7 @@ type decoder struct {
 	details        bool   // whether what stands beside a tool's output is wanted
 }
 
-// table is what is read of a line (docs/formats.md, "codex"). What an envelope does not
+// table is what is read of a line (docs/dev/formats.md, "codex"). What an envelope does not
 // have may be a member of a bare item.
 func (d *decoder) table() *fields.Table {
 	r := &d.record

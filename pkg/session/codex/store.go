@@ -118,7 +118,7 @@ const (
 )
 
 // rolloutName is the allow-list of names: the local time of the start and the
-// id of the thread (docs/formats.md, "codex").
+// id of the thread (docs/dev/formats.md, "codex").
 var rolloutName = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^rollout-(?:\d{4}-\d{2}-\d{2}T\d{2}-\d{2}-\d{2}-)?([A-Za-z0-9][A-Za-z0-9._-]{0,127}?)(\.jsonl|\.jsonl\.zst)$`)
 })

@@ -13,7 +13,7 @@ import (
 	"github.com/sessctl/sessctl/pkg/session/logfile"
 )
 
-// What a resume needs was compared with the program itself (docs/formats.md,
+// What a resume needs was compared with the program itself (docs/dev/formats.md,
 // "copilot"). A line goes only if its type is named here; every other line stays,
 // wherever it stands, and so does one that cannot be read. A record of the session
 // that is not known may say what becomes of lines before it: such a log is not

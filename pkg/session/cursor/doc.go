@@ -10,5 +10,5 @@
 // returned. Transcripts are archived and remembered, and nothing here is ever changed.
 //
 // The form is that of the code that writes them, in a package that Cursor's makers
-// publish; it was not tried with the program (docs/formats.md, "cursor").
+// publish; it was not tried with the program (docs/dev/formats.md, "cursor").
 package cursor

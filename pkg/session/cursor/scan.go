@@ -75,7 +75,7 @@ func (s *scanner) read(r *jsonl.Record) (known bool, err error) {
 	return true, nil
 }
 
-// table is what is read of a record (docs/formats.md, "cursor").
+// table is what is read of a record (docs/dev/formats.md, "cursor").
 func (x *record) table() *fields.Table {
 	return fields.New(
 		fields.Text("type", &x.kind),

@@ -22,5 +22,5 @@
 //
 // Gemini reopens the file for each record and holds no lock. It deletes chats
 // after 30 days by default, so a chat is archived and remembered, and never
-// changed (docs/formats.md, "gemini").
+// changed (docs/dev/formats.md, "gemini").
 package gemini

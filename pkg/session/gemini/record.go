@@ -56,7 +56,7 @@ type decoder struct {
 	details bool // whether what stands beside a tool's output is wanted
 }
 
-// table is what is read of a record (docs/formats.md, "gemini").
+// table is what is read of a record (docs/dev/formats.md, "gemini").
 func (d *decoder) table() *fields.Table {
 	r := &d.record
 	mark := func(bool) { r.marks++ }

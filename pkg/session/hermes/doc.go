@@ -7,5 +7,5 @@
 //	<home>/config.yaml                         settings: whether and when the program prunes
 //
 // The program deletes what it prunes for good: rows, dumps and transcripts. What
-// every field means is in docs/formats.md, "hermes".
+// every field means is in docs/dev/formats.md, "hermes".
 package hermes

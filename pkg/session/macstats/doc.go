@@ -1,5 +1,5 @@
 // Package macstats reads and changes the sessions of mac-stats
-// (docs/formats.md, "macstats"):
+// (docs/dev/formats.md, "macstats"):
 //
 //	~/.mac-stats/session/session-memory-<id>-<time>-<topic>.md   a conversation
 //	~/.mac-stats/agents/memory.md                                lessons for every agent

@@ -13,7 +13,7 @@ import (
 	"github.com/sessctl/sessctl/pkg/session/logfile"
 )
 
-// When a session is due (docs/decisions.md D17).
+// When a session is due (docs/dev/decisions.md D17).
 const (
 	periodicMessages  = 4 // from so many on a session is due in a run over everything
 	requestedMessages = 8 // from so many on when it was asked for

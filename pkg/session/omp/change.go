@@ -80,7 +80,7 @@ func (s *Store) header(ref session.Ref) (piformat.Header, error) {
 	return h, nil
 }
 
-// maxVersion is the newest format that is changed (docs/formats.md, "omp").
+// maxVersion is the newest format that is changed (docs/dev/formats.md, "omp").
 const maxVersion = 3
 
 // PlanOverlay implements [session.Overlayer]: it makes a compaction entry as omp

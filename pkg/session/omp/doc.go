@@ -11,5 +11,5 @@
 // not the whole session ([session.Traits].Attached).
 //
 // A running omp holds its log open, so a lease tells that it runs; elsewhere the
-// quiet period has to do (docs/formats.md, "omp").
+// quiet period has to do (docs/dev/formats.md, "omp").
 package omp

@@ -12,7 +12,7 @@ import (
 )
 
 // BenchmarkList lists an agent with 116 sessions and an index of 800 KB, the
-// size at which `sizes` is measured (docs/performance.md).
+// size at which `sizes` is measured (docs/dev/performance.md).
 func BenchmarkList(b *testing.B) {
 	root := b.TempDir()
 	dir := filepath.Join(root, "agents", agent, "sessions")

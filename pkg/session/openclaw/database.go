@@ -26,7 +26,7 @@ import (
 
 // databaseName is the file in which the runtime keeps sessions from 2026.8.1
 // on. A file of this name without a table of transcripts exists from 2026.5.30
-// on; it holds only credentials (docs/formats.md, "openclaw database").
+// on; it holds only credentials (docs/dev/formats.md, "openclaw database").
 const databaseName = "openclaw-agent.sqlite"
 
 const (

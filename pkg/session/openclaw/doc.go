@@ -20,6 +20,6 @@
 // open, gives its lock back while the model thinks, and ignores the locks of
 // others. What can be seen is put together in [Store.Busy]: the lock, a quiet
 // period, and whether the last turn is answered. A transcript that is live is
-// read and renamed, never touched, linked or written (docs/formats.md,
+// read and renamed, never touched, linked or written (docs/dev/formats.md,
 // "openclaw" and "openclaw database").
 package openclaw

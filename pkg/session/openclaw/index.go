@@ -142,7 +142,7 @@ func (x *index) entry(key string) *entry {
 	return nil
 }
 
-// entry is one entry of the index (docs/formats.md, "openclaw").
+// entry is one entry of the index (docs/dev/formats.md, "openclaw").
 type entry struct {
 	key string
 
@@ -368,7 +368,7 @@ func repeatedLater(found []member, i int) bool {
 // kept reports whether a reset keeps a field: the user's settings for this
 // session, where its answers go, and what it was made from. Losing one of these
 // is visible to the user; everything else describes the old session
-// (docs/formats.md, "openclaw").
+// (docs/dev/formats.md, "openclaw").
 func kept(key string) bool {
 	switch key {
 	case "model", "modelProvider", "label", "displayName", "thinkingLevel", "verboseLevel", "reasoningLevel",

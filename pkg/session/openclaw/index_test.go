@@ -226,7 +226,7 @@ func TestEditGolden(t *testing.T) {
 	}
 }
 
-// What is kept and what is not, by the names of docs/formats.md, "openclaw", and
+// What is kept and what is not, by the names of docs/dev/formats.md, "openclaw", and
 // of a real entry.
 func TestKept(t *testing.T) {
 	yes := strings.Fields(`model modelProvider modelOverride providerOverride authProfileOverride authProfileOverrideSource

@@ -315,7 +315,7 @@ func (x *index) mainOf(agent string) *entry {
 // importedName is where the runtime puts the logs of the file era when it moves
 // their records into its database, and those that no entry of the index named,
 // whose records it does not take in. It deletes them later, when it is asked to
-// clean up after an update (docs/formats.md, "openclaw database").
+// clean up after an update (docs/dev/formats.md, "openclaw database").
 const importedName = "session-sqlite-import-archive"
 
 // onlyCopy is why an imported log is never changed.

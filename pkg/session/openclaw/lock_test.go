@@ -14,7 +14,7 @@ import (
 	"github.com/sessctl/sessctl/pkg/session/openclaw"
 )
 
-// TestLocks holds the rules of locks (docs/formats.md, "openclaw"). A log's lock
+// TestLocks holds the rules of locks (docs/dev/formats.md, "openclaw"). A log's lock
 // is never touched; one of the index that does not count is taken away, as the
 // runtime does, and so is ours.
 func TestLocks(t *testing.T) {

@@ -14,7 +14,7 @@ const keepRecentTokens = 20_000
 
 // PlanOverlay implements [session.Overlayer]: it makes a compaction record as
 // the runtime writes it. The runtime accepts one from others while no turn is
-// going on, and brings its index up to date at the next turn (docs/formats.md,
+// going on, and brings its index up to date at the next turn (docs/dev/formats.md,
 // "openclaw").
 func (s *Store) PlanOverlay(ctx context.Context, request session.ShortenRequest) (session.Shortening, error) {
 	if inDatabase(request.Ref) {

@@ -374,7 +374,7 @@ func (c *change) logState() error {
 }
 
 // Rotate implements [session.Rotator], as the runtime's reset was seen to do it
-// and as it was seen to accept it from others (docs/formats.md, "openclaw"):
+// and as it was seen to accept it from others (docs/dev/formats.md, "openclaw"):
 // the entries of the index get a new session id, the log is renamed to
 // ".reset.<time>", and no new log is made; the runtime makes it at the next
 // turn.

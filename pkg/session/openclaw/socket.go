@@ -146,7 +146,7 @@ func (s *Store) secret(raw json.RawMessage, variable string) string {
 	return ""
 }
 
-// socket is an open connection to a gateway (docs/formats.md, "openclaw"). It
+// socket is an open connection to a gateway (docs/dev/formats.md, "openclaw"). It
 // is used by one goroutine.
 type socket struct {
 	store *Store

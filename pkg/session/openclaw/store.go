@@ -204,7 +204,7 @@ const (
 	isOdd // looks like a session, but of no kind that is known
 )
 
-// The names of logs (docs/formats.md, "openclaw"). Nothing else is a session.
+// The names of logs (docs/dev/formats.md, "openclaw"). Nothing else is a session.
 var (
 	closedName = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`^(.+\.jsonl)\.(reset|deleted|bak)\.` + stamp + `(?:\.[0-9A-Za-z]+)?(?:\.zst)?$`)

@@ -9,5 +9,5 @@
 //
 // The program never takes its write-ahead log into the database when it ends: a
 // log beside it does not mean that it runs, and the database without its log may
-// be empty. What every field means is in docs/formats.md, "opencode".
+// be empty. What every field means is in docs/dev/formats.md, "opencode".
 package opencode

@@ -13,5 +13,5 @@
 // directory goes, "pi -c" continues the one before. So a rotation happens only
 // when nobody has the file open and the last turn is answered, and it puts the
 // log of a session in which nothing has been said in the place of the one that
-// "pi -c" continues (docs/formats.md, "pi").
+// "pi -c" continues (docs/dev/formats.md, "pi").
 package pi

@@ -16,7 +16,7 @@ import (
 	"github.com/sessctl/sessctl/pkg/session/process"
 )
 
-// maxVersion is the newest format that is rotated (docs/formats.md, "pi").
+// maxVersion is the newest format that is rotated (docs/dev/formats.md, "pi").
 const maxVersion = 3
 
 // Store is one sessions directory of pi, a [session.Store]. It holds nothing

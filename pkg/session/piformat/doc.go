@@ -10,6 +10,6 @@
 //
 // Logs are written by programs that crash, and by many versions. A field of an
 // unexpected type costs only that field, a bad line only that line, and a
-// record of an unknown type still links the tree (docs/formats.md, "pi",
+// record of an unknown type still links the tree (docs/dev/formats.md, "pi",
 // "openclaw" and "Damaged input").
 package piformat

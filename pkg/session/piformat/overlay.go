@@ -16,14 +16,14 @@ import (
 
 // overlayVersion is the only format that takes a compaction from others: older
 // ones get new ids when the runtime opens them, so that nothing can name their
-// records (docs/formats.md, "pi").
+// records (docs/dev/formats.md, "pi").
 const overlayVersion = 3
 
 // compactionTime is how the runtimes write times.
 const compactionTime = "2006-01-02T15:04:05.000Z"
 
 // compactionRecord is a compaction as pi and OpenClaw write it, and as they were
-// seen to accept it from others (docs/formats.md, "pi").
+// seen to accept it from others (docs/dev/formats.md, "pi").
 type compactionRecord struct {
 	Type         string            `json:"type"`
 	ID           string            `json:"id"`

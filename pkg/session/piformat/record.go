@@ -29,7 +29,7 @@ const (
 	bookkeeping        // known, says nothing
 )
 
-// kindOf maps the value of "type" (docs/formats.md, "pi"). "reset" is OpenClaw's,
+// kindOf maps the value of "type" (docs/dev/formats.md, "pi"). "reset" is OpenClaw's,
 // since 2026.9; "reset_boundary" and what follows "custom" are oh-my-pi's.
 func kindOf(name []byte) kind {
 	switch string(name) {
@@ -109,7 +109,7 @@ type decoder struct {
 	block       block
 }
 
-// table is what is read of a record (docs/formats.md, "pi" and "openclaw").
+// table is what is read of a record (docs/dev/formats.md, "pi" and "openclaw").
 func (d *decoder) table() *fields.Table {
 	e, m := &d.entry, &d.message
 	return fields.New(
@@ -221,7 +221,7 @@ func (d *decoder) classify() {
 }
 
 // settleTime gives the message its time: its own, else its entry's, else that
-// of the record before it (docs/formats.md, "pi": two clocks). It returns the
+// of the record before it (docs/dev/formats.md, "pi": two clocks). It returns the
 // time for the record after it.
 func (d *decoder) settleTime(previous int64) int64 {
 	m := &d.message
@@ -236,7 +236,7 @@ func (d *decoder) settleTime(previous int64) int64 {
 }
 
 // fileLists reads the lists of files of a summary that the runtime itself made:
-// those of an extension are its own (docs/formats.md, "pi").
+// those of an extension are its own (docs/dev/formats.md, "pi").
 func (d *decoder) fileLists() {
 	c := &d.inner
 	c.Reset(d.entry.details)
@@ -337,7 +337,7 @@ func (d *decoder) unknownRole() {
 const fromGateway = "openclaw"
 
 // mirrored reports whether OpenClaw's gateway put the message there, not the
-// model (docs/formats.md, "openclaw").
+// model (docs/dev/formats.md, "openclaw").
 func mirrored(m *session.Message) bool {
 	return string(m.Provider) == fromGateway &&
 		(string(m.Model) == "delivery-mirror" || string(m.Model) == "gateway-injected")

@@ -11,7 +11,7 @@ import (
 )
 
 // What a resume of oh-my-pi needs was read in its source and compared with the
-// program (docs/formats.md, "omp"): the entries from the first one that the last
+// program (docs/dev/formats.md, "omp"): the entries from the first one that the last
 // compaction keeps, and of those before it whatever says how things stand. A line
 // goes only if it is named here; every other one stays, and a log with a line that
 // is not understood stays as it is.

@@ -12,5 +12,5 @@
 // Most of a log is never sent: the result of a tool stands there a second and a
 // third time for the screen, and what was before the last compression. That can
 // be taken out ([Store.PlanTrim]); a running Qwen holds its log open, so a lease
-// tells that it runs (docs/formats.md, "qwen").
+// tells that it runs (docs/dev/formats.md, "qwen").
 package qwen

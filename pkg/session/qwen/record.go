@@ -68,7 +68,7 @@ type decoder struct {
 	details  bool // whether what stands beside a tool's output is wanted
 }
 
-// table is what is read of a record (docs/formats.md, "qwen").
+// table is what is read of a record (docs/dev/formats.md, "qwen").
 func (d *decoder) table() *fields.Table {
 	r := &d.record
 	return fields.New(

@@ -14,7 +14,7 @@ import (
 	"github.com/sessctl/sessctl/pkg/session/logfile"
 )
 
-// What a resume needs was compared with the program itself (docs/formats.md,
+// What a resume needs was compared with the program itself (docs/dev/formats.md,
 // "qwen"). A line goes only if its type is named here; every other one stays, and
 // a log with a line that is not understood stays as it is.
 

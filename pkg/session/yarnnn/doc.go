@@ -1,5 +1,5 @@
 // Package yarnnn reads the sessions of YARNNN, which live in PostgreSQL, and
-// writes their summaries (docs/formats.md, "yarnnn"):
+// writes their summaries (docs/dev/formats.md, "yarnnn"):
 //
 //	chat_sessions      one row a session; summary is what this package writes
 //	session_messages   the messages, which are never changed or deleted

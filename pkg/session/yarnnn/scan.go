@@ -58,7 +58,7 @@ func (s *scanner) read(r *jsonl.Record) (bool, error) {
 	return true, s.say(r, x)
 }
 
-// table is what is read of a row (docs/formats.md, "yarnnn").
+// table is what is read of a row (docs/dev/formats.md, "yarnnn").
 func (x *stored) table() *fields.Table {
 	return fields.New(
 		fields.Text("id", &x.id),

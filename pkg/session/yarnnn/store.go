@@ -13,7 +13,7 @@ import (
 	"github.com/sessctl/sessctl/pkg/session"
 )
 
-// The defaults (docs/formats.md, "yarnnn").
+// The defaults (docs/dev/formats.md, "yarnnn").
 const (
 	defaultInactivity   = 4 * time.Hour
 	defaultUserMessages = 5

@@ -149,7 +149,7 @@ func (f *fleet) put(t *testing.T, own *memory.Store, page []memory.Record) {
 // killed twice. Afterwards every record is there once, what was forgotten stays
 // away, and the hits are those of one memory that has them all. POSTGRES_HOSTS
 // and POSTGRES_RECORDS (of each) say how much. What it logs is in
-// docs/performance.md.
+// docs/dev/performance.md.
 func TestLoad(t *testing.T) {
 	tier.SkipUnlessLong(t, "it takes minutes (make accept-postgres)")
 	shared(t)

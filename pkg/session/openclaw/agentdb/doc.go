@@ -13,7 +13,7 @@
 // A [Log] puts the rows of a session together as such a log, in the order of
 // seq, always the same bytes: packages that read logs need not know that there
 // is no file. A row of type "reset" starts a new generation inside a session
-// (docs/formats.md, "openclaw database").
+// (docs/dev/formats.md, "openclaw database").
 //
 // Package sqlitefile opens the database without a trace.
 package agentdb

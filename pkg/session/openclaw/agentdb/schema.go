@@ -9,7 +9,7 @@ import (
 
 // The versions of the schema that are read. 14 is the first with session_nodes
 // and session_windows; 2026.8.1, the first stable one, has 19 and 2026.9.6 has
-// 23 (docs/formats.md, "openclaw database").
+// 23 (docs/dev/formats.md, "openclaw database").
 const (
 	OldestSchema = 14
 	NewestSchema = 23
