@@ -10,6 +10,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/lipgloss"
 	"github.com/sessctl/sessctl/internal/failure"
+	"github.com/sessctl/sessctl/internal/front/tui"
 	"github.com/sessctl/sessctl/pkg/browse"
 )
 
@@ -191,7 +192,7 @@ func (s *browseScreen) carryOut(ctx context.Context, r browse.Request) answer {
 func (s *browseScreen) answered(r browse.Request, err error, take func(*browse.Model)) answer {
 	return func(m *browse.Model) browse.Request {
 		if err != nil {
-			m.Failed(r.Serial, failureOf(err))
+			m.Failed(r.Serial, tui.FailureOf(err))
 		} else {
 			take(m)
 		}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/sessctl/sessctl/internal/audit"
 	"github.com/sessctl/sessctl/internal/failure"
+	"github.com/sessctl/sessctl/internal/front/web"
 	"github.com/sessctl/sessctl/internal/removal"
 	"github.com/sessctl/sessctl/internal/steps"
 	"github.com/sessctl/sessctl/internal/wording"
@@ -253,7 +254,7 @@ func (a *app) unusableSettings() (all []error) {
 	}
 	_, monitorErr := workspace.MonitorSettings(&a.Run.Settings)
 	_, schedulesErr := a.serveSchedules()
-	_, zoneErr := serveZone(a.Run)
+	_, zoneErr := web.ServeZone(a.Run)
 	all = append(all, monitorErr, schedulesErr, zoneErr)
 	told := map[string]bool{} // a schedule repeats what is wrong with its profile
 	return slices.DeleteFunc(all, func(err error) bool {

@@ -10,11 +10,12 @@ import (
 	"time"
 
 	"github.com/sessctl/sessctl/internal/failure"
+	"github.com/sessctl/sessctl/internal/front/mcptool"
 	"github.com/sessctl/sessctl/internal/recall"
 	"github.com/sessctl/sessctl/internal/steps"
+	"github.com/sessctl/sessctl/internal/unattended"
 	"github.com/sessctl/sessctl/internal/wording"
 	"github.com/sessctl/sessctl/internal/workspace"
-	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/hooks"
 	"github.com/spf13/cobra"
 )
@@ -58,15 +59,6 @@ func (a *app) hookRefused(c *cobra.Command, args []string, err error) {
 	a.hookFailed(hooks.Event{Runtime: strings.Join(args, " "), Name: "unknown event"}, err)
 }
 
-// Bounds of what a hook reads, in bytes, and of how long it waits.
-const (
-	mostEvent     = 4 << 20
-	mostFailed    = 256 << 10 // of the file of failures
-	hookPatience  = 45 * time.Second
-	hookLockWait  = 30 * time.Second
-	eventPatience = 10 * time.Second // for the event on stdin
-)
-
 // hookRun does what an event asks for, and keeps what went wrong. Whatever
 // happens, the runtime sees a hook that has succeeded.
 func (a *app) hookRun(ctx context.Context, args []string) {
@@ -80,7 +72,7 @@ func (a *app) hookRun(ctx context.Context, args []string) {
 	if a.refused {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, hookPatience)
+	ctx, cancel := context.WithTimeout(ctx, unattended.HookPatience)
 	defer cancel()
 	if len(args) != 1 {
 		a.hookFailed(e, fmt.Errorf("hook run takes the name of one runtime"))
@@ -102,7 +94,7 @@ func (a *app) hookRun(ctx context.Context, args []string) {
 		}
 	case hooks.Point:
 		if told := steps.PointedAt(ctx, a.Run, e); told != "" {
-			_ = a.printJSON(hookAnswer{hookContext{e.Name, told}}) // there is nobody to tell
+			_ = a.printJSON(unattended.HookAnswer{Output: unattended.HookContext{Event: e.Name, Context: told}}) // there is nobody to tell
 		}
 	}
 }
@@ -116,27 +108,17 @@ func (a *app) readEvent(ctx context.Context) (json.RawMessage, error) {
 	done := make(chan read, 1)
 	go func() { // it ends with the program, if nobody writes
 		var r read
-		r.err = json.NewDecoder(io.LimitReader(a.In, mostEvent)).Decode(&r.text)
+		r.err = json.NewDecoder(io.LimitReader(a.In, unattended.MostEvent)).Decode(&r.text)
 		done <- r
 	}()
 	select {
 	case r := <-done:
 		return r.text, r.err
-	case <-time.After(eventPatience):
-		return nil, fmt.Errorf("none came on stdin within %s", eventPatience)
+	case <-time.After(unattended.EventPatience):
+		return nil, fmt.Errorf("none came on stdin within %s", unattended.EventPatience)
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-}
-
-// hookAnswer is what Claude Code reads from a hook.
-type hookAnswer struct {
-	Output hookContext `json:"hookSpecificOutput"`
-}
-
-type hookContext struct {
-	Event   string `json:"hookEventName"`
-	Context string `json:"additionalContext"`
 }
 
 // keepSession archives and remembers the session of an event. While another
@@ -149,10 +131,10 @@ func (a *app) keepSession(ctx context.Context, e hooks.Event) error {
 	var out strings.Builder
 	own := a.printingTo(&out)
 	defer workspace.End(own.Run)
-	own.Global.Runtime, own.Global.LockWait = s.Runtime, hookLockWait
+	own.Global.Runtime, own.Global.LockWait = s.Runtime, unattended.HookLockWait
 	err = runArchive(ctx, own, steps.ArchiveOptions{Agent: s.Agent, Session: s.ID, Remember: true})
 	if errors.As(err, new(*failure.Outcome)) {
-		err = errors.New(wording.FirstLine(out.String()+" "+notesText(own.Notes), recall.BesideRunes))
+		err = errors.New(wording.FirstLine(out.String()+" "+mcptool.NotesText(own.Notes), recall.BesideRunes))
 	}
 	if err != nil {
 		return fmt.Errorf("keep session %s: %w", s.ID, err)
@@ -162,36 +144,18 @@ func (a *app) keepSession(ctx context.Context, e hooks.Event) error {
 
 // hookFailed keeps what went wrong, where doctor and hook status find it.
 func (a *app) hookFailed(e hooks.Event, cause error) {
-	line, err := json.Marshal(hookFailed{At: a.Now().UTC(), Runtime: e.Runtime, Event: e.Name, Session: e.Session, Error: cause.Error()})
+	line, err := json.Marshal(unattended.HookFailed{At: a.Now().UTC(), Runtime: e.Runtime, Event: e.Name, Session: e.Session, Error: cause.Error()})
 	if err == nil {
 		err = a.Pins.MakeDir(a.HooksDir(), 0o700)
 	}
 	if err == nil {
-		err = boundFailures(a.Run)
+		err = unattended.BoundFailures(a.Run)
 	}
 	if err == nil {
-		err = a.Pins.AppendLine(hookFailuresFile(&a.Run.Settings), line, 0o600)
+		err = a.Pins.AppendLine(unattended.HookFailuresFile(&a.Run.Settings), line, 0o600)
 	}
 	if err != nil {
 		cause = errors.Join(cause, err)
 	}
 	_, _ = fmt.Fprintf(a.Err, "sessctl: %s\n", wording.Visible(cause.Error())) // some runtimes show it
-}
-
-// boundFailures keeps the file of failures short.
-func boundFailures(a *workspace.Run) error {
-	text, err := readHookFailures(hookFailuresFile(&a.Settings))
-	if err != nil || len(text) < mostFailed {
-		return nil // a new one is begun
-	}
-	lines := strings.SplitAfter(text, "\n")
-	return a.Pins.ReplaceFile(hookFailuresFile(&a.Settings), 0o600, func(w io.Writer) error {
-		_, err := io.WriteString(w, strings.Join(lines[len(lines)/2:], ""))
-		return err
-	})
-}
-
-func readHookFailures(path string) (string, error) {
-	text, err := durable.ReadSmall(path, 4*mostFailed)
-	return string(text), err
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/oklog/ulid/v2"
 	"github.com/sessctl/sessctl/internal/failure"
+	"github.com/sessctl/sessctl/internal/front/web"
 	"github.com/sessctl/sessctl/internal/removal"
 	"github.com/sessctl/sessctl/internal/selection"
 	"github.com/sessctl/sessctl/internal/wording"
@@ -69,7 +70,7 @@ func runShrink(ctx context.Context, a *app, o removal.ShrinkOptions) error {
 		}
 		return a.renderShrink(doc, o)
 	}
-	keepSmall(&a.Run.Settings) // journals of tens of gigabytes pass through
+	web.KeepSmall(&a.Run.Settings) // journals of tens of gigabytes pass through
 	w, err := workspace.Open(ctx, a.Run, workspace.Mode{Memory: true, Reason: "shrink", Recover: &workspace.Recovery{Policy: a.RecoveryPolicy()}})
 	if err != nil {
 		return err
