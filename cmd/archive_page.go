@@ -26,7 +26,7 @@ const keptPage = "<data>/pages/<archive>.html"
 
 // showPages writes an archived session as pages: into a file that was named, or
 // where recall finds them.
-func (a *app) showPages(ctx context.Context, store *archive.Store, entry archive.Entry, o steps.ShowOptions) error {
+func showPages(ctx context.Context, a *app, store *archive.Store, entry archive.Entry, o steps.ShowOptions) error {
 	if !steps.Readable(&a.Run.Settings, entry) {
 		return failure.Usage("sessctl archive show "+entry.ID+" --raw prints it", "archive %s is not a log of messages that can be read", entry.ID)
 	}

@@ -54,7 +54,7 @@ mouse.
 
 // runBrowse shows the browser until the person quits, or the context ends.
 func runBrowse(ctx context.Context, a *app, o tui.BrowseOptions) error {
-	if err := a.needTerminal(); err != nil {
+	if err := needTerminal(a); err != nil {
 		return err
 	}
 	ctx, stop := context.WithCancelCause(ctx)
@@ -72,7 +72,7 @@ func runBrowse(ctx context.Context, a *app, o tui.BrowseOptions) error {
 
 // needTerminal refuses to draw where nobody would see it, or where the terminal
 // cannot move its cursor.
-func (a *app) needTerminal() error {
+func needTerminal(a *app) error {
 	in, ok := a.In.(*os.File)
 	if !ok || !term.IsTerminal(int(in.Fd())) || !a.OutTTY {
 		return failure.Usage("sessctl sizes, recall, log and archive show print the same into a file or a pipe", "browse needs a terminal: stdin or stdout is not one")

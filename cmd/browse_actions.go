@@ -82,7 +82,7 @@ func (x *browseAction) compact(ctx context.Context) error {
 		return err
 	}
 	o.Agreed = x.agreed()
-	return x.app.pushAfter(ctx, runCompact(ctx, x.app, o), o.DryRun)
+	return pushAfter(ctx, x.app, runCompact(ctx, x.app, o), o.DryRun)
 }
 
 func (x *browseAction) archive(ctx context.Context) error {
@@ -97,7 +97,7 @@ func (x *browseAction) archive(ctx context.Context) error {
 func (x *browseAction) undo(ctx context.Context) error {
 	var o selection.CompactOptions
 	var undo removal.UndoOptions
-	fs, err := x.app.optionsOf(func(fs *pflag.FlagSet) {
+	fs, err := optionsOf(x.app, func(fs *pflag.FlagSet) {
 		addCompactFlags(&o, fs)
 		addUndoFlags(&undo, fs)
 	}, steps.StepFlags{}.Text("--undo", x.ask.Target.Receipt).On("--dry-run", x.dryRun).On("--force", x.ask.Force))

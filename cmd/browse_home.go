@@ -40,7 +40,7 @@ func (b *browser) load(ctx context.Context, show func(browse.Home)) error {
 	if own.EndsLater {
 		selection.ReadEnds(ctx, own.Run)
 	}
-	measured, err := own.measureListed(ctx, all)
+	measured, err := measureListed(ctx, own, all)
 	if err != nil {
 		return err
 	}
@@ -64,9 +64,9 @@ func (b *browser) load(ctx context.Context, show func(browse.Home)) error {
 }
 
 // measureListed measures the contexts of sessions, as `sizes --all` does.
-func (a *app) measureListed(ctx context.Context, all workspace.Inventory) ([]browse.Session, error) {
+func measureListed(ctx context.Context, a *app, all workspace.Inventory) ([]browse.Session, error) {
 	var o selection.SizesOptions
-	if _, err := a.optionsOf(func(fs *pflag.FlagSet) { addSizesFlags(&o, fs) }, steps.StepFlags{"--all"}); err != nil {
+	if _, err := optionsOf(a, func(fs *pflag.FlagSet) { addSizesFlags(&o, fs) }, steps.StepFlags{"--all"}); err != nil {
 		return nil, err
 	}
 	rows, err := selection.MeasureAll(ctx, a.Run, all.Sessions, selection.InDatabase(all), o)

@@ -33,7 +33,7 @@ func (b *browser) read(ctx context.Context, place browse.Place, progress func(do
 	log.Open = counted.Reopen
 	p := &tui.PageReader{Place: place, Redact: b.options.Redact, Terms: &recall.PassagePrinter{Terms: recall.QueryTerms(place.Question)}}
 	p.Bound()
-	text := own.newArchivedText(io.Discard, steps.LineRange{})
+	text := newArchivedText(own, io.Discard, steps.LineRange{})
 	if err := text.eachOf(ctx, log, p.Add); err != nil && !errors.Is(err, recall.ErrReadEnough) {
 		return browse.Page{}, err
 	}
@@ -55,7 +55,7 @@ func (b *browser) ask(ctx context.Context, question string) (hits []browse.Hit, 
 	own := b.piece(func(any) {})
 	defer workspace.End(own.Run)
 	var o recall.RecallOptions
-	if _, err := own.optionsOf(func(fs *pflag.FlagSet) { addRecallFlags(&o, fs) }, steps.StepFlags{}.Text("--agent", b.options.Agent).Text("--runtime", own.Global.Runtime).Number("--limit", 10)); err != nil {
+	if _, err := optionsOf(own, func(fs *pflag.FlagSet) { addRecallFlags(&o, fs) }, steps.StepFlags{}.Text("--agent", b.options.Agent).Text("--runtime", own.Global.Runtime).Number("--limit", 10)); err != nil {
 		return nil, "", err
 	}
 	o.Query = question

@@ -229,7 +229,7 @@ func configurationProblem(t *testing.T, file string, text []byte) string {
 		return err.Error()
 	}
 	_, archiveErr := a.OpenArchive()
-	if err := errors.Join(append(a.unusableSettings(), archiveErr)...); err != nil {
+	if err := errors.Join(append(unusableSettings(a), archiveErr)...); err != nil {
 		return err.Error()
 	}
 	return ""

@@ -118,14 +118,14 @@ func runHookChange(ctx context.Context, a *app, o unattended.HookOptions, plan f
 		unattended.TellTemporary(a.Run, target.Program, "the hooks fail")
 	}
 	doc.Notes = a.Notes
-	return a.renderHooks(doc)
+	return renderHooks(a, doc)
 }
 
 // registerLockWait is how long hook install and remove wait for another sessctl
 // if --lock-wait does not say so.
 const registerLockWait = 10 * time.Second
 
-func (a *app) renderHooks(doc unattended.HookDocument) error {
+func renderHooks(a *app, doc unattended.HookDocument) error {
 	if a.JSON {
 		return a.printJSON(doc)
 	}

@@ -33,17 +33,17 @@ went wrong is in sessctl hook status and sessctl doctor.
 		Args:    cobra.ArbitraryArgs,
 		PersistentPreRunE: func(c *cobra.Command, args []string) error {
 			if err := a.prepare(c); err != nil {
-				a.hookRefused(c, args, err)
+				hookRefused(a, c, args, err)
 			}
 			return nil
 		},
 		RunE: func(c *cobra.Command, args []string) error {
-			a.hookRun(c.Context(), args)
+			hookRun(c.Context(), a, args)
 			return nil
 		},
 	}
 	c.SetFlagErrorFunc(func(c *cobra.Command, err error) error { // some runtimes take any other exit code for a veto
-		a.hookRefused(c, c.Flags().Args(), err)
+		hookRefused(a, c, c.Flags().Args(), err)
 		return nil
 	})
 	return c
@@ -51,21 +51,21 @@ went wrong is in sessctl hook status and sessctl doctor.
 
 // hookRefused keeps why a hook could not begin. Where the configuration cannot be
 // used the data directory is the usual one.
-func (a *app) hookRefused(c *cobra.Command, args []string, err error) {
+func hookRefused(a *app, c *cobra.Command, args []string, err error) {
 	if a.useDefaults(c) != nil {
 		a.Global.DataDir = ""
 	}
 	a.refused = true
-	a.hookFailed(hooks.Event{Runtime: strings.Join(args, " "), Name: "unknown event"}, err)
+	hookFailed(a, hooks.Event{Runtime: strings.Join(args, " "), Name: "unknown event"}, err)
 }
 
 // hookRun does what an event asks for, and keeps what went wrong. Whatever
 // happens, the runtime sees a hook that has succeeded.
-func (a *app) hookRun(ctx context.Context, args []string) {
+func hookRun(ctx context.Context, a *app, args []string) {
 	e := hooks.Event{Runtime: strings.Join(args, " "), Name: "unknown event"}
 	defer func() {
 		if p := recover(); p != nil {
-			a.hookFailed(e, fmt.Errorf("a defect of sessctl: %v", p))
+			hookFailed(a, e, fmt.Errorf("a defect of sessctl: %v", p))
 		}
 		a.Incomplete = 0
 	}()
@@ -75,22 +75,22 @@ func (a *app) hookRun(ctx context.Context, args []string) {
 	ctx, cancel := context.WithTimeout(ctx, unattended.HookPatience)
 	defer cancel()
 	if len(args) != 1 {
-		a.hookFailed(e, fmt.Errorf("hook run takes the name of one runtime"))
+		hookFailed(a, e, fmt.Errorf("hook run takes the name of one runtime"))
 		return
 	}
-	text, err := a.readEvent(ctx)
+	text, err := readEvent(ctx, a)
 	if err != nil {
-		a.hookFailed(e, fmt.Errorf("read the event of %s: %w", args[0], err))
+		hookFailed(a, e, fmt.Errorf("read the event of %s: %w", args[0], err))
 		return
 	}
 	if e, err = hooks.ReadEvent(args[0], text); err != nil {
-		a.hookFailed(e, err)
+		hookFailed(a, e, err)
 		return
 	}
 	switch e.Action() {
 	case hooks.Keep:
-		if err := a.keepSession(ctx, e); err != nil {
-			a.hookFailed(e, err)
+		if err := keepSession(ctx, a, e); err != nil {
+			hookFailed(a, e, err)
 		}
 	case hooks.Point:
 		if told := steps.PointedAt(ctx, a.Run, e); told != "" {
@@ -100,7 +100,7 @@ func (a *app) hookRun(ctx context.Context, args []string) {
 }
 
 // readEvent reads one document from stdin, which need not end after it.
-func (a *app) readEvent(ctx context.Context) (json.RawMessage, error) {
+func readEvent(ctx context.Context, a *app) (json.RawMessage, error) {
 	type read struct {
 		text json.RawMessage
 		err  error
@@ -123,7 +123,7 @@ func (a *app) readEvent(ctx context.Context) (json.RawMessage, error) {
 
 // keepSession archives and remembers the session of an event. While another
 // sessctl works it waits.
-func (a *app) keepSession(ctx context.Context, e hooks.Event) error {
+func keepSession(ctx context.Context, a *app, e hooks.Event) error {
 	s, err := steps.SessionOf(ctx, a.Run, e)
 	if err != nil || s == nil {
 		return err
@@ -143,7 +143,7 @@ func (a *app) keepSession(ctx context.Context, e hooks.Event) error {
 }
 
 // hookFailed keeps what went wrong, where doctor and hook status find it.
-func (a *app) hookFailed(e hooks.Event, cause error) {
+func hookFailed(a *app, e hooks.Event, cause error) {
 	line, err := json.Marshal(unattended.HookFailed{At: a.Now().UTC(), Runtime: e.Runtime, Event: e.Name, Session: e.Session, Error: cause.Error()})
 	if err == nil {
 		err = a.Pins.MakeDir(a.HooksDir(), 0o700)

@@ -140,7 +140,7 @@ func (s *mcpServer) readArchive(ctx context.Context, a *app, in mcptool.ReadInpu
 		return "", failure.Usage("sessctl archive show "+entry.ID+" prints it", "archive %s is not a log of messages", entry.ID)
 	}
 	reader := mcptool.MessageReader{Lines: steps.LineRange{First: max(in.FirstLine, 1), Last: in.LastLine}, Neighbors: in.Neighbors}
-	if err := a.newArchivedText(io.Discard, steps.LineRange{}).each(ctx, store, entry, reader.Add); err != nil && !errors.Is(err, recall.ErrReadEnough) {
+	if err := newArchivedText(a, io.Discard, steps.LineRange{}).each(ctx, store, entry, reader.Add); err != nil && !errors.Is(err, recall.ErrReadEnough) {
 		return "", err
 	}
 	return s.told.Keep(reader.Text(entry)), nil

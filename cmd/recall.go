@@ -107,7 +107,7 @@ func runRecall(ctx context.Context, a *app, o recall.RecallOptions) error {
 		return renderWork(a, o, doc)
 	}
 	if o.ForModel {
-		return a.printForModel(doc)
+		return printForModel(a, doc)
 	}
 	return renderRecall(a, o, doc)
 }
@@ -126,7 +126,7 @@ func boundForModel(o *recall.RecallOptions, a *app) error {
 
 // printForModel prints what memory_recall returns, for runtimes whose tools and
 // commands call the program.
-func (a *app) printForModel(doc recall.RecallDocument) error {
+func printForModel(a *app, doc recall.RecallDocument) error {
 	if _, err := fmt.Fprintln(a.Out, mcptool.RecallText(doc, recall.RecallHit.Origin)); err != nil {
 		return err
 	}

@@ -59,12 +59,12 @@ func runReport(ctx context.Context, a *app, o pages.ReportOptions) error {
 			return err
 		}
 	}
-	doc, err := a.gatherReport(ctx, o)
+	doc, err := gatherReport(ctx, a, o)
 	if err != nil {
 		return err
 	}
 	if o.HTML != "" {
-		if err := a.writeReport(o.HTML, doc); err != nil {
+		if err := writeReport(a, o.HTML, doc); err != nil {
 			return err
 		}
 	}
@@ -80,7 +80,7 @@ func runReport(ctx context.Context, a *app, o pages.ReportOptions) error {
 	return nil
 }
 
-func (a *app) writeReport(path string, doc report.Document) error {
+func writeReport(a *app, path string, doc report.Document) error {
 	write := func(w io.Writer) error { return report.WriteHTML(w, doc, time.Local) }
 	if path == "-" {
 		out := bufio.NewWriter(a.Out)

@@ -44,7 +44,7 @@ installed, and remove it. show prints what install would write.
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 		// Whose stores and configuration are meant is known before they are read.
 		PersistentPreRunE: func(c *cobra.Command, _ []string) error {
-			if err := a.asAccount(c); err != nil {
+			if err := asAccount(a, c); err != nil {
 				return err
 			}
 			return a.prepare(c)
@@ -149,7 +149,7 @@ func runScheduleInstall(ctx context.Context, a *app, o unattended.ScheduleOption
 	if err != nil {
 		return err
 	}
-	job, err := a.job(ctx, o, m)
+	job, err := job(ctx, a, o, m)
 	if err != nil {
 		return err
 	}
@@ -171,23 +171,23 @@ func runScheduleInstall(ctx context.Context, a *app, o unattended.ScheduleOption
 		}
 	}
 	unattended.NoteInstalled(ctx, a.Run, h, plan, job)
-	return a.renderSchedules(o, []unattended.SchedulePlan{unattended.PlanRow(plan, job.When.String())}, !plan.Nothing())
+	return renderSchedules(a, o, []unattended.SchedulePlan{unattended.PlanRow(plan, job.When.String())}, !plan.Nothing())
 }
 
 // renderSchedules prints what was done, or would be.
-func (a *app) renderSchedules(o unattended.ScheduleOptions, rows []unattended.SchedulePlan, changed bool) error {
+func renderSchedules(a *app, o unattended.ScheduleOptions, rows []unattended.SchedulePlan, changed bool) error {
 	if a.JSON {
 		return a.printJSON(unattended.ScheduleDocument{Schema: 1, DryRun: o.DryRun, Changed: changed, Schedules: rows, Notes: a.Notes})
 	}
 	for _, row := range rows {
-		if err := a.printSchedule(o, row, changed); err != nil {
+		if err := printSchedule(a, o, row, changed); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (a *app) printSchedule(o unattended.ScheduleOptions, row unattended.SchedulePlan, changed bool) error {
+func printSchedule(a *app, o unattended.ScheduleOptions, row unattended.SchedulePlan, changed bool) error {
 	var b strings.Builder
 	what := fmt.Sprintf("%s (%s, %s)", row.Name, row.Manager, row.Scope)
 	switch {
@@ -213,12 +213,12 @@ func (a *app) printSchedule(o unattended.ScheduleOptions, row unattended.Schedul
 	case changed && row.When == "" && !o.DryRun:
 		fmt.Fprintf(&b, "%s is removed\n", what)
 	}
-	_, err := io.WriteString(a.Out, a.shownText(b.String()))
+	_, err := io.WriteString(a.Out, shownText(a, b.String()))
 	return err
 }
 
 // shownText is a text as it goes to a terminal, or exactly as it is to a program.
-func (a *app) shownText(text string) string {
+func shownText(a *app, text string) string {
 	if !a.OutTTY {
 		return text
 	}
@@ -231,7 +231,7 @@ func runScheduleShow(ctx context.Context, a *app, o unattended.ScheduleOptions) 
 	if err != nil {
 		return err
 	}
-	job, err := a.job(ctx, o, m)
+	job, err := job(ctx, a, o, m)
 	if err != nil {
 		return err
 	}
@@ -253,7 +253,7 @@ func runScheduleShow(ctx context.Context, a *app, o unattended.ScheduleOptions) 
 		}
 		b.WriteString(f.Text)
 	}
-	_, err = io.WriteString(a.Out, a.shownText(b.String()))
+	_, err = io.WriteString(a.Out, shownText(a, b.String()))
 	return err
 }
 
@@ -291,5 +291,5 @@ func runScheduleRemove(ctx context.Context, a *app, o unattended.ScheduleOptions
 	if len(rows) == 0 {
 		a.Notice(workspace.Note{Message: "no schedule of " + o.Named() + " is installed", Hint: "sessctl schedule status lists all"})
 	}
-	return a.renderSchedules(o, rows, changed)
+	return renderSchedules(a, o, rows, changed)
 }

@@ -21,7 +21,7 @@ import (
 // asAccount makes this run one for another account: its home directory is where
 // the configuration, the data and the stores are. As root that is the account of
 // --run-as, or the one that has called sudo.
-func (a *app) asAccount(c *cobra.Command) error {
+func asAccount(a *app, c *cobra.Command) error {
 	flag := c.Flags().Lookup("run-as")
 	if flag == nil {
 		return nil
@@ -58,7 +58,7 @@ func (a *app) asAccount(c *cobra.Command) error {
 }
 
 // job is what is asked for, with what is in force now.
-func (a *app) job(ctx context.Context, o unattended.ScheduleOptions, m schedule.Manager) (schedule.Job, error) {
+func job(ctx context.Context, a *app, o unattended.ScheduleOptions, m schedule.Manager) (schedule.Job, error) {
 	j := schedule.Job{
 		Profile: o.Profile, When: schedule.When{Every: o.Intervals, Calendar: o.Calendar}, System: o.System,
 		Log: filepath.Join(a.DataDir(), "schedule-"+o.Profile+".log"),
@@ -70,7 +70,7 @@ func (a *app) job(ctx context.Context, o unattended.ScheduleOptions, m schedule.
 	if j.Program, err = unattended.JobProgram(a.Run, o); err != nil {
 		return j, err
 	}
-	if err := a.checkScheduled(o.Profile); err != nil {
+	if err := checkScheduled(a, o.Profile); err != nil {
 		return j, err
 	}
 	stores, err := a.OpenStores()
@@ -80,7 +80,7 @@ func (a *app) job(ctx context.Context, o unattended.ScheduleOptions, m schedule.
 	if err := unattended.CheckOwners(j, stores); err != nil {
 		return j, err
 	}
-	options := a.jobOptions()
+	options := jobOptions(a)
 	j.Arguments = append([]string{"run", o.Profile, "--lock-wait", "10m", "--quiet"}, options...)
 	if o.Profile == schedule.Monitor {
 		j.Arguments = append([]string{"monitor", "--quiet"}, options...)
@@ -104,12 +104,12 @@ const lookDeadline = 10 * time.Minute
 
 // checkScheduled refuses a profile that the configuration does not know, and one
 // that a run would refuse: nobody looks when it is run.
-func (a *app) checkScheduled(profile string) error {
+func checkScheduled(a *app, profile string) error {
 	if profile == schedule.Monitor {
 		return nil
 	}
 	if slices.Contains(steps.ProfileNames(&a.Run.Settings), profile) {
-		_, err := a.planProfile(profile, time.Time{})
+		_, err := planProfile(a, profile, time.Time{})
 		return err
 	}
 	known := append(steps.ProfileNames(&a.Run.Settings), schedule.Monitor)
@@ -118,7 +118,7 @@ func (a *app) checkScheduled(profile string) error {
 
 // jobOptions are the options that are in force and that a run from elsewhere would
 // not have.
-func (a *app) jobOptions() []string {
+func jobOptions(a *app) []string {
 	options := []string{"--data-dir", a.DataDir()}
 	if file := workspace.ConfigFile(&a.Run.Settings); workspace.Exists(file) {
 		options = append(options, "--config", workspace.Absolute(file))

@@ -62,10 +62,10 @@ func runScheduleStatus(ctx context.Context, a *app) error {
 			a.Tell(workspace.Note{Path: s.Path, Message: "it is not active: " + string(s.Manager) + " does not start it", Hint: "sessctl schedule install " + s.Profile + " --" + unattended.ScopeName(s.System)})
 		}
 	}
-	return a.renderScheduleStatus(doc)
+	return renderScheduleStatus(a, doc)
 }
 
-func (a *app) renderScheduleStatus(doc unattended.ScheduleStatusDocument) error {
+func renderScheduleStatus(a *app, doc unattended.ScheduleStatusDocument) error {
 	doc.Notes = a.Notes
 	if a.JSON {
 		return a.printJSON(doc)

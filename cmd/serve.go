@@ -99,7 +99,7 @@ func runServe(ctx context.Context, a *app, o web.ServeOptions) error {
 
 // newServer opens everything but the address.
 func newServer(ctx context.Context, a *app, o web.ServeOptions) (*server, error) {
-	s := &server{log: a.serverLog(), jobPins: &durable.Pins{}}
+	s := &server{log: serverLog(a), jobPins: &durable.Pins{}}
 	var err error
 	if s.address, err = web.ParseAddress(o.Listen); err != nil {
 		return nil, err
@@ -111,7 +111,7 @@ func newServer(ctx context.Context, a *app, o web.ServeOptions) (*server, error)
 		return nil, failure.Usage("serve HTTPS with --tls-cert and --tls-key; or let a proxy do that, which asks the loopback address; or say --listen-without-tls",
 			"--listen: %s is reached from other machines, and without TLS whoever is on the way can read the token and what sessions say", o.Listen)
 	}
-	if s.schedules, err = a.serveSchedules(); err != nil {
+	if s.schedules, err = serveSchedules(a); err != nil {
 		return nil, err
 	}
 	zone, err := web.ServeZone(a.Run)
@@ -180,7 +180,7 @@ func (s *server) closeJobs() error {
 // serverLog is where the server says what it does: lines of key=value on stderr,
 // or of JSON with --json, and only what went wrong with --quiet. What sessions
 // say is never in it.
-func (a *app) serverLog() *slog.Logger {
+func serverLog(a *app) *slog.Logger {
 	o := &slog.HandlerOptions{Level: slog.LevelInfo}
 	if a.Quiet {
 		o.Level = slog.LevelWarn

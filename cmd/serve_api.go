@@ -195,7 +195,7 @@ func (s *api) registerJobs(h huma.API) {
 func (s *api) compact(ctx context.Context, in *compactPost) (*web.Accepted, error) {
 	q := in.Body
 	q.Caller = web.CallerName(q.Caller)
-	_, err := answered(ctx, s, func(ctx context.Context, a *app) (struct{}, error) { return struct{}{}, a.checkRequest(ctx, q) })
+	_, err := answered(ctx, s, func(ctx context.Context, a *app) (struct{}, error) { return struct{}{}, checkRequest(ctx, a, q) })
 	if err != nil {
 		return nil, err
 	}

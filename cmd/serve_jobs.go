@@ -42,7 +42,7 @@ func options(q web.CompactRequest, a *app) (selection.CompactOptions, error) {
 
 // checkRequest refuses what cannot become a job: options that do not go together,
 // agents and sessions that are not there.
-func (a *app) checkRequest(ctx context.Context, q web.CompactRequest) error {
+func checkRequest(ctx context.Context, a *app, q web.CompactRequest) error {
 	if q.Agent == "" && q.Session == "" {
 		return failure.Usage(`{"agent": "all"} means every agent`, "agent or session is missing")
 	}
@@ -72,7 +72,7 @@ func (s *server) work(ctx context.Context, j jobs.Job) (jobs.Result, error) {
 	own := s.printingTo(&out)
 	defer workspace.End(own.Run)
 	own.JSON, own.Global.LockWait = true, cmp.Or(own.Global.LockWait, jobLockWait)
-	err := own.perform(ctx, j)
+	err := perform(ctx, own, j)
 	if ctx.Err() != nil && err != nil {
 		s.log.Info("job waits for the next start", "job", j.ID)
 		return jobs.Result{}, ctx.Err()
@@ -83,7 +83,7 @@ func (s *server) work(ctx context.Context, j jobs.Job) (jobs.Result, error) {
 }
 
 // perform is the command of a job.
-func (a *app) perform(ctx context.Context, j jobs.Job) error {
+func perform(ctx context.Context, a *app, j jobs.Job) error {
 	switch j.Kind {
 	case jobCompact:
 		var q web.CompactRequest

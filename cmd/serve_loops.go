@@ -21,7 +21,7 @@ import (
 )
 
 // serveSchedules are the schedules of the configuration, checked.
-func (a *app) serveSchedules() ([]jobs.Schedule, error) {
+func serveSchedules(a *app) ([]jobs.Schedule, error) {
 	var all []jobs.Schedule
 	for i, c := range a.Config.Serve.Schedules {
 		s := jobs.Schedule{Name: strings.ToLower(c.Profile), Expr: c.Cron}
@@ -32,7 +32,7 @@ func (a *app) serveSchedules() ([]jobs.Schedule, error) {
 		if err := s.Check(); err != nil {
 			return nil, failure.Usage(`for example "30 3 * * *", every night at half past three`, "%s: serve.schedules: entry %d, profile %s: %w", workspace.OriginBelow(&a.Run.Settings, workspace.SchedulesKey, entry+".cron"), i+1, s.Name, err)
 		}
-		if _, err := a.planProfile(s.Name, time.Time{}); err != nil {
+		if _, err := planProfile(a, s.Name, time.Time{}); err != nil {
 			return nil, err
 		}
 		all = append(all, s)
@@ -104,7 +104,7 @@ func (s *server) tellLoop(name, told string, err error) string {
 
 // watchSessions watches the sessions as monitor does; what is new becomes events.
 func watchSessions(ctx context.Context, a *app) error {
-	_, err := a.monitorOnce(ctx)
+	_, err := monitorOnce(ctx, a)
 	if f := (*failure.Error)(nil); errors.As(err, &f) && f.Code == "no_store" || errors.Is(err, durable.ErrLocked) {
 		return nil // there is nothing to watch yet, or somebody does
 	}

@@ -359,7 +359,7 @@ func TestServeSchedules(t *testing.T) {
 	}
 	for _, bad := range []workspace.ServeSchedule{{Profile: "nightly", Cron: "30 3 * *"}, {Profile: "", Cron: "30 3 * * *"}, {Profile: "nigthly", Cron: "30 3 * * *"}} {
 		s.Config.Serve.Schedules = []workspace.ServeSchedule{bad}
-		if _, err := s.serveSchedules(); failure.ExitCode(err) != failure.ExitUsage {
+		if _, err := serveSchedules(s.server.api.app); failure.ExitCode(err) != failure.ExitUsage {
 			t.Errorf("%+v: %v", bad, err)
 		}
 	}
