@@ -15,7 +15,7 @@ import (
 // runDeposit puts the rows of an archived session back into every database that
 // they came from, with its journal and with the sessions that its agents have
 // begun.
-func (a *app) runDeposit(ctx context.Context, archives *archive.Store, entry archive.Entry, o steps.RestoreOptions, into []selection.Deposit) error {
+func runDeposit(ctx context.Context, a *app, archives *archive.Store, entry archive.Entry, o steps.RestoreOptions, into []selection.Deposit) error {
 	if !o.DryRun {
 		w, err := workspace.Open(ctx, a.Run, workspace.Mode{Reason: "restore", Recover: &workspace.Recovery{Policy: a.RecoveryPolicy(), Optional: true}})
 		if err != nil {
@@ -38,10 +38,10 @@ func (a *app) runDeposit(ctx context.Context, archives *archive.Store, entry arc
 		rows = append(rows, row)
 	}
 	doc := steps.RestoreDocument{Schema: 1, DryRun: o.DryRun, Outcome: rows[0].Outcome, Reason: rows[0].Reason, Archive: steps.NewArchiveRow(entry), Path: rows[0].Path, SHA256: entry.SHA256, Bytes: entry.Bytes, Also: rows[1:]}
-	return errors.Join(a.renderDeposit(doc), steps.DepositOutcome(failed, len(into)))
+	return errors.Join(renderDeposit(a, doc), steps.DepositOutcome(failed, len(into)))
 }
 
-func (a *app) renderDeposit(doc steps.RestoreDocument) error {
+func renderDeposit(a *app, doc steps.RestoreDocument) error {
 	doc.Notes = a.Notes
 	if a.JSON {
 		return a.printJSON(doc)

@@ -10,9 +10,8 @@ import (
 	"time"
 
 	"github.com/sessctl/sessctl/internal/failure"
+	"github.com/sessctl/sessctl/internal/front/pages"
 	"github.com/sessctl/sessctl/internal/recall"
-	"github.com/sessctl/sessctl/internal/removal"
-	"github.com/sessctl/sessctl/internal/selection"
 	"github.com/sessctl/sessctl/internal/steps"
 	"github.com/sessctl/sessctl/internal/wording"
 	"github.com/sessctl/sessctl/internal/workspace"
@@ -25,27 +24,9 @@ import (
 // keptPage is what --html means without a file.
 const keptPage = "<data>/pages/<archive>.html"
 
-// pageDocument is `archive show --html --json`.
-type pageDocument struct {
-	Schema   int                  `json:"schema"`
-	Archive  selection.ArchiveRow `json:"archive"`
-	Path     string               `json:"path"`     // of the first page
-	URL      string               `json:"url"`      // the same, for a browser
-	Messages int                  `json:"messages"` // on all pages
-	Masked   int                  `json:"masked"`   // what looked like a secret, with --redact
-	Pages    []pageRow            `json:"pages"`
-}
-
-// pageRow is one page.
-type pageRow struct {
-	Path      string `json:"path"`
-	FirstLine int    `json:"first_line"`
-	LastLine  int    `json:"last_line"`
-}
-
 // showPages writes an archived session as pages: into a file that was named, or
 // where recall finds them.
-func (a *app) showPages(ctx context.Context, store *archive.Store, entry archive.Entry, o steps.ShowOptions) error {
+func showPages(ctx context.Context, a *app, store *archive.Store, entry archive.Entry, o steps.ShowOptions) error {
 	if !steps.Readable(&a.Run.Settings, entry) {
 		return failure.Usage("sessctl archive show "+entry.ID+" --raw prints it", "archive %s is not a log of messages that can be read", entry.ID)
 	}
@@ -60,11 +41,11 @@ func (a *app) showPages(ctx context.Context, store *archive.Store, entry archive
 	if !strings.HasSuffix(path, ".html") {
 		return failure.Usage("write "+o.HTML+".html", "--html: the name of a page ends in .html")
 	}
-	if err := checkPage(path); err != nil {
+	if err := pages.CheckPage(path); err != nil {
 		return err
 	}
 	return w.write(ctx, store, path, func(name string, write func(io.Writer) error) error {
-		return writePage(filepath.Join(filepath.Dir(path), name), write)
+		return pages.WritePage(filepath.Join(filepath.Dir(path), name), write)
 	})
 }
 
@@ -88,7 +69,7 @@ func (w *pageWriter) keep(ctx context.Context, store *archive.Store) error {
 	if err := w.Pins.MakeDir(w.PagesDir(), 0o700); err != nil {
 		return fmt.Errorf("make the directory of pages: %w", err)
 	}
-	if err := removePages(w.app.Run, w.entry.ID); err != nil {
+	if err := pages.RemovePages(w.app.Run, w.entry.ID); err != nil {
 		return err
 	}
 	return w.write(ctx, store, filepath.Join(w.PagesDir(), w.entry.ID+".html"), func(name string, write func(io.Writer) error) error {
@@ -109,9 +90,9 @@ func (w *pageWriter) write(ctx context.Context, store *archive.Store, path strin
 	if err != nil {
 		return err
 	}
-	doc := pageDocument{Schema: 1, Archive: steps.NewArchiveRow(w.entry), Path: path, URL: recall.FileURL(path), Messages: w.messages, Masked: w.masked, Pages: []pageRow{}}
+	doc := pages.PageDocument{Schema: 1, Archive: steps.NewArchiveRow(w.entry), Path: path, URL: recall.FileURL(path), Messages: w.messages, Masked: w.masked, Pages: []pages.PageRow{}}
 	for _, r := range ranges {
-		doc.Pages = append(doc.Pages, pageRow{filepath.Join(filepath.Dir(path), r.Name), r.First, r.Last})
+		doc.Pages = append(doc.Pages, pages.PageRow{Path: filepath.Join(filepath.Dir(path), r.Name), FirstLine: r.First, LastLine: r.Last})
 	}
 	if w.JSON {
 		return w.printJSON(doc)
@@ -159,7 +140,7 @@ func (w *pageWriter) message(m *session.Message) error {
 	}
 	for i := range m.Parts {
 		p := &m.Parts[i]
-		out.Parts = append(out.Parts, report.Part{Kind: pagePart(p.Kind), Name: w.clean(p.Name), Text: w.clean(p.Text), Size: p.Size})
+		out.Parts = append(out.Parts, report.Part{Kind: pages.PagePart(p.Kind), Name: w.clean(p.Name), Text: w.clean(p.Text), Size: p.Size})
 	}
 	return w.pages.Add(out)
 }
@@ -173,31 +154,4 @@ func (w *pageWriter) clean(text []byte) string {
 	clean, n := secrets.RedactBytes(text)
 	w.masked += n
 	return string(clean)
-}
-
-func pagePart(kind session.PartKind) report.PartKind {
-	switch kind {
-	case session.PartThinking:
-		return report.PartThinking
-	case session.PartToolCall:
-		return report.PartCall
-	case session.PartImage:
-		return report.PartImage
-	case session.PartCommand:
-		return report.PartCommand
-	case session.PartUnsent:
-		return report.PartUnsent
-	}
-	return report.PartText
-}
-
-// removePages removes the kept pages of archives. The first page goes first: what
-// is left of a removal that was cut off is never led to.
-func removePages(a *workspace.Run, ids ...string) error {
-	for _, id := range ids {
-		if err := removal.RemovePagesOf(a, func(owner string) bool { return owner == id }); err != nil {
-			return err
-		}
-	}
-	return nil
 }

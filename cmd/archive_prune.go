@@ -76,7 +76,7 @@ func runPrune(ctx context.Context, a *app, o removal.PruneOptions) error {
 		return err
 	}
 	if o.DryRun {
-		return a.rehearsePrune(ctx, p)
+		return rehearsePrune(ctx, a, p)
 	}
 	w, err := workspace.Open(ctx, a.Run, workspace.Mode{Reason: "archive", Recover: &workspace.Recovery{Policy: a.RecoveryPolicy()}})
 	if err != nil {
@@ -89,7 +89,7 @@ func runPrune(ctx context.Context, a *app, o removal.PruneOptions) error {
 	if err := p.Decide(ctx); err != nil {
 		return err
 	}
-	if err := a.agreeToPrune(p); err != nil {
+	if err := agreeToPrune(a, p); err != nil {
 		return err
 	}
 	if err := p.RemovePages(ctx); err != nil {
@@ -98,21 +98,21 @@ func runPrune(ctx context.Context, a *app, o removal.PruneOptions) error {
 	if err := p.Rules.Execute(ctx, p.Plan); err != nil {
 		return err
 	}
-	return errors.Join(a.renderPrune(p), removal.SpareOutcome(p.Plan.Spared))
+	return errors.Join(renderPrune(a, p), removal.SpareOutcome(p.Plan.Spared))
 }
 
 // rehearsePrune is a dry run.
-func (a *app) rehearsePrune(ctx context.Context, p *removal.Pruner) error {
+func rehearsePrune(ctx context.Context, a *app, p *removal.Pruner) error {
 	if err := p.Decide(ctx); err != nil {
 		return err
 	}
 	removal.NoteSpared(a.Run, "archives", p.Plan.Spared, p.Options.DryRun)
-	return a.renderPrune(p)
+	return renderPrune(a, p)
 }
 
 // agreeToPrune refuses a plan of which nothing is left because it deletes too much, and
 // asks the user.
-func (a *app) agreeToPrune(p *removal.Pruner) error {
+func agreeToPrune(a *app, p *removal.Pruner) error {
 	going := p.Going()
 	if err := removal.RefuseTooMuch("archives", p.Plan.Spared); err != nil && len(going) == 0 {
 		return err
@@ -122,19 +122,19 @@ func (a *app) agreeToPrune(p *removal.Pruner) error {
 		return nil
 	}
 	if !a.JSON {
-		if err := a.listPrune(p); err != nil {
+		if err := listPrune(a, p); err != nil {
 			return err
 		}
 	}
 	return a.confirm(p.Question())
 }
 
-func (a *app) renderPrune(p *removal.Pruner) error {
+func renderPrune(a *app, p *removal.Pruner) error {
 	p.Doc.Notes = a.Notes
 	if a.JSON {
 		return a.printJSON(p.Doc)
 	}
-	if err := a.listPrune(p); err != nil {
+	if err := listPrune(a, p); err != nil {
 		return err
 	}
 	if len(p.Going()) == 0 && a.Quiet {
@@ -153,7 +153,7 @@ func (a *app) renderPrune(p *removal.Pruner) error {
 
 // listPrune shows what goes, and of what is old enough why it stays: with --quiet
 // only of what was to go.
-func (a *app) listPrune(p *removal.Pruner) error {
+func listPrune(a *app, p *removal.Pruner) error {
 	var rows [][]string
 	t := table{empty: "no old archives", columns: []column{
 		{name: "WHAT"}, {name: "ID"}, {name: "RUNTIME", drop: 2}, {name: "AGENT", least: 8}, {name: "SESSION", least: 12}, {name: "MADE", drop: 1},
@@ -185,7 +185,7 @@ func runUndelete(ctx context.Context, a *app, o removal.PruneOptions) error {
 		return err
 	}
 	if o.DryRun {
-		return a.rehearseUndelete(p, o.Undelete)
+		return rehearseUndelete(a, p, o.Undelete)
 	}
 	w, err := workspace.Open(ctx, a.Run, workspace.Mode{Reason: "archive"})
 	if err != nil {
@@ -207,7 +207,7 @@ func runUndelete(ctx context.Context, a *app, o removal.PruneOptions) error {
 }
 
 // rehearseUndelete prints which archive would come back.
-func (a *app) rehearseUndelete(p *removal.Pruner, name string) error {
+func rehearseUndelete(a *app, p *removal.Pruner, name string) error {
 	id, err := p.TrashedArchive(name)
 	if err != nil {
 		return err

@@ -68,7 +68,7 @@ func runRestore(ctx context.Context, a *app, id string, o steps.RestoreOptions) 
 			return err
 		}
 		if len(into) > 0 {
-			return a.runDeposit(ctx, archives, entry, o, into)
+			return runDeposit(ctx, a, archives, entry, o, into)
 		}
 	}
 	into, err := selection.RestorePath(ctx, a.Run, entry)
@@ -104,11 +104,11 @@ func runRestore(ctx context.Context, a *app, id string, o steps.RestoreOptions) 
 			return err
 		}
 	}
-	return a.renderRestore(ctx, doc, plan, entry)
+	return renderRestore(ctx, a, doc, plan, entry)
 }
 
 // renderRestore prints what was done, and what the runtime will make of it.
-func (a *app) renderRestore(ctx context.Context, doc steps.RestoreDocument, p *compact.RestorePlan, entry archive.Entry) error {
+func renderRestore(ctx context.Context, a *app, doc steps.RestoreDocument, p *compact.RestorePlan, entry archive.Entry) error {
 	if p.Place.Note != "" {
 		hint := ""
 		if session.CapabilitiesOf(p.Store).Undoer != nil {

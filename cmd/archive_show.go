@@ -95,23 +95,23 @@ func runArchiveShow(ctx context.Context, a *app, id string, o steps.ShowOptions)
 	}
 	switch {
 	case o.HTML != "":
-		return a.showPages(ctx, store, entry, o)
+		return showPages(ctx, a, store, entry, o)
 	case a.JSON:
-		return a.printArchive(ctx, store, entry, o.LineRange)
+		return printArchive(ctx, a, store, entry, o.LineRange)
 	case steps.Readable(&a.Run.Settings, entry) && (o.Text || a.OutTTY && !o.Raw):
-		return a.printText(ctx, store, entry, o)
+		return printText(ctx, a, store, entry, o)
 	case o.Lines == "" && !a.OutTTY:
 		return steps.CopyArchive(ctx, a.Out, store, entry)
 	}
 	return a.paged(ctx, func(ctx context.Context, out io.Writer) error {
-		return a.printLines(ctx, out, store, entry, o.LineRange)
+		return printLines(ctx, a, out, store, entry, o.LineRange)
 	})
 }
 
-func (a *app) printText(ctx context.Context, store *archive.Store, entry archive.Entry, o steps.ShowOptions) error {
+func printText(ctx context.Context, a *app, store *archive.Store, entry archive.Entry, o steps.ShowOptions) error {
 	var text *archivedText
 	err := a.paged(ctx, func(ctx context.Context, out io.Writer) error {
-		text = a.newArchivedText(out, o.LineRange)
+		text = newArchivedText(a, out, o.LineRange)
 		text.redact = o.Redact
 		return text.print(ctx, store, entry)
 	})
@@ -122,7 +122,7 @@ func (a *app) printText(ctx context.Context, store *archive.Store, entry archive
 }
 
 // printLines prints lines as they are.
-func (a *app) printLines(ctx context.Context, out io.Writer, store *archive.Store, entry archive.Entry, lines steps.LineRange) error {
+func printLines(ctx context.Context, a *app, out io.Writer, store *archive.Store, entry archive.Entry, lines steps.LineRange) error {
 	end := 0
 	err := store.Lines(ctx, entry, lines.First, lines.Last, func(n int, piece []byte) error {
 		end = n
@@ -138,7 +138,7 @@ func (a *app) printLines(ctx context.Context, out io.Writer, store *archive.Stor
 	return lines.Check(ctx, a.Run, store, entry, end)
 }
 
-func (a *app) printArchive(ctx context.Context, store *archive.Store, entry archive.Entry, lines steps.LineRange) error {
+func printArchive(ctx context.Context, a *app, store *archive.Store, entry archive.Entry, lines steps.LineRange) error {
 	doc, err := steps.ShowArchive(ctx, a.Run, store, entry, lines)
 	if err != nil {
 		return err

@@ -28,7 +28,7 @@ type archivedText struct {
 	last     int  // lines of the log
 }
 
-func (a *app) newArchivedText(out io.Writer, lines steps.LineRange) *archivedText {
+func newArchivedText(a *app, out io.Writer, lines steps.LineRange) *archivedText {
 	return &archivedText{app: a, out: out, lines: lines, heading: a.renderer().NewStyle().Bold(true).Render}
 }
 

@@ -6,9 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/sessctl/sessctl/internal/failure"
+	"github.com/sessctl/sessctl/internal/front/tui"
 	"github.com/sessctl/sessctl/internal/recall"
 	"github.com/sessctl/sessctl/internal/removal"
 	"github.com/sessctl/sessctl/internal/selection"
@@ -82,7 +82,7 @@ func (x *browseAction) compact(ctx context.Context) error {
 		return err
 	}
 	o.Agreed = x.agreed()
-	return x.app.pushAfter(ctx, runCompact(ctx, x.app, o), o.DryRun)
+	return pushAfter(ctx, x.app, runCompact(ctx, x.app, o), o.DryRun)
 }
 
 func (x *browseAction) archive(ctx context.Context) error {
@@ -97,7 +97,7 @@ func (x *browseAction) archive(ctx context.Context) error {
 func (x *browseAction) undo(ctx context.Context) error {
 	var o selection.CompactOptions
 	var undo removal.UndoOptions
-	fs, err := x.app.optionsOf(func(fs *pflag.FlagSet) {
+	fs, err := optionsOf(x.app, func(fs *pflag.FlagSet) {
 		addCompactFlags(&o, fs)
 		addUndoFlags(&undo, fs)
 	}, steps.StepFlags{}.Text("--undo", x.ask.Target.Receipt).On("--dry-run", x.dryRun).On("--force", x.ask.Force))
@@ -152,9 +152,9 @@ func (x *browseAction) pin(ctx context.Context) error {
 func (x *browseAction) text() string {
 	switch doc := x.doc.(type) {
 	case selection.CompactDocument:
-		return describeCompact(doc)
+		return tui.DescribeCompact(doc)
 	case steps.ArchiveDocument:
-		return describeArchive(doc)
+		return tui.DescribeArchive(doc)
 	case removal.UndoDocument:
 		return removal.DescribePutAway(doc) + removal.DescribeUndo(doc)
 	case recall.ForgetDocument:
@@ -166,48 +166,6 @@ func (x *browseAction) text() string {
 		return removal.DescribePins(doc)
 	}
 	return ""
-}
-
-func describeCompact(doc selection.CompactDocument) string {
-	var b strings.Builder
-	for _, r := range doc.Sessions {
-		b.WriteString(steps.DescribeResult(r))
-	}
-	return b.String() + doc.LeftAlone()
-}
-
-// describeArchive says in lines what renderArchives has in a table: first what
-// went wrong, and then one line a session.
-func describeArchive(doc steps.ArchiveDocument) string {
-	var failed, planned, kept, sessions strings.Builder
-	unchanged, count, size := 0, 0, int64(0)
-	for _, r := range doc.Archives {
-		name := wording.Visible(r.Agent + "  " + cmp.Or(r.Key, r.Session))
-		switch {
-		case r.Unchanged:
-			unchanged++
-			continue
-		case r.Outcome == string(compact.Planned):
-			fmt.Fprintf(&planned, "  %s  %s\n", name, wording.Bytes(r.Bytes))
-		case r.Outcome == "archived":
-			fmt.Fprintf(&kept, "  %s  archive %s\n", name, r.ID)
-		default:
-			fmt.Fprintf(&failed, "%s: %s\n", name, wording.Visible(strings.TrimSuffix(r.Outcome+": "+r.Reason, ": ")))
-			continue
-		}
-		count, size = count+1, size+r.Bytes
-	}
-	what := wording.Plural(count, "session") + ", " + wording.Bytes(size) + ": "
-	switch {
-	case planned.Len() > 0:
-		sessions.WriteString(what + "would be archived and remembered; what is there stays as it is\n" + planned.String())
-	case kept.Len() > 0:
-		sessions.WriteString(what + "archived, read back, and remembered\n" + kept.String())
-	}
-	if unchanged > 0 {
-		fmt.Fprintf(&sessions, "%s archived and remembered already\n", wording.Plural(unchanged, "session"))
-	}
-	return failed.String() + sessions.String()
 }
 
 // plan is what the action would do, for a person to accept.
@@ -222,7 +180,7 @@ func (x *browseAction) plan(err error) browse.Plan {
 	if errors.As(err, &f) && f.Code == "newer" {
 		p.Force = "archive and remember what is newer first, and then undo"
 	}
-	p.Text += errorLines(err) + noteLines(x.app.Notes)
+	p.Text += tui.ErrorLines(err) + tui.NoteLines(x.app.Notes)
 	if p.Text == "" {
 		p.Text = "there is nothing to do"
 	}
@@ -274,7 +232,7 @@ func (x *browseAction) question(changes int) string {
 	}
 	switch x.ask.Action {
 	case browse.Forget:
-		return "Forget " + forgottenIn(x.doc) + "? It cannot be undone; the archives stay."
+		return "Forget " + tui.ForgottenIn(x.doc) + "? It cannot be undone; the archives stay."
 	case browse.Undo:
 		return "Undo this compaction?"
 	case browse.Pin:
@@ -283,11 +241,6 @@ func (x *browseAction) question(changes int) string {
 		return "Archive and remember " + wording.Plural(changes, "session") + "?"
 	}
 	return "Compact " + wording.Plural(changes, "session") + "? u undoes it."
-}
-
-func forgottenIn(doc any) string {
-	d, _ := doc.(recall.ForgetDocument)
-	return recall.ForgottenOf(d.Records, d.Actions)
 }
 
 // force says what another plan would do with force, "" for nothing.
@@ -310,7 +263,7 @@ func (x *browseAction) result(ctx context.Context, err error) browse.Result {
 	if ctx.Err() != nil {
 		r.Title += ": broken off"
 	}
-	r.Text += errorLines(err) + noteLines(x.app.Notes)
+	r.Text += tui.ErrorLines(err) + tui.NoteLines(x.app.Notes)
 	if r.Text == "" {
 		r.Text = "nothing was changed"
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/creack/pty"
 	"github.com/sessctl/sessctl/internal/failure"
+	"github.com/sessctl/sessctl/internal/front/tui"
 	"golang.org/x/sys/unix"
 )
 
@@ -45,7 +46,7 @@ func TestBrowsePanics(t *testing.T) {
 		}
 		return time.Now()
 	}
-	err = runBrowse(t.Context(), a, browseOptions{Sort: "bytes"})
+	err = runBrowse(t.Context(), a, tui.BrowseOptions{Sort: "bytes"})
 	if f := (*failure.Error)(nil); !errors.As(err, &f) || f.Code != "failed" || f.Exit != failure.ExitFailed || !strings.Contains(err.Error(), "a bug") {
 		t.Errorf("%v", err)
 	}

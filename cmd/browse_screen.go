@@ -10,6 +10,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/lipgloss"
 	"github.com/sessctl/sessctl/internal/failure"
+	"github.com/sessctl/sessctl/internal/front/tui"
 	"github.com/sessctl/sessctl/pkg/browse"
 )
 
@@ -38,7 +39,7 @@ func (b *browser) run(ctx context.Context) error {
 		}
 	}
 	model, first := browse.New(by)
-	s := &browseScreen{browser: b, ctx: ctx, model: model, first: first, styles: b.browseStyles(), loading: func() {}}
+	s := &browseScreen{browser: b, ctx: ctx, model: model, first: first, styles: browseStyles(b.app), loading: func() {}}
 	s.program = tea.NewProgram(s, tea.WithContext(ctx), tea.WithInput(b.In), tea.WithOutput(b.Out), tea.WithoutSignalHandler(), tea.WithEnvironment(os.Environ()))
 	_, err := s.program.Run()
 	b.breakOff()
@@ -54,7 +55,7 @@ func (b *browser) run(ctx context.Context) error {
 
 // browseStyles say how styles look. Without colour they all look alike: the text
 // says the same.
-func (a *app) browseStyles() map[browse.Style]lipgloss.Style {
+func browseStyles(a *app) map[browse.Style]lipgloss.Style {
 	base := a.renderer().NewStyle()
 	return map[browse.Style]lipgloss.Style{
 		browse.Plain: base, browse.Title: base.Reverse(true).Bold(true), browse.Dim: base.Faint(true), browse.Strong: base.Bold(true),
@@ -191,7 +192,7 @@ func (s *browseScreen) carryOut(ctx context.Context, r browse.Request) answer {
 func (s *browseScreen) answered(r browse.Request, err error, take func(*browse.Model)) answer {
 	return func(m *browse.Model) browse.Request {
 		if err != nil {
-			m.Failed(r.Serial, failureOf(err))
+			m.Failed(r.Serial, tui.FailureOf(err))
 		} else {
 			take(m)
 		}

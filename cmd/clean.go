@@ -75,7 +75,7 @@ func runClean(ctx context.Context, a *app, o removal.CleanOptions) error {
 		return err
 	}
 	if o.DryRun {
-		return a.rehearseClean(ctx, c)
+		return rehearseClean(ctx, a, c)
 	}
 	all, _, err := a.ListStores(ctx) // the plan says what is odd in them
 	if err != nil {
@@ -95,7 +95,7 @@ func runClean(ctx context.Context, a *app, o removal.CleanOptions) error {
 	if err := c.Decide(ctx); err != nil {
 		return err
 	}
-	if err := a.agreeToClean(c); err != nil {
+	if err := agreeToClean(a, c); err != nil {
 		return err
 	}
 	if len(c.Plan.Going()) > 0 {
@@ -107,21 +107,21 @@ func runClean(ctx context.Context, a *app, o removal.CleanOptions) error {
 		return w.RememberOnce(ctx, a.Run, log, e, workspace.AboutToClean)
 	}
 	err = errors.Join(c.Execute(ctx), selection.EmbedWaiting(ctx, w, w.Unchanged))
-	return errors.Join(err, a.renderClean(c), c.Outcome())
+	return errors.Join(err, renderClean(a, c), c.Outcome())
 }
 
 // rehearseClean is a dry run.
-func (a *app) rehearseClean(ctx context.Context, c *removal.Cleaner) error {
+func rehearseClean(ctx context.Context, a *app, c *removal.Cleaner) error {
 	if err := c.Decide(ctx); err != nil {
 		return err
 	}
 	c.NoteSpared()
-	return a.renderClean(c)
+	return renderClean(a, c)
 }
 
 // agreeToClean refuses a plan of which nothing is left because it deletes too much, and
 // asks the user.
-func (a *app) agreeToClean(c *removal.Cleaner) error {
+func agreeToClean(a *app, c *removal.Cleaner) error {
 	going := len(c.Plan.Going()) + len(c.Plan.Purge)
 	if c.Prune != nil {
 		going += len(c.Prune.Going())
@@ -137,14 +137,14 @@ func (a *app) agreeToClean(c *removal.Cleaner) error {
 		return nil
 	}
 	if !a.JSON {
-		if err := a.listClean(c); err != nil {
+		if err := listClean(a, c); err != nil {
 			return err
 		}
 	}
 	return a.confirm(fmt.Sprintf("delete %s?", wording.Plural(going, "file")))
 }
 
-func (a *app) renderClean(c *removal.Cleaner) error {
+func renderClean(a *app, c *removal.Cleaner) error {
 	doc := removal.CleanDocument{Schema: 1, DryRun: c.Options.DryRun, MaxAge: c.Options.MaxAge, Sessions: append([]removal.CleanRow{}, c.Rows...), Spared: append([]string{}, c.Plan.Spared...), Notes: a.Notes}
 	going := 0
 	for _, r := range c.Rows {
@@ -160,7 +160,7 @@ func (a *app) renderClean(c *removal.Cleaner) error {
 	if a.JSON {
 		return a.printJSON(doc)
 	}
-	if err := a.listClean(c); err != nil {
+	if err := listClean(a, c); err != nil {
 		return err
 	}
 	what := "deleted"
@@ -187,7 +187,7 @@ func (a *app) renderClean(c *removal.Cleaner) error {
 }
 
 // listClean prints the plan; with --quiet without what was to stay.
-func (a *app) listClean(c *removal.Cleaner) error {
+func listClean(a *app, c *removal.Cleaner) error {
 	var rows [][]string
 	t := table{empty: "no old sessions", columns: []column{
 		{name: "WHAT"}, {name: "RUNTIME", drop: 1}, {name: "AGENT", least: 8}, {name: "SESSION", least: 12}, {name: "LAST USE", drop: 2}, {name: "SIZE", right: true}, {name: "WHY", least: 16},
@@ -202,7 +202,7 @@ func (a *app) listClean(c *removal.Cleaner) error {
 	if err := a.printPlan(t, rows); err != nil || c.Prune == nil {
 		return err
 	}
-	return a.listPrune(c.Prune)
+	return listPrune(a, c.Prune)
 }
 
 // runCleanUndelete restores sessions from the trash.
@@ -212,7 +212,7 @@ func runCleanUndelete(ctx context.Context, a *app, o removal.CleanOptions) error
 		return err
 	}
 	if o.DryRun {
-		return a.bringBack(ctx, c, o.Undelete)
+		return bringBack(ctx, a, c, o.Undelete)
 	}
 	w, err := workspace.Open(ctx, a.Run, workspace.Mode{Reason: "clean"})
 	if err != nil {
@@ -222,18 +222,18 @@ func runCleanUndelete(ctx context.Context, a *app, o removal.CleanOptions) error
 	if err := c.Rules.Recover(); err != nil {
 		return err
 	}
-	return a.bringBack(ctx, c, o.Undelete)
+	return bringBack(ctx, a, c, o.Undelete)
 }
 
 // bringBack restores what the trash has of a session, or of all.
-func (a *app) bringBack(ctx context.Context, c *removal.Cleaner, name string) error {
+func bringBack(ctx context.Context, a *app, c *removal.Cleaner, name string) error {
 	id, err := c.TrashedSession(name)
 	if err != nil {
 		return err
 	}
 	items, err := c.Rules.Trashed(id)
 	if errors.Is(err, retention.ErrNotInTrash) && id == "all" {
-		return a.renderClean(c) // the trash is empty: all of it is back
+		return renderClean(a, c) // the trash is empty: all of it is back
 	}
 	if errors.Is(err, retention.ErrNotInTrash) {
 		return &failure.Error{Code: "unknown_session", Exit: failure.ExitUsage, Hint: "sessctl log --limit 0 shows what was deleted", Err: fmt.Errorf("%q is not in the trash", id)}
@@ -253,5 +253,5 @@ func (a *app) bringBack(ctx context.Context, c *removal.Cleaner, name string) er
 			return err
 		}
 	}
-	return errors.Join(a.renderClean(c), c.Outcome())
+	return errors.Join(renderClean(a, c), c.Outcome())
 }

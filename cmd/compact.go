@@ -117,7 +117,7 @@ func runCompactOf(c *cobra.Command, a *app, o selection.CompactOptions, undo rem
 	if err := steps.ValidateCompact(&o); err != nil {
 		return err
 	}
-	return a.pushAfter(c.Context(), runCompact(c.Context(), a, o), o.DryRun)
+	return pushAfter(c.Context(), a, runCompact(c.Context(), a, o), o.DryRun)
 }
 
 func runCompact(ctx context.Context, a *app, o selection.CompactOptions) error {
@@ -164,13 +164,13 @@ func runCompact(ctx context.Context, a *app, o selection.CompactOptions) error {
 	done := all.sessions[len(chosen.None):]
 	steps.Announce(ctx, a.Run, o, done)
 	selection.WarnOfPurge(ctx, a.Run, audit.Meant(chosen, o))
-	return a.finish(all.document(), err)
+	return finish(a, all.document(), err)
 }
 
 // finish prints what there is to say and decides the exit code.
-func (a *app) finish(doc selection.CompactDocument, err error) error {
+func finish(a *app, doc selection.CompactDocument, err error) error {
 	if err != nil {
-		return errors.Join(err, a.renderUnlessEmpty(doc))
+		return errors.Join(err, renderUnlessEmpty(a, doc))
 	}
 	if err := renderCompact(a, doc); err != nil {
 		return err
@@ -178,7 +178,7 @@ func (a *app) finish(doc selection.CompactDocument, err error) error {
 	return steps.OutcomeOf(doc.Sessions)
 }
 
-func (a *app) renderUnlessEmpty(doc selection.CompactDocument) error {
+func renderUnlessEmpty(a *app, doc selection.CompactDocument) error {
 	if len(doc.Sessions) == 0 {
 		return nil
 	}
@@ -263,7 +263,7 @@ func dryRun(ctx context.Context, a *app, o selection.CompactOptions, chosen sele
 	if o.All {
 		doc.PassedOver = chosen.PassedOver()
 	}
-	return a.finish(doc, errors.Join(err, workspace.NoteEmbedder(a.Run)))
+	return finish(a, doc, errors.Join(err, workspace.NoteEmbedder(a.Run)))
 }
 
 // renderCompact prints the results: the document, or a few lines a session.
@@ -332,7 +332,7 @@ func runResummarize(ctx context.Context, a *app, o selection.CompactOptions) err
 			result.Outcome, result.Reason, result.Receipt = compact.Planned, "its summary would be made again", ""
 			doc.Sessions = append(doc.Sessions, result)
 		}
-		return a.finish(doc, steps.NoteSummarizer(a.Run))
+		return finish(a, doc, steps.NoteSummarizer(a.Run))
 	}
 	w, err := workspace.Open(ctx, a.Run, workspace.Mode{Memory: true, Reason: "compact", Summaries: summaries})
 	if err != nil {
@@ -341,7 +341,7 @@ func runResummarize(ctx context.Context, a *app, o selection.CompactOptions) err
 	defer w.Close()
 	all := results{app: a, progress: w.Progress}
 	err = resummarize(ctx, w, a, wanted, &all)
-	return a.finish(all.document(), err)
+	return finish(a, all.document(), err)
 }
 
 func resummarize(ctx context.Context, w *workspace.Workspace, a *app, wanted []compact.Receipt, all *results) error {

@@ -22,7 +22,7 @@ func TestResultsArePrintedWhenDone(t *testing.T) {
 			t.Fatalf("JSON %v: after the first session %q", asJSON, out.String())
 		}
 		all.add(compact.NewResult(session.Ref{Agent: "two"}, compact.Busy, "in use"))
-		if err := a.finish(all.document(), nil); asJSON != strings.Contains(out.String(), `"sessions"`) || err == nil {
+		if err := finish(a, all.document(), nil); asJSON != strings.Contains(out.String(), `"sessions"`) || err == nil {
 			t.Fatalf("JSON %v: %v, %q", asJSON, err, out.String())
 		}
 		for _, name := range []string{"one", "two"} {

@@ -9,6 +9,7 @@ import (
 	"github.com/sessctl/sessctl/internal/removal"
 	"github.com/sessctl/sessctl/internal/selection"
 	"github.com/sessctl/sessctl/internal/steps"
+	"github.com/sessctl/sessctl/internal/unattended"
 	"github.com/sessctl/sessctl/internal/wording"
 	"github.com/sessctl/sessctl/internal/workspace"
 	"github.com/sessctl/sessctl/pkg/archive"
@@ -39,7 +40,7 @@ func completeFlags() map[string]completer {
 		"rank": words("hybrid", "text", "vector", "seed"), "category": words(recall.RecallCategories()[1:]...), "kind": words(strings.Split(recall.KindNames(), ", ")...), "recall kind": words(append(strings.Split(recall.KindNames(), ", "), recall.KindWork)...),
 		"replay-context format": words(formatNames()...), "memory export format": words("jsonl", "arrow"), "model": completeModels,
 		"since": words("1d", "7d", "30d"), "until": words("1d", "7d", "30d"), "max-age": words("7d", "30d", "90d"), "older-than": words("30d", "60d", "90d"), "shrink": words(removal.ShrinkReport, removal.ShrinkSessions, removal.ShrinkJournal, removal.ShrinkVacuum), "local-keep": words("7d", "30d", "90d"), "grace": words("7d", "30d"), "lock-wait": words("1m", "10m", "1h"), "interval": words("1m", "5m", "1h"), "listen": words("127.0.0.1:7433", "unix:"),
-		"host": completeHosts, "manager": words(managerNames()...), "every": words("5m", "30m", "1h", "6h", "1d"), "on-calendar": words("hourly", "daily", "weekly", "*-*-* 03:00"), "program": nil,
+		"host": completeHosts, "manager": words(unattended.ManagerNames()...), "every": words("5m", "30m", "1h", "6h", "1d"), "on-calendar": words("hourly", "daily", "weekly", "*-*-* 03:00"), "program": nil,
 		"state": words(audit.EventStates()...), "type": words(outbox.Types()...),
 		"config": nil, "pprof": nil, "data-dir": nil, "to": nil, "output": nil, "file": nil, "check": nil, "textfile": nil, "html": nil, "tls-cert": nil, "tls-key": nil, // files
 		"memory forget text": nil,

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/sessctl/sessctl/internal/failure"
+	"github.com/sessctl/sessctl/internal/front/web"
 	"github.com/sessctl/sessctl/internal/steps"
 	"github.com/sessctl/sessctl/internal/workspace"
 	"github.com/spf13/cobra"
@@ -33,7 +34,7 @@ func (a *app) checkConfig(v *viper.Viper) error {
 		if err := workspace.CheckTargetList(key, value); err != nil {
 			return workspace.BlamedOn(workspace.OriginOf(&a.Run.Settings, key), err)
 		}
-		if err := checkScheduleList(a.Run, key, value); err != nil {
+		if err := web.CheckScheduleList(a.Run, key, value); err != nil {
 			return err
 		}
 		if !workspace.IsOfKind(key, value) {

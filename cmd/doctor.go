@@ -13,6 +13,7 @@ import (
 
 	"github.com/sessctl/sessctl/internal/audit"
 	"github.com/sessctl/sessctl/internal/failure"
+	"github.com/sessctl/sessctl/internal/front/web"
 	"github.com/sessctl/sessctl/internal/removal"
 	"github.com/sessctl/sessctl/internal/steps"
 	"github.com/sessctl/sessctl/internal/wording"
@@ -222,7 +223,7 @@ func (d *checkup) examineConfig(broken error) {
 		d.problem(path, broken.Error(), advice)
 		return
 	}
-	if unusable := d.unusableSettings(); len(unusable) > 0 {
+	if unusable := unusableSettings(d.app); len(unusable) > 0 {
 		for _, err := range unusable {
 			d.unusableSetting(path, err)
 		}
@@ -246,14 +247,14 @@ func (d *checkup) examineConfig(broken error) {
 
 // unusableSettings are the errors that commands would end with later, when nobody
 // looks: one for each profile, and for the settings of the monitor and the server.
-func (a *app) unusableSettings() (all []error) {
+func unusableSettings(a *app) (all []error) {
 	for _, name := range steps.ProfileNames(&a.Run.Settings) {
-		_, err := a.planProfile(name, time.Time{})
+		_, err := planProfile(a, name, time.Time{})
 		all = append(all, err)
 	}
 	_, monitorErr := workspace.MonitorSettings(&a.Run.Settings)
-	_, schedulesErr := a.serveSchedules()
-	_, zoneErr := serveZone(a.Run)
+	_, schedulesErr := serveSchedules(a)
+	_, zoneErr := web.ServeZone(a.Run)
 	all = append(all, monitorErr, schedulesErr, zoneErr)
 	told := map[string]bool{} // a schedule repeats what is wrong with its profile
 	return slices.DeleteFunc(all, func(err error) bool {

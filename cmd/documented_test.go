@@ -78,7 +78,7 @@ func sourceFiles(t *testing.T) []string {
 
 // rooms are the directories of what the command line is made of.
 func rooms() (all []string) {
-	for _, name := range []string{"wording", "failure", "workspace", "selection", "audit", "removal", "recall", "steps"} {
+	for _, name := range []string{"wording", "failure", "workspace", "selection", "audit", "removal", "recall", "steps", "unattended", "front/web", "front/mcptool", "front/tui", "front/pages"} {
 		all = append(all, filepath.Join("..", "internal", name))
 	}
 	return all
@@ -229,7 +229,7 @@ func configurationProblem(t *testing.T, file string, text []byte) string {
 		return err.Error()
 	}
 	_, archiveErr := a.OpenArchive()
-	if err := errors.Join(append(a.unusableSettings(), archiveErr)...); err != nil {
+	if err := errors.Join(append(unusableSettings(a), archiveErr)...); err != nil {
 		return err.Error()
 	}
 	return ""

@@ -239,7 +239,7 @@ func runEventsDeliver(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
-	return a.finishTold(report)
+	return finishTold(a, report)
 }
 
 func runEventsRetry(ctx context.Context, a *app, names []string) error {
@@ -295,11 +295,11 @@ func runEventsTest(ctx context.Context, a *app, names []string) error {
 		}
 		report.Attempts = append(report.Attempts, attempt)
 	}
-	return a.finishTold(report)
+	return finishTold(a, report)
 }
 
 // finishTold prints a line a try and decides the exit code.
-func (a *app) finishTold(report outbox.Report) error {
+func finishTold(a *app, report outbox.Report) error {
 	doc := audit.ToldDocument{Schema: 1, Attempts: []audit.AttemptRow{}, Waiting: report.Waiting, Busy: report.Busy}
 	for _, u := range report.SetAside {
 		a.Notice(workspace.Note{Path: u.Path, Message: "this file of the outbox cannot be used: " + u.Reason})

@@ -117,12 +117,12 @@ func runExtractFacts(ctx context.Context, a *app, o steps.FactsOptions) error {
 		err = steps.EmbedFacts(ctx, w, targets, doc)
 	}
 	w.Progress.Clear()
-	return a.finishFacts(o, doc, err)
+	return finishFacts(a, o, doc, err)
 }
 
 // finishFacts prints what there is to say and decides the exit code.
-func (a *app) finishFacts(o steps.FactsOptions, doc steps.FactsDocument, err error) error {
-	if err = errors.Join(err, a.renderFacts(o, doc)); err != nil {
+func finishFacts(a *app, o steps.FactsOptions, doc steps.FactsDocument, err error) error {
+	if err = errors.Join(err, renderFacts(a, o, doc)); err != nil {
 		return err
 	}
 	return steps.OutcomeOfFacts(doc)
@@ -143,7 +143,7 @@ func (r *factsRun) rehearse(ctx context.Context, targets []workspace.Found) erro
 		r.memory = store
 	}
 	doc, err := r.each(ctx, targets)
-	return r.finishFacts(r.options, doc, err)
+	return finishFacts(r.app, r.options, doc, err)
 }
 
 // each extracts the facts of sessions, one after the other. A failure is

@@ -18,11 +18,11 @@ import (
 	"github.com/sessctl/sessctl/pkg/memory"
 )
 
-func (a *app) renderFacts(o steps.FactsOptions, doc steps.FactsDocument) error {
+func renderFacts(a *app, o steps.FactsOptions, doc steps.FactsDocument) error {
 	doc.Notes = a.Notes
 	if o.Lines {
 		for _, s := range doc.Sessions {
-			if err := a.printFactLines(s.Facts); err != nil {
+			if err := printFactLines(a, s.Facts); err != nil {
 				return err
 			}
 		}
@@ -32,14 +32,14 @@ func (a *app) renderFacts(o steps.FactsOptions, doc steps.FactsDocument) error {
 		return a.printJSON(doc)
 	}
 	for _, s := range doc.Sessions {
-		if err := a.renderFactsSession(s); err != nil {
+		if err := renderFactsSession(a, s); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (a *app) printFactLines(rows []recall.FactRow) error {
+func printFactLines(a *app, rows []recall.FactRow) error {
 	for _, f := range rows {
 		if err := writeJSON(a.Out, "", f); err != nil {
 			return err
@@ -48,7 +48,7 @@ func (a *app) printFactLines(rows []recall.FactRow) error {
 	return nil
 }
 
-func (a *app) renderFactsSession(s steps.FactsSession) error {
+func renderFactsSession(a *app, s steps.FactsSession) error {
 	what := s.Outcome
 	if s.Outcome == steps.FactsExtracted || s.Outcome == steps.FactsPlanned {
 		what = fmt.Sprintf("%s: %s, %d known before", s.Outcome, wording.Plural(len(s.Facts), "new fact"), s.Repeated)
@@ -66,10 +66,10 @@ func (a *app) renderFactsSession(s steps.FactsSession) error {
 	if _, err := fmt.Fprintf(a.Out, "%s: %s\n", wording.Visible(whose), wording.Visible(what)); err != nil {
 		return err
 	}
-	return a.renderFactRows(s.Facts)
+	return renderFactRows(a, s.Facts)
 }
 
-func (a *app) renderFactRows(rows []recall.FactRow) error {
+func renderFactRows(a *app, rows []recall.FactRow) error {
 	for _, f := range rows {
 		_, err := fmt.Fprintf(a.Out, "  %-10s %.2f  %s\n%sline %d, %s: \"%s\"\n", f.Kind, f.Confidence, wording.Visible(f.Text), steps.FactIndent, f.Source.FirstLine, wording.Visible(f.Speaker), wording.Visible(f.Quote))
 		for _, k := range f.Supersedes {
@@ -121,13 +121,13 @@ func runListFacts(ctx context.Context, a *app, o steps.FactsOptions) error {
 	list.Notes = a.Notes
 	switch {
 	case o.Lines:
-		return a.printFactLines(list.Facts)
+		return printFactLines(a, list.Facts)
 	case a.JSON:
 		return a.printJSON(list)
 	case len(list.Facts) == 0:
 		a.Notice(workspace.Note{Message: "no facts are known", Hint: "sessctl extract-facts --all looks for them"})
 	}
-	return a.renderFactRows(list.Facts)
+	return renderFactRows(a, list.Facts)
 }
 
 func (r *factsRun) writeFactsReceipt(t workspace.Found, row *steps.FactsSession, id string) error {

@@ -10,11 +10,12 @@ import (
 	"time"
 
 	"github.com/sessctl/sessctl/internal/failure"
+	"github.com/sessctl/sessctl/internal/front/mcptool"
 	"github.com/sessctl/sessctl/internal/recall"
 	"github.com/sessctl/sessctl/internal/steps"
+	"github.com/sessctl/sessctl/internal/unattended"
 	"github.com/sessctl/sessctl/internal/wording"
 	"github.com/sessctl/sessctl/internal/workspace"
-	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/hooks"
 	"github.com/spf13/cobra"
 )
@@ -32,17 +33,17 @@ went wrong is in sessctl hook status and sessctl doctor.
 		Args:    cobra.ArbitraryArgs,
 		PersistentPreRunE: func(c *cobra.Command, args []string) error {
 			if err := a.prepare(c); err != nil {
-				a.hookRefused(c, args, err)
+				hookRefused(a, c, args, err)
 			}
 			return nil
 		},
 		RunE: func(c *cobra.Command, args []string) error {
-			a.hookRun(c.Context(), args)
+			hookRun(c.Context(), a, args)
 			return nil
 		},
 	}
 	c.SetFlagErrorFunc(func(c *cobra.Command, err error) error { // some runtimes take any other exit code for a veto
-		a.hookRefused(c, c.Flags().Args(), err)
+		hookRefused(a, c, c.Flags().Args(), err)
 		return nil
 	})
 	return c
@@ -50,65 +51,56 @@ went wrong is in sessctl hook status and sessctl doctor.
 
 // hookRefused keeps why a hook could not begin. Where the configuration cannot be
 // used the data directory is the usual one.
-func (a *app) hookRefused(c *cobra.Command, args []string, err error) {
+func hookRefused(a *app, c *cobra.Command, args []string, err error) {
 	if a.useDefaults(c) != nil {
 		a.Global.DataDir = ""
 	}
 	a.refused = true
-	a.hookFailed(hooks.Event{Runtime: strings.Join(args, " "), Name: "unknown event"}, err)
+	hookFailed(a, hooks.Event{Runtime: strings.Join(args, " "), Name: "unknown event"}, err)
 }
-
-// Bounds of what a hook reads, in bytes, and of how long it waits.
-const (
-	mostEvent     = 4 << 20
-	mostFailed    = 256 << 10 // of the file of failures
-	hookPatience  = 45 * time.Second
-	hookLockWait  = 30 * time.Second
-	eventPatience = 10 * time.Second // for the event on stdin
-)
 
 // hookRun does what an event asks for, and keeps what went wrong. Whatever
 // happens, the runtime sees a hook that has succeeded.
-func (a *app) hookRun(ctx context.Context, args []string) {
+func hookRun(ctx context.Context, a *app, args []string) {
 	e := hooks.Event{Runtime: strings.Join(args, " "), Name: "unknown event"}
 	defer func() {
 		if p := recover(); p != nil {
-			a.hookFailed(e, fmt.Errorf("a defect of sessctl: %v", p))
+			hookFailed(a, e, fmt.Errorf("a defect of sessctl: %v", p))
 		}
 		a.Incomplete = 0
 	}()
 	if a.refused {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, hookPatience)
+	ctx, cancel := context.WithTimeout(ctx, unattended.HookPatience)
 	defer cancel()
 	if len(args) != 1 {
-		a.hookFailed(e, fmt.Errorf("hook run takes the name of one runtime"))
+		hookFailed(a, e, fmt.Errorf("hook run takes the name of one runtime"))
 		return
 	}
-	text, err := a.readEvent(ctx)
+	text, err := readEvent(ctx, a)
 	if err != nil {
-		a.hookFailed(e, fmt.Errorf("read the event of %s: %w", args[0], err))
+		hookFailed(a, e, fmt.Errorf("read the event of %s: %w", args[0], err))
 		return
 	}
 	if e, err = hooks.ReadEvent(args[0], text); err != nil {
-		a.hookFailed(e, err)
+		hookFailed(a, e, err)
 		return
 	}
 	switch e.Action() {
 	case hooks.Keep:
-		if err := a.keepSession(ctx, e); err != nil {
-			a.hookFailed(e, err)
+		if err := keepSession(ctx, a, e); err != nil {
+			hookFailed(a, e, err)
 		}
 	case hooks.Point:
 		if told := steps.PointedAt(ctx, a.Run, e); told != "" {
-			_ = a.printJSON(hookAnswer{hookContext{e.Name, told}}) // there is nobody to tell
+			_ = a.printJSON(unattended.HookAnswer{Output: unattended.HookContext{Event: e.Name, Context: told}}) // there is nobody to tell
 		}
 	}
 }
 
 // readEvent reads one document from stdin, which need not end after it.
-func (a *app) readEvent(ctx context.Context) (json.RawMessage, error) {
+func readEvent(ctx context.Context, a *app) (json.RawMessage, error) {
 	type read struct {
 		text json.RawMessage
 		err  error
@@ -116,32 +108,22 @@ func (a *app) readEvent(ctx context.Context) (json.RawMessage, error) {
 	done := make(chan read, 1)
 	go func() { // it ends with the program, if nobody writes
 		var r read
-		r.err = json.NewDecoder(io.LimitReader(a.In, mostEvent)).Decode(&r.text)
+		r.err = json.NewDecoder(io.LimitReader(a.In, unattended.MostEvent)).Decode(&r.text)
 		done <- r
 	}()
 	select {
 	case r := <-done:
 		return r.text, r.err
-	case <-time.After(eventPatience):
-		return nil, fmt.Errorf("none came on stdin within %s", eventPatience)
+	case <-time.After(unattended.EventPatience):
+		return nil, fmt.Errorf("none came on stdin within %s", unattended.EventPatience)
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
 }
 
-// hookAnswer is what Claude Code reads from a hook.
-type hookAnswer struct {
-	Output hookContext `json:"hookSpecificOutput"`
-}
-
-type hookContext struct {
-	Event   string `json:"hookEventName"`
-	Context string `json:"additionalContext"`
-}
-
 // keepSession archives and remembers the session of an event. While another
 // sessctl works it waits.
-func (a *app) keepSession(ctx context.Context, e hooks.Event) error {
+func keepSession(ctx context.Context, a *app, e hooks.Event) error {
 	s, err := steps.SessionOf(ctx, a.Run, e)
 	if err != nil || s == nil {
 		return err
@@ -149,10 +131,10 @@ func (a *app) keepSession(ctx context.Context, e hooks.Event) error {
 	var out strings.Builder
 	own := a.printingTo(&out)
 	defer workspace.End(own.Run)
-	own.Global.Runtime, own.Global.LockWait = s.Runtime, hookLockWait
+	own.Global.Runtime, own.Global.LockWait = s.Runtime, unattended.HookLockWait
 	err = runArchive(ctx, own, steps.ArchiveOptions{Agent: s.Agent, Session: s.ID, Remember: true})
 	if errors.As(err, new(*failure.Outcome)) {
-		err = errors.New(wording.FirstLine(out.String()+" "+notesText(own.Notes), recall.BesideRunes))
+		err = errors.New(wording.FirstLine(out.String()+" "+mcptool.NotesText(own.Notes), recall.BesideRunes))
 	}
 	if err != nil {
 		return fmt.Errorf("keep session %s: %w", s.ID, err)
@@ -161,37 +143,19 @@ func (a *app) keepSession(ctx context.Context, e hooks.Event) error {
 }
 
 // hookFailed keeps what went wrong, where doctor and hook status find it.
-func (a *app) hookFailed(e hooks.Event, cause error) {
-	line, err := json.Marshal(hookFailed{At: a.Now().UTC(), Runtime: e.Runtime, Event: e.Name, Session: e.Session, Error: cause.Error()})
+func hookFailed(a *app, e hooks.Event, cause error) {
+	line, err := json.Marshal(unattended.HookFailed{At: a.Now().UTC(), Runtime: e.Runtime, Event: e.Name, Session: e.Session, Error: cause.Error()})
 	if err == nil {
 		err = a.Pins.MakeDir(a.HooksDir(), 0o700)
 	}
 	if err == nil {
-		err = boundFailures(a.Run)
+		err = unattended.BoundFailures(a.Run)
 	}
 	if err == nil {
-		err = a.Pins.AppendLine(hookFailuresFile(&a.Run.Settings), line, 0o600)
+		err = a.Pins.AppendLine(unattended.HookFailuresFile(&a.Run.Settings), line, 0o600)
 	}
 	if err != nil {
 		cause = errors.Join(cause, err)
 	}
 	_, _ = fmt.Fprintf(a.Err, "sessctl: %s\n", wording.Visible(cause.Error())) // some runtimes show it
-}
-
-// boundFailures keeps the file of failures short.
-func boundFailures(a *workspace.Run) error {
-	text, err := readHookFailures(hookFailuresFile(&a.Settings))
-	if err != nil || len(text) < mostFailed {
-		return nil // a new one is begun
-	}
-	lines := strings.SplitAfter(text, "\n")
-	return a.Pins.ReplaceFile(hookFailuresFile(&a.Settings), 0o600, func(w io.Writer) error {
-		_, err := io.WriteString(w, strings.Join(lines[len(lines)/2:], ""))
-		return err
-	})
-}
-
-func readHookFailures(path string) (string, error) {
-	text, err := durable.ReadSmall(path, 4*mostFailed)
-	return string(text), err
 }

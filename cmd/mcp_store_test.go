@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/sessctl/sessctl/internal/front/mcptool"
 )
 
 // memory_store tells what is wrong, stores for whom it may, and refuses what the
@@ -21,7 +23,7 @@ func TestMCPStore(t *testing.T) {
 		return args
 	}
 	t.Run("errors say what to do", func(t *testing.T) {
-		c := askMCP(t, a, mcpOptions{AllowWrite: true})
+		c := askMCP(t, a, mcptool.MCPOptions{AllowWrite: true})
 		for want, args := range map[string]map[string]any{
 			"agent is needed":            lesson("Ask Zoë before money is spent."),
 			"unknown agent \"claude\"":   lesson("Ask Zoë before money is spent.", "agent", "claude"),
@@ -42,7 +44,7 @@ func TestMCPStore(t *testing.T) {
 		}
 	})
 	t.Run("what a server has returned is not stored", func(t *testing.T) {
-		c := askMCP(t, a, mcpOptions{AllowWrite: true, Agent: "coordinator"})
+		c := askMCP(t, a, mcptool.MCPOptions{AllowWrite: true, Agent: "coordinator"})
 		list, _ := call(t, c, "sessions", nil)
 		archive := regexp.MustCompile(`archives (\S+)`).FindStringSubmatch(list)[1]
 		whole, _ := call(t, c, "memory_read", map[string]any{"archive": archive, "first_line": 1})
@@ -54,7 +56,7 @@ func TestMCPStore(t *testing.T) {
 		}
 	})
 	t.Run("a server for one agent", func(t *testing.T) {
-		c := askMCP(t, a, mcpOptions{AllowWrite: true, Agent: "librarian"})
+		c := askMCP(t, a, mcptool.MCPOptions{AllowWrite: true, Agent: "librarian"})
 		if text, failed := call(t, c, "memory_store", lesson("Ask Zoë before money is spent.", "agent", "coordinator")); !failed || !strings.Contains(text, "librarian") {
 			t.Errorf("for another agent: %q", text)
 		}
@@ -67,7 +69,7 @@ func TestMCPStore(t *testing.T) {
 				t.Errorf("%s: %s", tool, text)
 			}
 		}
-		other := askMCP(t, a, mcpOptions{Agent: "coordinator"})
+		other := askMCP(t, a, mcptool.MCPOptions{Agent: "coordinator"})
 		if text, _ := call(t, other, "memory_recall", map[string]any{"query": "thermal paper labels yellow sun"}); strings.Contains(text, "laser") {
 			t.Errorf("another agent sees it: %s", text)
 		}
@@ -86,11 +88,11 @@ func TestMCPStore(t *testing.T) {
 			t.Fatal(err)
 		}
 		stored := lesson("Renewals by mail need a phone call afterwards, or nobody reads them.")
-		if text, _ := call(t, askMCP(t, a, mcpOptions{AllowWrite: true, Remote: true}), "memory_store", stored); !strings.Contains(text, "agent is needed") {
+		if text, _ := call(t, askMCP(t, a, mcptool.MCPOptions{AllowWrite: true, Remote: true}), "memory_store", stored); !strings.Contains(text, "agent is needed") {
 			t.Errorf("over HTTP: %q", text)
 		}
 		session := strings.TrimSuffix(filepath.Base(logs[0]), ".jsonl")
-		if text, failed := call(t, askMCP(t, a, mcpOptions{AllowWrite: true}), "memory_store", stored); failed || !strings.Contains(text, "agent librarian, session "+session) {
+		if text, failed := call(t, askMCP(t, a, mcptool.MCPOptions{AllowWrite: true}), "memory_store", stored); failed || !strings.Contains(text, "agent librarian, session "+session) {
 			t.Errorf("%q", text)
 		}
 	})

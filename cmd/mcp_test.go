@@ -17,6 +17,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/sessctl/sessctl/internal/front/mcptool"
 	"github.com/sessctl/sessctl/internal/recall"
 	"github.com/sessctl/sessctl/internal/selection"
 	"github.com/sessctl/sessctl/internal/steps"
@@ -52,7 +53,7 @@ func mcpHome(t *testing.T) *app {
 }
 
 // askMCP connects a client to a server.
-func askMCP(t *testing.T, a *app, o mcpOptions) *mcp.ClientSession {
+func askMCP(t *testing.T, a *app, o mcptool.MCPOptions) *mcp.ClientSession {
 	t.Helper()
 	here, there := mcp.NewInMemoryTransports()
 	if _, err := newMCPServer(a, o).Connect(t.Context(), there, nil); err != nil {
@@ -78,7 +79,7 @@ func call(t *testing.T, c *mcp.ClientSession, tool string, args map[string]any) 
 
 func TestMCPTools(t *testing.T) {
 	a := mcpHome(t)
-	c := askMCP(t, a, mcpOptions{})
+	c := askMCP(t, a, mcptool.MCPOptions{})
 
 	t.Run("recall names what to read", func(t *testing.T) {
 		text, failed := call(t, c, "memory_recall", map[string]any{"query": "why is port 9100 refused by the label printer", "limit": 10})
@@ -169,7 +170,7 @@ func countLog(t *testing.T, a *app, mark string) int {
 func TestMCPSchemas(t *testing.T) {
 	a := testApp(newStreams(strings.NewReader(""), io.Discard, io.Discard), workspace.Run{Settings: workspace.Settings{Now: time.Now, Getenv: func(string) string { return "" }}})
 	var reading []string
-	for _, o := range []mcpOptions{{}, {AllowWrite: true}} {
+	for _, o := range []mcptool.MCPOptions{{}, {AllowWrite: true}} {
 		list, err := askMCP(t, a, o).ListTools(t.Context(), nil)
 		if err != nil {
 			t.Fatal(err)
@@ -199,7 +200,7 @@ func TestMCPSchemas(t *testing.T) {
 // A server for one agent shows nothing of another.
 func TestMCPConfined(t *testing.T) {
 	a := mcpHome(t)
-	c := askMCP(t, a, mcpOptions{Agent: "librarian"})
+	c := askMCP(t, a, mcptool.MCPOptions{Agent: "librarian"})
 	entries, err := selection.Archived(context.Background(), a.Run, archive.Filter{})
 	if err != nil || len(entries) == 0 {
 		t.Fatal(entries, err)
@@ -228,7 +229,7 @@ func TestMCPLeavesOutTheRunningSession(t *testing.T) {
 	if err := root.ExecuteContext(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	c := askMCP(t, a, mcpOptions{})
+	c := askMCP(t, a, mcptool.MCPOptions{})
 	question := map[string]any{"query": "inventory of the library books", "agent": "librarian"}
 	before, _ := call(t, c, "memory_recall", question)
 	if !strings.Contains(before, "librarian") {
@@ -273,15 +274,15 @@ func TestPlainText(t *testing.T) {
 
 func TestCutMessage(t *testing.T) {
 	words := strings.Repeat("größer 研究 ", 400)
-	got := cutMessage(words)
+	got := mcptool.CutMessage(words)
 	head, tail, _ := strings.Cut(got, "\n[cut here: ")
 	if n := utf8.RuneCountInString(head); n > recall.MessageRunes || n < recall.MessageRunes-20 || strings.HasSuffix(head, "grö") || !strings.HasSuffix(tail, "more characters]") {
 		t.Errorf("%d characters, ends in %q", n, got[len(got)-60:])
 	}
-	if short := "as it is"; cutMessage(short) != short {
+	if short := "as it is"; mcptool.CutMessage(short) != short {
 		t.Error("a short message is changed")
 	}
-	if got := cutMessage(strings.Repeat("研", 3000)); !utf8.ValidString(got) || !strings.Contains(got, "1,000 more") {
+	if got := mcptool.CutMessage(strings.Repeat("研", 3000)); !utf8.ValidString(got) || !strings.Contains(got, "1,000 more") {
 		t.Errorf("one long word: %q", got[len(got)-60:])
 	}
 }
@@ -308,7 +309,7 @@ func TestMCPOverHTTP(t *testing.T) {
 	defer c.Close()
 	question := map[string]any{"query": "why does the label printer refuse"}
 	got, failed := call(t, c, "memory_recall", question)
-	want, _ := call(t, askMCP(t, s.app, mcpOptions{}), "memory_recall", question)
+	want, _ := call(t, askMCP(t, s.app, mcptool.MCPOptions{}), "memory_recall", question)
 	if failed || got != want {
 		t.Errorf("got %s\nwant %s", got, want)
 	}
@@ -332,7 +333,7 @@ func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 func TestMCPLines(t *testing.T) {
 	a := mcpHome(t)
 	var out bytes.Buffer
-	long := `{"jsonrpc":"2.0","id":9,"method":"x","params":"` + strings.Repeat("x", maxMCPLine) + `"}`
+	long := `{"jsonrpc":"2.0","id":9,"method":"x","params":"` + strings.Repeat("x", mcptool.MaxMCPLine) + `"}`
 	query := strings.Repeat("y", 100<<10)
 	a.In, a.Out = strings.NewReader(strings.Join([]string{
 		"not json", "[]", "5", "null", `{"id":5}`, `[{"jsonrpc":"2.0","id":1,"method":"ping"}]`, `{"jsonrpc":"1.0","id":1,"method":"ping"}`, `{"jsonrpc":"2.0","id":{},"method":"ping"}`, long, "",
@@ -341,7 +342,7 @@ func TestMCPLines(t *testing.T) {
 		`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"memory_recall","arguments":{"query":"` + query + `"}}}`,
 		`{"jsonrpc":"2.0","id":"three","method":"tools/call","params":{"name":"memory_recall","arguments":{"query":"why is port 9100 refused"}}}`,
 	}, "\n")), &out
-	if err := runMCP(t.Context(), a, mcpOptions{}); err != nil {
+	if err := runMCP(t.Context(), a, mcptool.MCPOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	answers := map[string]string{}
@@ -354,7 +355,7 @@ func TestMCPLines(t *testing.T) {
 		if err := json.Unmarshal([]byte(line), &answer); err != nil {
 			t.Fatalf("%q: %v", line, err)
 		}
-		if string(answer.ID) == "null" && answer.Error != nil && (answer.Error.Code == codeParse || answer.Error.Code == codeRequest) {
+		if string(answer.ID) == "null" && answer.Error != nil && (answer.Error.Code == mcptool.CodeParse || answer.Error.Code == mcptool.CodeRequest) {
 			refused++
 			continue
 		}
@@ -383,8 +384,8 @@ func TestMCPConfinedIDs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := askMCP(t, a, mcpOptions{Agent: "librarian"})
-	nobody := askMCP(t, a, mcpOptions{Agent: "nosuch"})
+	c := askMCP(t, a, mcptool.MCPOptions{Agent: "librarian"})
+	nobody := askMCP(t, a, mcptool.MCPOptions{Agent: "nosuch"})
 	for _, digit := range "0123456789abcdef" {
 		for _, args := range []map[string]any{{"archive": string(digit)}, {"hit": string(digit)}} {
 			text, _ := call(t, c, "memory_read", args)
@@ -409,7 +410,7 @@ func TestMCPConfinedIDs(t *testing.T) {
 // An empty agent is nobody, not everybody.
 func TestMCPCompactsOneAgent(t *testing.T) {
 	a := mcpHome(t)
-	c := askMCP(t, a, mcpOptions{AllowWrite: true})
+	c := askMCP(t, a, mcptool.MCPOptions{AllowWrite: true})
 	if text, failed := call(t, c, "session_compact", map[string]any{"agent": "", "force": true}); !failed || !strings.Contains(text, "agent is empty") {
 		t.Errorf("an empty agent: %v, %s", failed, text)
 	}

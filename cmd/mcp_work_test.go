@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sessctl/sessctl/internal/front/mcptool"
 	"github.com/sessctl/sessctl/internal/recall"
 	"github.com/sessctl/sessctl/pkg/session"
 )
@@ -17,7 +18,7 @@ import (
 // and bounded; of another agent a server for one agent shows nothing.
 func TestMCPWork(t *testing.T) {
 	a := mcpHome(t)
-	c := askMCP(t, a, mcpOptions{})
+	c := askMCP(t, a, mcptool.MCPOptions{})
 	t.Run("found", func(t *testing.T) {
 		for want, args := range map[string]map[string]any{
 			"/internal/label/layout.go":              {"file": "label layout"},
@@ -77,7 +78,7 @@ func TestMCPWork(t *testing.T) {
 		if err := root.ExecuteContext(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		confined := askMCP(t, a, mcpOptions{Agent: "librarian"})
+		confined := askMCP(t, a, mcptool.MCPOptions{Agent: "librarian"})
 		for _, args := range []map[string]any{{"file": "layout.go"}, {"command": "deploy.sh"}, {"error": "connection refused"}, {"query": "label copies"}} {
 			if text, failed := call(t, confined, "work_history", args); failed || text != "nothing found that fits" {
 				t.Errorf("%v shows another agent: %s", args, text)

@@ -229,7 +229,7 @@ func runMemoryForget(ctx context.Context, a *app, o recall.ForgetOptions) error 
 		return renderForget(a, doc)
 	}
 	if selected {
-		if err := a.agreeToForget(doc, o); err != nil {
+		if err := agreeToForget(a, doc, o); err != nil {
 			return err
 		}
 	}
@@ -264,7 +264,7 @@ func runMemoryForget(ctx context.Context, a *app, o recall.ForgetOptions) error 
 }
 
 // agreeToForget asks whether what is selected may go. An error forgets nothing.
-func (a *app) agreeToForget(doc recall.ForgetDocument, o recall.ForgetOptions) error {
+func agreeToForget(a *app, doc recall.ForgetDocument, o recall.ForgetOptions) error {
 	if o.Agree != nil {
 		return o.Agree(doc)
 	}

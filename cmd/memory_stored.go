@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/sessctl/sessctl/internal/audit"
+	"github.com/sessctl/sessctl/internal/front/mcptool"
 	"github.com/sessctl/sessctl/internal/recall"
 	"github.com/sessctl/sessctl/internal/wording"
 	"github.com/sessctl/sessctl/internal/workspace"
@@ -56,7 +57,7 @@ func runMemoryStored(ctx context.Context, a *app, agent string) error {
 	}
 	var b strings.Builder
 	for _, r := range doc.Stored {
-		fmt.Fprintf(&b, "%s  %s  %s  %s  importance %.2f  session %s\n%s\n\n", r.ID[:shownID], wording.Visible(r.Agent), r.CreatedAt, wording.Visible(r.Category), r.Importance,
+		fmt.Fprintf(&b, "%s  %s  %s  %s  importance %.2f  session %s\n%s\n\n", r.ID[:mcptool.ShownID], wording.Visible(r.Agent), r.CreatedAt, wording.Visible(r.Category), r.Importance,
 			wording.Visible(cmp.Or(r.Session, "not known")), recall.Indent(wording.VisibleText(r.Text)))
 	}
 	if len(doc.Stored) == 0 {

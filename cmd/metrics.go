@@ -36,7 +36,7 @@ What cannot be looked at has no series; the exit code is 3 then.
 			if c.Flags().Changed("textfile") {
 				return writeTextfile(c.Context(), a, o.Textfile)
 			}
-			return a.metricsText(c.Context(), a.Out)
+			return metricsText(c.Context(), a, a.Out)
 		},
 	}
 	c.Flags().StringVar(&o.Textfile, "textfile", "", "write them to `file`, whose name ends in .prom")
@@ -45,8 +45,8 @@ What cannot be looked at has no series; the exit code is 3 then.
 
 // metricsText writes all metrics in the text format of Prometheus. What cannot be
 // looked at is told and left out.
-func (a *app) metricsText(ctx context.Context, w io.Writer) error {
-	seen, err := a.observe(ctx, audit.LookOptions{Threshold: a.Config.Compaction.Threshold})
+func metricsText(ctx context.Context, a *app, w io.Writer) error {
+	seen, err := observe(ctx, a, audit.LookOptions{Threshold: a.Config.Compaction.Threshold})
 	if f := (*failure.Error)(nil); errors.As(err, &f) && f.Code == "no_store" {
 		a.Notice(workspace.Note{Message: f.Error(), Hint: f.Hint}) // runs and archives are there without one
 	} else if err != nil {
@@ -76,7 +76,7 @@ func writeTextfile(ctx context.Context, a *app, path string) error {
 	}
 	var text bytes.Buffer
 	text.WriteString(audit.TextfileMark)
-	if err := a.metricsText(ctx, &text); err != nil {
+	if err := metricsText(ctx, a, &text); err != nil {
 		return err
 	}
 	err := durable.ReplaceFile(path, 0o644, func(w io.Writer) error {

@@ -66,19 +66,19 @@ With --interval a signal ends it, with exit code 0.`,
 
 func runMonitor(ctx context.Context, a *app, o audit.MonitorOptions) error {
 	if o.Interval == 0 {
-		report, err := a.monitor(ctx, o)
-		return a.finishLook(report, err)
+		report, err := lookOnce(ctx, a, o)
+		return finishLook(a, report, err)
 	}
 	var last []string
 	for {
 		look := a.anew()
 		look.Pin()
-		report, err := look.monitor(ctx, o)
+		report, err := lookOnce(ctx, look, o)
 		if err != nil && ctx.Err() != nil {
 			return nil
 		}
 		if now := report.State(); err != nil || last == nil || report.Tells() || !slices.Equal(now, last) {
-			reportError(a.Err, look.finishLook(report, err), a.JSON) // the next look may succeed
+			reportError(a.Err, finishLook(look, report, err), a.JSON) // the next look may succeed
 			last = now
 		}
 		workspace.TellEvents(ctx, look.Run) // of this look, and what waits
@@ -94,48 +94,48 @@ func runMonitor(ctx context.Context, a *app, o audit.MonitorOptions) error {
 // monitorOnce is one look by the configuration, for whoever looks again and
 // again: the server. It prints nothing, and tells the events of the look and those
 // that wait.
-func (a *app) monitorOnce(ctx context.Context) (audit.MonitorReport, error) {
+func monitorOnce(ctx context.Context, a *app) (audit.MonitorReport, error) {
 	look := a.aside()
 	look.Pin()
 	defer look.Pins.Release()
-	report, err := look.monitor(ctx, audit.MonitorOptions{Threshold: a.Config.Compaction.Threshold, Compact: a.Config.Monitor.Compact})
+	report, err := lookOnce(ctx, look, audit.MonitorOptions{Threshold: a.Config.Compaction.Threshold, Compact: a.Config.Monitor.Compact})
 	workspace.TellEvents(ctx, look.Run)
 	report.Notes = look.Notes
 	return report, err
 }
 
-// monitor looks once, tells of what is new, and compacts what needs it if that
+// lookOnce looks once, tells of what is new, and compacts what needs it if that
 // is asked for. Another monitor that is looking is durable.ErrLocked. The report
 // holds also where what is new could not be kept.
-func (a *app) monitor(ctx context.Context, o audit.MonitorOptions) (audit.MonitorReport, error) {
+func lookOnce(ctx context.Context, a *app, o audit.MonitorOptions) (audit.MonitorReport, error) {
 	options, err := workspace.MonitorSettings(&a.Run.Settings)
 	if err != nil {
 		return audit.MonitorReport{}, err
 	}
 	if o.DryRun {
-		return a.lookAndTell(ctx, o, options)
+		return lookAndTell(ctx, a, o, options)
 	}
-	report, err := a.lookLocked(ctx, o, options)
+	report, err := lookLocked(ctx, a, o, options)
 	if err != nil || !o.Compact || report.Due == 0 {
 		return report, err
 	}
-	return report, a.compactDue(ctx, o, &report)
+	return report, compactDue(ctx, a, o, &report)
 }
 
 // lookLocked looks while no other monitor does.
-func (a *app) lookLocked(ctx context.Context, o audit.MonitorOptions, options monitor.Options) (audit.MonitorReport, error) {
+func lookLocked(ctx context.Context, a *app, o audit.MonitorOptions, options monitor.Options) (audit.MonitorReport, error) {
 	lock, err := audit.LockMonitor(ctx, a.Run)
 	if err != nil {
 		return audit.MonitorReport{}, err
 	}
 	defer lock.Unlock()
 	workspace.MarkEvents(a.Run) // what waits is tried again by every look
-	return a.lookAndTell(ctx, o, options)
+	return lookAndTell(ctx, a, o, options)
 }
 
 // compactDue is compact --all. What is busy now is taken by a later look, and
 // needs nobody.
-func (a *app) compactDue(ctx context.Context, o audit.MonitorOptions, report *audit.MonitorReport) error {
+func compactDue(ctx context.Context, a *app, o audit.MonitorOptions, report *audit.MonitorReport) error {
 	flags := steps.StepFlags{"--all"}
 	if o.ThresholdAsked {
 		flags = append(flags, fmt.Sprintf("--threshold=%d", o.Threshold))
@@ -161,13 +161,13 @@ func (a *app) compactDue(ctx context.Context, o audit.MonitorOptions, report *au
 
 // lookAndTell makes one look. The order is what makes each event arrive once: the
 // state with the events, the events, the state without them.
-func (a *app) lookAndTell(ctx context.Context, o audit.MonitorOptions, options monitor.Options) (audit.MonitorReport, error) {
+func lookAndTell(ctx context.Context, a *app, o audit.MonitorOptions, options monitor.Options) (audit.MonitorReport, error) {
 	path := audit.MonitorStatePath(&a.Run.Settings)
 	state, err := monitor.Load(a.Pins, path)
 	if err != nil {
 		a.PassOver(workspace.Note{Path: path, Message: err.Error() + "; a new one is started, and what is wrong now is reported again in " + options.CoolDown.String() + " at the earliest"})
 	}
-	seen, err := a.observe(ctx, audit.LookOptions{Threshold: o.Threshold, ThresholdAsked: o.ThresholdAsked, Earlier: state.Stores})
+	seen, err := observe(ctx, a, audit.LookOptions{Threshold: o.Threshold, ThresholdAsked: o.ThresholdAsked, Earlier: state.Stores})
 	if err != nil {
 		return audit.MonitorReport{}, err
 	}
@@ -186,7 +186,7 @@ func (a *app) lookAndTell(ctx context.Context, o audit.MonitorOptions, options m
 }
 
 // finishLook prints a report, also where what is new could not be kept.
-func (a *app) finishLook(report audit.MonitorReport, err error) error {
+func finishLook(a *app, report audit.MonitorReport, err error) error {
 	if report.Schema == 0 {
 		return err
 	}

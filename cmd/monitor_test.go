@@ -77,7 +77,7 @@ func TestMonitorsAtOnce(t *testing.T) {
 	var looks sync.WaitGroup
 	errs := make([]error, 8)
 	for i := range errs {
-		looks.Go(func() { _, errs[i] = a.aside().monitorOnce(t.Context()) })
+		looks.Go(func() { _, errs[i] = monitorOnce(t.Context(), a.aside()) })
 	}
 	looks.Wait()
 	looked := 0
@@ -97,7 +97,7 @@ func TestMonitorsAtOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer lock.Unlock()
-	if _, err := a.monitorOnce(t.Context()); err != nil {
+	if _, err := monitorOnce(t.Context(), a); err != nil {
 		t.Errorf("while a run is at work: %v", err)
 	}
 }
@@ -113,7 +113,7 @@ func TestMonitorPutsLater(t *testing.T) {
 	if err := os.WriteFile(a.OutboxDir(), nil, 0o600); err != nil { // nothing can be put into it
 		t.Fatal(err)
 	}
-	report, err := a.monitorOnce(t.Context())
+	report, err := monitorOnce(t.Context(), a)
 	if err == nil || len(report.Alerts) != 1 {
 		t.Fatalf("%v, %+v", err, report)
 	}
@@ -121,7 +121,7 @@ func TestMonitorPutsLater(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		if _, err := a.monitorOnce(t.Context()); err != nil {
+		if _, err := monitorOnce(t.Context(), a); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -136,7 +136,7 @@ func TestMonitorClock(t *testing.T) {
 	a := watchedHome(t, &ahead, map[string]string{"SESSCTL_MONITOR_DISK_LIMIT": "0"})
 	look := func(events, alerts int) {
 		t.Helper()
-		report, err := a.monitorOnce(t.Context())
+		report, err := monitorOnce(t.Context(), a)
 		if err != nil || len(report.Alerts) != alerts || len(outboxFiles(t, a)) != events {
 			t.Errorf("%v; alerts %v; events %v", err, report.Alerts, outboxFiles(t, a))
 		}
@@ -161,18 +161,18 @@ func TestMonitorPurge(t *testing.T) {
 		t.Fatal(err)
 	}
 	a := programAt(t, home, &ahead, map[string]string{"SESSCTL_MONITOR_DISK_LIMIT": "0"})
-	report, err := a.monitorOnce(t.Context())
+	report, err := monitorOnce(t.Context(), a)
 	if err != nil || len(report.Alerts) != 1 || report.Alerts[0].Kind != monitor.PurgeSoon {
 		t.Fatalf("%v, %+v", err, report.Alerts)
 	}
 	var text strings.Builder
-	if err := a.aside().metricsText(t.Context(), &text); err != nil || !strings.Contains(text.String(), `sessctl_purge_deadline_seconds{agent="work-bakery"}`) {
+	if err := metricsText(t.Context(), a.aside(), &text); err != nil || !strings.Contains(text.String(), `sessctl_purge_deadline_seconds{agent="work-bakery"}`) {
 		t.Errorf("%v\n%s", err, &text)
 	}
 	if err := runArchive(t.Context(), a.aside(), steps.ArchiveOptions{All: true}); err != nil {
 		t.Fatal(err)
 	}
-	if report, err = a.monitorOnce(t.Context()); err != nil || len(report.Alerts) != 0 {
+	if report, err = monitorOnce(t.Context(), a); err != nil || len(report.Alerts) != 0 {
 		t.Errorf("%v, %+v", err, report.Alerts)
 	}
 }
@@ -183,7 +183,7 @@ func TestMonitorInterrupted(t *testing.T) {
 	a := watchedHome(t, &ahead, nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := a.monitorOnce(ctx); !errors.Is(err, context.Canceled) {
+	if _, err := monitorOnce(ctx, a); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 	if workspace.Exists(audit.MonitorStatePath(&a.Run.Settings)) || len(outboxFiles(t, a)) > 0 {

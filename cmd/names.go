@@ -4,8 +4,7 @@ import (
 	"slices"
 
 	"github.com/sessctl/sessctl/internal/failure"
-	"github.com/sessctl/sessctl/internal/wording"
-	"github.com/sessctl/sessctl/internal/workspace"
+	"github.com/sessctl/sessctl/internal/front/web"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -22,7 +21,7 @@ func checkNames(c *cobra.Command) error {
 			what, _ := pflag.UnquoteUsage(f)
 			err = failure.Usage("leave the flag out if you do not need it", "--%s: empty %s", f.Name, what)
 		case f.Name == "runtime":
-			err = checkRuntime(f.Value.String())
+			err = web.CheckRuntime(f.Value.String())
 		}
 	})
 	return err
@@ -33,12 +32,4 @@ func checkNames(c *cobra.Command) error {
 func takesName(f *pflag.Flag) bool {
 	what, _ := pflag.UnquoteUsage(f)
 	return slices.Contains([]string{"id", "receipt", "agent", "runtime"}, what)
-}
-
-// checkRuntime refuses the name of a runtime that nobody knows.
-func checkRuntime(name string) error {
-	if slices.ContainsFunc(workspace.Runtimes(), func(k workspace.RuntimeKind) bool { return k.Name == name }) {
-		return nil
-	}
-	return failure.Usage(wording.DidYouMean(name, workspace.RuntimeList(), "known runtimes: "+workspace.RuntimeNames()), "unknown runtime %q", name)
 }

@@ -9,7 +9,7 @@ import (
 
 // observe looks at everything. Only a context that ended is an error, and that
 // there is no store, after the rest was looked at.
-func (a *app) observe(ctx context.Context, options audit.LookOptions) (audit.Observed, error) {
+func observe(ctx context.Context, a *app, options audit.LookOptions) (audit.Observed, error) {
 	o := audit.NewObserver(a.Run, options)
 	defer workspace.CloseStores(o.Run)
 	err := o.Look(ctx)

@@ -56,14 +56,14 @@ func runPin(ctx context.Context, a *app, o removal.PinOptions) error {
 		return err
 	}
 	if len(o.Sessions) == 0 {
-		return a.renderPins(removal.PinDocument{Schema: 1, Asked: []removal.AskedPin{}, Pinned: known.Sessions})
+		return renderPins(a, removal.PinDocument{Schema: 1, Asked: []removal.AskedPin{}, Pinned: known.Sessions})
 	}
 	doc, _, err := removal.PlanPins(ctx, a.Run, o, known)
 	if err != nil {
 		return err
 	}
 	if o.DryRun {
-		return a.renderPins(doc)
+		return renderPins(a, doc)
 	}
 	w, err := workspace.Open(ctx, a.Run, workspace.Mode{Reason: "archive", Recover: &workspace.Recovery{Policy: a.RecoveryPolicy(), Optional: true}})
 	if err != nil {
@@ -88,10 +88,10 @@ func runPin(ctx context.Context, a *app, o removal.PinOptions) error {
 		}
 		doc.Pinned = after.Sessions
 	}
-	return a.renderPins(doc)
+	return renderPins(a, doc)
 }
 
-func (a *app) renderPins(doc removal.PinDocument) error {
+func renderPins(a *app, doc removal.PinDocument) error {
 	doc.Notes = a.Notes
 	if a.JSON {
 		return a.printJSON(doc)

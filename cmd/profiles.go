@@ -39,7 +39,7 @@ type profilePlan struct {
 // planProfile makes the plan of a profile. lastRead is when the archives were
 // last read in full without a problem. With the error of the first step that is
 // refused comes the whole plan, for whoever only shows it.
-func (a *app) planProfile(name string, lastRead time.Time) (profilePlan, error) {
+func planProfile(a *app, name string, lastRead time.Time) (profilePlan, error) {
 	config, known := a.Config.Profiles[name]
 	if !known && name != operate.DefaultProfile {
 		return profilePlan{}, steps.UnknownProfile(&a.Run.Settings, name)
@@ -48,7 +48,7 @@ func (a *app) planProfile(name string, lastRead time.Time) (profilePlan, error) 
 	if config.Steps == nil {
 		config.Steps = operate.DefaultSteps()
 	}
-	if err := a.checkProfile(name, config); err != nil {
+	if err := checkProfile(a, name, config); err != nil {
 		return plan, err
 	}
 	for _, step := range config.Steps {
@@ -56,7 +56,7 @@ func (a *app) planProfile(name string, lastRead time.Time) (profilePlan, error) 
 		for _, flags := range kind.flags(config, steps.Due(config.ArchiveVerify, lastRead, a.Now())) {
 			planned := plannedStep{kind: kind, flags: flags}
 			if err := kind.check(a, flags); err != nil {
-				planned.refused = a.blameStep(name, kind, err)
+				planned.refused = blameStep(a, name, kind, err)
 			}
 			plan.steps = append(plan.steps, planned)
 		}
@@ -76,7 +76,7 @@ func (p profilePlan) refused() error {
 
 // checkProfile refuses steps that are not known, and options of steps that the
 // profile does not have: they would be taken for ones that count.
-func (a *app) checkProfile(name string, config workspace.ProfileConfig) error {
+func checkProfile(a *app, name string, config workspace.ProfileConfig) error {
 	key := "profiles." + name + ".steps"
 	if len(config.Steps) == 0 {
 		hint := "name steps, or leave the key out for the default: " + strings.Join(operate.DefaultSteps(), ", ")
@@ -103,7 +103,7 @@ func (a *app) checkProfile(name string, config workspace.ProfileConfig) error {
 
 // blameStep makes a complaint about a flag of a step one about the key that it
 // comes from.
-func (a *app) blameStep(profile string, kind stepKind, err error) error {
+func blameStep(a *app, profile string, kind stepKind, err error) error {
 	var f *failure.Error
 	if !errors.As(err, &f) {
 		return err
@@ -124,7 +124,7 @@ func (a *app) blameStep(profile string, kind stepKind, err error) error {
 
 // optionsOf fills the options of a command as if its flags had been typed: those
 // that are not come from the configuration.
-func (a *app) optionsOf(add func(*pflag.FlagSet), flags steps.StepFlags) (*pflag.FlagSet, error) {
+func optionsOf(a *app, add func(*pflag.FlagSet), flags steps.StepFlags) (*pflag.FlagSet, error) {
 	fs := pflag.NewFlagSet("", pflag.ContinueOnError)
 	add(fs)
 	if err := fs.Parse(flags); err != nil {

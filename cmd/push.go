@@ -189,7 +189,7 @@ func renderTakeOver(a *app, doc recall.PushDocument) error {
 
 // pushAfter sends what a compaction has stored, if that is configured. That it
 // could not be sent is a note: the next one sends it too.
-func (a *app) pushAfter(ctx context.Context, compacted error, dryRun bool) error {
+func pushAfter(ctx context.Context, a *app, compacted error, dryRun bool) error {
 	if compacted != nil || dryRun || !workspace.Shares(&a.Run.Settings) || !a.Config.Memory.Remote.AfterCompact {
 		return compacted
 	}

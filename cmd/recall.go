@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/sessctl/sessctl/internal/failure"
+	"github.com/sessctl/sessctl/internal/front/mcptool"
 	"github.com/sessctl/sessctl/internal/recall"
 	"github.com/sessctl/sessctl/internal/wording"
 	"github.com/sessctl/sessctl/internal/workspace"
@@ -106,7 +107,7 @@ func runRecall(ctx context.Context, a *app, o recall.RecallOptions) error {
 		return renderWork(a, o, doc)
 	}
 	if o.ForModel {
-		return a.printForModel(doc)
+		return printForModel(a, doc)
 	}
 	return renderRecall(a, o, doc)
 }
@@ -125,8 +126,8 @@ func boundForModel(o *recall.RecallOptions, a *app) error {
 
 // printForModel prints what memory_recall returns, for runtimes whose tools and
 // commands call the program.
-func (a *app) printForModel(doc recall.RecallDocument) error {
-	if _, err := fmt.Fprintln(a.Out, recallText(doc, recall.RecallHit.Origin)); err != nil {
+func printForModel(a *app, doc recall.RecallDocument) error {
+	if _, err := fmt.Fprintln(a.Out, mcptool.RecallText(doc, recall.RecallHit.Origin)); err != nil {
 		return err
 	}
 	if len(doc.Hits) == 0 {

@@ -78,7 +78,7 @@ func runReplay(ctx context.Context, a *app, o steps.ReplayOptions) error {
 		return err
 	}
 	if o.Query != "" {
-		if messages, err = a.selectMessages(ctx, messages, o); err != nil {
+		if messages, err = selectMessages(ctx, a, messages, o); err != nil {
 			return err
 		}
 	}
@@ -101,7 +101,7 @@ func runReplay(ctx context.Context, a *app, o steps.ReplayOptions) error {
 
 // selectMessages keeps what is about the query. Without an embedder the newest
 // messages are kept, and a note says so.
-func (a *app) selectMessages(ctx context.Context, messages []replay.Message, o steps.ReplayOptions) ([]replay.Message, error) {
+func selectMessages(ctx context.Context, a *app, messages []replay.Message, o steps.ReplayOptions) ([]replay.Message, error) {
 	embedding, err := workspace.OpenEmbedder(&a.Run.Settings)
 	if err != nil {
 		return nil, err

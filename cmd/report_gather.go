@@ -12,6 +12,7 @@ import (
 
 	"github.com/sessctl/sessctl/internal/audit"
 	"github.com/sessctl/sessctl/internal/failure"
+	"github.com/sessctl/sessctl/internal/front/pages"
 	"github.com/sessctl/sessctl/internal/selection"
 	"github.com/sessctl/sessctl/internal/wording"
 	"github.com/sessctl/sessctl/internal/workspace"
@@ -23,7 +24,7 @@ import (
 
 // gatherReport makes the document of one look: what sizes, usage, monitor, log and
 // archive verify would say of the same moment. Nothing is changed.
-func (a *app) gatherReport(ctx context.Context, o reportOptions) (report.Document, error) {
+func gatherReport(ctx context.Context, a *app, o pages.ReportOptions) (report.Document, error) {
 	doc := report.Document{Schema: 1, MadeAt: wording.StampText(a.Now()), Version: a.Version, Threshold: a.Config.Compaction.Threshold}
 	doc.Host, _ = os.Hostname() // without one the page does not name it
 	settings, err := workspace.MonitorSettings(&a.Run.Settings)

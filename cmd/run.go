@@ -66,7 +66,7 @@ func completeProfiles(a *app, _ *cobra.Command) (all []selection.Candidate) {
 }
 
 func runProfileCommand(ctx context.Context, a *app, profile string) error {
-	record, err := a.runProfile(ctx, profile)
+	record, err := runProfile(ctx, a, profile)
 	if err != nil {
 		return err
 	}
@@ -113,7 +113,7 @@ func rehearseProfile(ctx context.Context, a *app, profile string) error {
 	if err != nil {
 		return err
 	}
-	plan, refused := a.planProfile(profile, operate.LastRead(earlier))
+	plan, refused := planProfile(a, profile, operate.LastRead(earlier))
 	if refused != nil && failure.ExitCode(refused) == failure.ExitUsage {
 		return refused
 	}
@@ -131,7 +131,7 @@ func rehearseProfile(ctx context.Context, a *app, profile string) error {
 		case row.Reason != "":
 			a.Tell(workspace.Note{Message: step.kind.name + ": " + row.Reason})
 		default:
-			code, document := a.rehearseStep(ctx, step)
+			code, document := rehearseStep(ctx, a, step)
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
@@ -151,7 +151,7 @@ func rehearseProfile(ctx context.Context, a *app, profile string) error {
 }
 
 // rehearseStep prints the plan of one step, or returns its document.
-func (a *app) rehearseStep(ctx context.Context, step plannedStep) (code int, document json.RawMessage) {
+func rehearseStep(ctx context.Context, a *app, step plannedStep) (code int, document json.RawMessage) {
 	inner := a.inner()
 	inner.streams.document = nil
 	if a.JSON {
@@ -159,6 +159,6 @@ func (a *app) rehearseStep(ctx context.Context, step plannedStep) (code int, doc
 	}
 	defer workspace.CloseStores(inner.Run)
 	err := step.kind.run(ctx, inner, step.flags, true)
-	inner.reportStep(step.kind.name, err)
+	reportStep(inner, step.kind.name, err)
 	return steps.CodeOf(inner.Run, err), document
 }

@@ -36,11 +36,11 @@ type profileRun struct {
 // runProfile runs the steps of a profile under one lock. The record tells how
 // that ended, whatever failed; with an error nothing was begun. Another sessctl
 // that does not end within --lock-wait is durable.ErrLocked, and a record.
-func (a *app) runProfile(ctx context.Context, profile string) (operate.RunRecord, error) {
+func runProfile(ctx context.Context, a *app, profile string) (operate.RunRecord, error) {
 	r := &profileRun{app: a.inner(), runs: audit.OpenRuns(a.Run)}
 	defer r.Leave()
 	r.begin(profile)
-	if _, err := r.planProfile(profile, time.Time{}); err != nil {
+	if _, err := planProfile(r.app, profile, time.Time{}); err != nil {
 		return r.record, err // before anything is waited for
 	}
 	lock, err := r.Lock(ctx)
@@ -57,7 +57,7 @@ func (a *app) runProfile(ctx context.Context, profile string) (operate.RunRecord
 	if r.earlier, err = steps.EarlierRuns(ctx, r.app.Run); err != nil {
 		return r.record, err
 	}
-	if r.plan, err = r.planProfile(profile, operate.LastRead(r.earlier)); err != nil {
+	if r.plan, err = planProfile(r.app, profile, operate.LastRead(r.earlier)); err != nil {
 		return r.record, err
 	}
 	r.sweep()
@@ -182,7 +182,7 @@ func (r *profileRun) step(ctx context.Context, step plannedStep, s *operate.Step
 		s.Reason = result.Problems[0]
 	}
 	if ctx.Err() == nil && (s.Reason == "" || !slices.Contains(r.told, s.Reason)) { // that there is no store is told once
-		inner.reportStep(s.Step, err)
+		reportStep(inner, s.Step, err)
 	}
 	r.told = append(r.told, s.Reason)
 	return result.Damage
@@ -190,7 +190,7 @@ func (r *profileRun) step(ctx context.Context, step plannedStep, s *operate.Step
 
 // reportStep tells why a step could not be carried out; what went wrong with
 // single sessions was told then.
-func (a *app) reportStep(step string, err error) {
+func reportStep(a *app, step string, err error) {
 	if !steps.Rendered(err) {
 		a.Failed(step, err)
 	}

@@ -106,7 +106,7 @@ func newStepKind[O, D any](name string, parse func(*app, steps.StepFlags) (O, er
 }
 
 func parseCompact(a *app, flags steps.StepFlags) (o selection.CompactOptions, err error) {
-	fs, err := a.optionsOf(func(fs *pflag.FlagSet) { addCompactFlags(&o, fs) }, flags)
+	fs, err := optionsOf(a, func(fs *pflag.FlagSet) { addCompactFlags(&o, fs) }, flags)
 	if err != nil {
 		return o, err
 	}
@@ -115,12 +115,12 @@ func parseCompact(a *app, flags steps.StepFlags) (o selection.CompactOptions, er
 }
 
 func parseArchive(a *app, flags steps.StepFlags) (o steps.ArchiveOptions, err error) {
-	_, err = a.optionsOf(func(fs *pflag.FlagSet) { addArchiveFlags(&o, fs) }, flags)
+	_, err = optionsOf(a, func(fs *pflag.FlagSet) { addArchiveFlags(&o, fs) }, flags)
 	return o, err
 }
 
 func parseFacts(a *app, flags steps.StepFlags) (o steps.FactsOptions, err error) {
-	if _, err = a.optionsOf(func(fs *pflag.FlagSet) { addFactsFlags(&o, fs) }, flags); err != nil {
+	if _, err = optionsOf(a, func(fs *pflag.FlagSet) { addFactsFlags(&o, fs) }, flags); err != nil {
 		return o, err
 	}
 	return o, o.Validate()
@@ -131,26 +131,26 @@ func parseFacts(a *app, flags steps.StepFlags) (o steps.FactsOptions, err error)
 func parseVerify(a *app, flags steps.StepFlags) (o audit.VerifyOptions, err error) {
 	o.Plan = slices.Contains(flags, "--dry-run")
 	flags = slices.DeleteFunc(slices.Clone(flags), func(flag string) bool { return flag == "--dry-run" })
-	_, err = a.optionsOf(func(fs *pflag.FlagSet) { addVerifyFlags(&o, fs) }, flags)
+	_, err = optionsOf(a, func(fs *pflag.FlagSet) { addVerifyFlags(&o, fs) }, flags)
 	return o, err
 }
 
 func parseClean(a *app, flags steps.StepFlags) (o removal.CleanOptions, err error) {
-	if _, err = a.optionsOf(func(fs *pflag.FlagSet) { addCleanFlags(&o, fs) }, flags); err != nil {
+	if _, err = optionsOf(a, func(fs *pflag.FlagSet) { addCleanFlags(&o, fs) }, flags); err != nil {
 		return o, err
 	}
 	return o, o.Validate()
 }
 
 func parseUpload(a *app, flags steps.StepFlags) (o workspace.UploadOptions, err error) {
-	if _, err = a.optionsOf(func(fs *pflag.FlagSet) { addUploadFlags(&o, fs) }, flags); err == nil && a.Config.Archive.Remote == "" {
+	if _, err = optionsOf(a, func(fs *pflag.FlagSet) { addUploadFlags(&o, fs) }, flags); err == nil && a.Config.Archive.Remote == "" {
 		err = workspace.ErrNoRemote()
 	}
 	return o, err
 }
 
 func parsePrune(a *app, flags steps.StepFlags) (o removal.PruneOptions, err error) {
-	if _, err = a.optionsOf(func(fs *pflag.FlagSet) { addPruneFlags(&o, fs) }, flags); err != nil {
+	if _, err = optionsOf(a, func(fs *pflag.FlagSet) { addPruneFlags(&o, fs) }, flags); err != nil {
 		return o, err
 	}
 	if err = o.Validate(); err == nil && o.KeepLocal > 0 && a.Config.Archive.Remote == "" {
@@ -160,7 +160,7 @@ func parsePrune(a *app, flags steps.StepFlags) (o removal.PruneOptions, err erro
 }
 
 func parsePush(a *app, flags steps.StepFlags) (o recall.PushOptions, err error) {
-	if _, err = a.optionsOf(func(fs *pflag.FlagSet) { addPushFlags(&o, fs) }, flags); err == nil && !workspace.Shares(&a.Run.Settings) {
+	if _, err = optionsOf(a, func(fs *pflag.FlagSet) { addPushFlags(&o, fs) }, flags); err == nil && !workspace.Shares(&a.Run.Settings) {
 		err = workspace.ErrNoShared()
 	}
 	return o, err

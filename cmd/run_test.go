@@ -53,7 +53,7 @@ func TestRunProfileStopped(t *testing.T) {
 			cancel(failure.ErrTerminated) // the first session was compacted
 		}
 	})
-	record, err := a.runProfile(ctx, operate.DefaultProfile)
+	record, err := runProfile(ctx, a, operate.DefaultProfile)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +68,7 @@ func TestRunProfileStopped(t *testing.T) {
 			t.Errorf("%s ended as %+v", s.Step, s)
 		}
 	}
-	again, err := a.runProfile(t.Context(), operate.DefaultProfile)
+	again, err := runProfile(t.Context(), a, operate.DefaultProfile)
 	if err != nil || again.Outcome != operate.OK {
 		t.Fatalf("the next run: %+v, %v", again, err)
 	}
@@ -91,7 +91,7 @@ func TestRunProfileSeen(t *testing.T) {
 			seen = runs[0].Outcome
 		}
 	})
-	record, err := a.runProfile(t.Context(), operate.DefaultProfile)
+	record, err := runProfile(t.Context(), a, operate.DefaultProfile)
 	if err != nil || record.Outcome != operate.OK {
 		t.Fatalf("%+v, %v", record, err)
 	}

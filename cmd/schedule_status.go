@@ -4,18 +4,14 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
-	"strings"
-	"time"
 
 	"github.com/sessctl/sessctl/internal/audit"
+	"github.com/sessctl/sessctl/internal/unattended"
 	"github.com/sessctl/sessctl/internal/wording"
 	"github.com/sessctl/sessctl/internal/workspace"
 	"github.com/sessctl/sessctl/pkg/operate"
-	"github.com/sessctl/sessctl/pkg/operate/outbox"
 	"github.com/sessctl/sessctl/pkg/operate/schedule"
-	"github.com/sessctl/sessctl/pkg/session/process"
 	"github.com/spf13/cobra"
 )
 
@@ -35,41 +31,17 @@ next, where the manager tells.
 	}
 }
 
-// scheduleRow is one schedule of `schedule status --json`. Times are RFC 3339, UTC,
-// or "" where nobody knows.
-type scheduleRow struct {
-	Profile string           `json:"profile"`
-	Manager schedule.Manager `json:"manager"`
-	Scope   string           `json:"scope"`   // system or user
-	Account string           `json:"account"` // of a job of the system, else ""
-	Name    string           `json:"name"`
-	When    string           `json:"when"`
-	Path    string           `json:"path"`
-	Active  bool             `json:"active"`
-	Last    string           `json:"last"`
-	Outcome string           `json:"outcome"` // of the last run, or ""
-	Run     string           `json:"run"`     // id of its record, or ""
-	Next    string           `json:"next"`
-}
-
-// scheduleStatusDocument is `schedule status --json`.
-type scheduleStatusDocument struct {
-	Schema    int              `json:"schema"`
-	Schedules []scheduleRow    `json:"schedules"`
-	Notes     []workspace.Note `json:"notes"`
-}
-
 func runScheduleStatus(ctx context.Context, a *app) error {
-	states, err := host(&a.Run.Settings).States(ctx, a.Now())
+	states, err := unattended.Host(&a.Run.Settings).States(ctx, a.Now())
 	if err != nil {
 		return err
 	}
 	records := map[string][]operate.RunRecord{} // by data directory: schedules may be for others
-	doc := scheduleStatusDocument{Schema: 1, Schedules: []scheduleRow{}}
+	doc := unattended.ScheduleStatusDocument{Schema: 1, Schedules: []unattended.ScheduleRow{}}
 	for _, s := range states {
-		row := scheduleRow{
-			Profile: s.Profile, Manager: s.Manager, Scope: scopeName(s.System), Account: s.Account, Name: s.Name, When: s.When, Path: s.Path,
-			Active: s.Active, Last: utc(s.Last), Outcome: s.Result, Next: utc(s.Next),
+		row := unattended.ScheduleRow{
+			Profile: s.Profile, Manager: s.Manager, Scope: unattended.ScopeName(s.System), Account: s.Account, Name: s.Name, When: s.When, Path: s.Path,
+			Active: s.Active, Last: unattended.UTC(s.Last), Outcome: s.Result, Next: unattended.UTC(s.Next),
 		}
 		data := cmp.Or(s.Data, a.DataDir())
 		if _, read := records[data]; !read {
@@ -79,42 +51,21 @@ func runScheduleStatus(ctx context.Context, a *app) error {
 				return err
 			}
 		}
-		row.take(records[data])
+		row.Take(records[data])
 		doc.Schedules = append(doc.Schedules, row)
 		switch {
 		case s.Offline && s.Manager == schedule.Cron:
-			a.Tell(workspace.Note{Path: s.Path, Message: "cron does not run here, and starts nothing", Hint: cronHint})
+			a.Tell(workspace.Note{Path: s.Path, Message: "cron does not run here, and starts nothing", Hint: unattended.CronHint})
 		case s.Offline:
 			a.Tell(workspace.Note{Path: s.Path, Message: "systemd does not run here, or cannot be asked: whether it starts this is not known"})
 		case !s.Active:
-			a.Tell(workspace.Note{Path: s.Path, Message: "it is not active: " + string(s.Manager) + " does not start it", Hint: "sessctl schedule install " + s.Profile + " --" + scopeName(s.System)})
+			a.Tell(workspace.Note{Path: s.Path, Message: "it is not active: " + string(s.Manager) + " does not start it", Hint: "sessctl schedule install " + s.Profile + " --" + unattended.ScopeName(s.System)})
 		}
 	}
-	return a.renderScheduleStatus(doc)
+	return renderScheduleStatus(a, doc)
 }
 
-func utc(t time.Time) string {
-	if t.IsZero() {
-		return ""
-	}
-	return t.UTC().Format(time.RFC3339)
-}
-
-// take fills in the newest run of the profile. A record that is older than what
-// the manager says of its last start is of an earlier run.
-func (r *scheduleRow) take(records []operate.RunRecord) {
-	for _, record := range records {
-		if record.Profile != r.Profile {
-			continue
-		}
-		if at := utc(record.Started); at >= r.Last || r.Outcome == "" || r.Outcome == "success" {
-			r.Last, r.Outcome, r.Run = at, string(record.Outcome), record.ID
-		}
-		return
-	}
-}
-
-func (a *app) renderScheduleStatus(doc scheduleStatusDocument) error {
+func renderScheduleStatus(a *app, doc unattended.ScheduleStatusDocument) error {
 	doc.Notes = a.Notes
 	if a.JSON {
 		return a.printJSON(doc)
@@ -149,60 +100,7 @@ itself, and is not told again; what a schedule fails of is told once a day.
 		Hidden:  true,
 		Args:    usageArgs(cobra.ExactArgs(1)),
 		RunE: func(c *cobra.Command, args []string) error {
-			return runScheduleFailed(c.Context(), a.Run, args[0])
+			return unattended.RunScheduleFailed(c.Context(), a.Run, args[0])
 		},
 	}
-}
-
-// justNow is how long ago a run may have ended that a failed unit is about, where
-// systemd does not say which of its invocations failed (before version 251).
-const justNow = 2 * time.Minute
-
-// toldItself reports whether a run came to an end that it has told itself, and is
-// the one that the failed unit was.
-func toldItself(a *workspace.Settings, r operate.RunRecord) bool {
-	if failed := a.Getenv("MONITOR_INVOCATION_ID"); failed != "" {
-		return r.Ended() && r.Invocation == failed
-	}
-	return r.Ended() && a.Now().Sub(r.Finished) < justNow
-}
-
-// runScheduleFailed tells of runs that were killed, by the event that the next run
-// would make of them; and where there is no record of a run, that of the unit.
-func runScheduleFailed(ctx context.Context, a *workspace.Run, profile string) error {
-	records, err := audit.OpenRuns(a).List(ctx)
-	if err != nil {
-		return err
-	}
-	told := false
-	for _, r := range records {
-		if r.Profile != profile {
-			continue
-		}
-		told = told || toldItself(&a.Settings, r)
-		if r.Ended() || r.Told || process.Runs(r.Process, r.Started.Add(justNow)) {
-			continue
-		}
-		if err := workspace.EmitOnce(ctx, a, outbox.DeriveID(r.Started, "run "+r.ID), outbox.RunFailed, profile, r); err != nil {
-			return err
-		}
-		a.Tell(workspace.Note{Message: fmt.Sprintf("the run %s of %s was ended from outside: %s", r.ID, profile, unitResult(&a.Settings))})
-		told = true
-	}
-	if told {
-		return nil
-	}
-	day := a.Now().UTC().Truncate(24 * time.Hour)
-	failed := map[string]any{"profile": profile, "unit": a.Getenv("MONITOR_UNIT"), "result": a.Getenv("MONITOR_SERVICE_RESULT"), "exit_status": a.Getenv("MONITOR_EXIT_STATUS"), "reason": "the schedule could not start a run: " + unitResult(&a.Settings)}
-	a.Tell(workspace.Note{Message: fmt.Sprintf("the schedule of %s failed: %s", profile, unitResult(&a.Settings)), Hint: "journalctl shows why"})
-	return workspace.EmitOnce(ctx, a, outbox.DeriveID(day, "unit "+profile+" "+unitResult(&a.Settings)), outbox.RunFailed, profile, failed)
-}
-
-// unitResult is what systemd says of the unit that has failed.
-func unitResult(a *workspace.Settings) string {
-	words := []string{a.Getenv("MONITOR_SERVICE_RESULT"), a.Getenv("MONITOR_EXIT_CODE"), a.Getenv("MONITOR_EXIT_STATUS")}
-	if text := strings.TrimSpace(strings.Join(words, " ")); text != "" {
-		return text
-	}
-	return "systemd does not say why"
 }

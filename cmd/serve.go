@@ -9,29 +9,20 @@ import (
 	"net"
 	"net/http"
 	"path/filepath"
-	"runtime/debug"
 	"sync"
 	"time"
 
 	"github.com/oklog/ulid/v2"
 	"github.com/sessctl/sessctl/internal/failure"
+	"github.com/sessctl/sessctl/internal/front/web"
 	"github.com/sessctl/sessctl/internal/wording"
-	"github.com/sessctl/sessctl/internal/workspace"
 	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/operate/jobs"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
 
-type serveOptions struct {
-	Listen      string
-	CertFile    string
-	KeyFile     string
-	WithoutTLS  bool
-	PrintSchema bool
-}
-
-func (o *serveOptions) addFlags(fs *pflag.FlagSet) {
+func addServeFlags(o *web.ServeOptions, fs *pflag.FlagSet) {
 	fs.StringVar(&o.Listen, "listen", "", "listen on this `address`: HOST:PORT, or unix:PATH (default 127.0.0.1:7433)")
 	fs.StringVar(&o.CertFile, "tls-cert", "", "serve HTTPS with the certificate chain in `file` (PEM)")
 	fs.StringVar(&o.KeyFile, "tls-key", "", "the certificate's key is in `file` (PEM)")
@@ -43,7 +34,7 @@ func (o *serveOptions) addFlags(fs *pflag.FlagSet) {
 }
 
 func newServeCommand(a *app) *cobra.Command {
-	var o serveOptions
+	var o web.ServeOptions
 	c := &cobra.Command{
 		Use:   "serve",
 		Short: "Serve an HTTP API, watch the sessions and run profiles by the clock",
@@ -70,7 +61,7 @@ rest of the job to the next start.
 			return runServe(c.Context(), a, o)
 		},
 	}
-	o.addFlags(c.Flags())
+	addServeFlags(&o, c.Flags())
 	return c
 }
 
@@ -87,64 +78,43 @@ type server struct {
 	clock     *jobs.Clock
 	jobPins   *durable.Pins // hold the directory of the jobs open
 	schedules []jobs.Schedule
-	address   address
+	address   web.Address
 	tls       *tls.Config
 	handler   http.Handler
 }
 
-func runServe(ctx context.Context, a *app, o serveOptions) error {
+func runServe(ctx context.Context, a *app, o web.ServeOptions) error {
 	s, err := newServer(ctx, a, o)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = s.closeJobs() }() // the end of the process gives the lock back too
-	listener, err := s.address.listen(ctx)
+	listener, err := s.address.Listen(ctx)
 	if err != nil {
 		return err
 	}
-	keepSmall(&a.Run.Settings)
+	web.KeepSmall(&a.Run.Settings)
 	return s.serve(ctx, listener)
 }
 
-// A server that is there all day, and what works on databases of any size, should
-// be small rather than fast. collectAt is by how many percent memory may grow
-// between two collections of garbage; softLimit is above what a server needs, and
-// below what a thousand clients at once would make it (docs/reliability.md): there
-// it collects more often. What cannot be collected may be more; Go then collects
-// at most half of the time.
-const (
-	collectAt = 25
-	softLimit = 40 << 20 // bytes
-)
-
-// keepSmall sets both, unless the environment says otherwise.
-func keepSmall(a *workspace.Settings) {
-	if a.Getenv("GOGC") == "" {
-		debug.SetGCPercent(collectAt)
-	}
-	if a.Getenv("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(softLimit)
-	}
-}
-
 // newServer opens everything but the address.
-func newServer(ctx context.Context, a *app, o serveOptions) (*server, error) {
-	s := &server{log: a.serverLog(), jobPins: &durable.Pins{}}
+func newServer(ctx context.Context, a *app, o web.ServeOptions) (*server, error) {
+	s := &server{log: serverLog(a), jobPins: &durable.Pins{}}
 	var err error
-	if s.address, err = parseAddress(o.Listen); err != nil {
+	if s.address, err = web.ParseAddress(o.Listen); err != nil {
 		return nil, err
 	}
-	if s.tls, err = certificate(o.CertFile, o.KeyFile); err != nil {
+	if s.tls, err = web.Certificate(o.CertFile, o.KeyFile); err != nil {
 		return nil, err
 	}
-	if !s.address.local() && s.tls == nil && !o.WithoutTLS {
+	if !s.address.Local() && s.tls == nil && !o.WithoutTLS {
 		return nil, failure.Usage("serve HTTPS with --tls-cert and --tls-key; or let a proxy do that, which asks the loopback address; or say --listen-without-tls",
 			"--listen: %s is reached from other machines, and without TLS whoever is on the way can read the token and what sessions say", o.Listen)
 	}
-	if s.schedules, err = a.serveSchedules(); err != nil {
+	if s.schedules, err = serveSchedules(a); err != nil {
 		return nil, err
 	}
-	zone, err := serveZone(a.Run)
+	zone, err := web.ServeZone(a.Run)
 	if err != nil {
 		return nil, err
 	}
@@ -154,7 +124,7 @@ func newServer(ctx context.Context, a *app, o serveOptions) (*server, error) {
 	if err := durable.MakeDir(a.DataDir(), 0o700); err != nil {
 		return nil, &failure.Error{Code: "permission", Exit: failure.ExitFailed, Path: a.DataDir(), Hint: "choose another place with --data-dir", Err: fmt.Errorf("make data directory: %w", err)}
 	}
-	s.api = &api{app: a, working: make(chan struct{}, maxWorking)}
+	s.api = &api{app: a, working: make(chan struct{}, web.MaxWorking)}
 	if s.jobs, err = s.openJobs(); err != nil {
 		return nil, err
 	}
@@ -166,15 +136,15 @@ func newServer(ctx context.Context, a *app, o serveOptions) (*server, error) {
 
 // open makes the handler and opens the clock of the schedules.
 func (s *server) open(zone *time.Location) (err error) {
-	if s.clock, err = jobs.OpenClock(s.jobPins, filepath.Join(jobsDir(&s.api.app.Run.Settings), "clock"), zone); err != nil {
+	if s.clock, err = jobs.OpenClock(s.jobPins, filepath.Join(web.JobsDir(&s.api.app.Run.Settings), "clock"), zone); err != nil {
 		return err
 	}
 	g := &guard{
-		hosts: s.address.hosts(s.Config.Serve.AllowedHosts), serving: make(chan struct{}, maxServing),
-		denied: &denials{log: s.log, now: s.Now},
+		hosts: s.address.Hosts(s.Config.Serve.AllowedHosts), serving: make(chan struct{}, web.MaxServing),
+		denied: &web.Denials{Log: s.log, Now: s.Now},
 	}
-	if s.address.socket == "" {
-		if g.token, err = serveToken(s.api.app.Run); err != nil {
+	if s.address.Socket == "" {
+		if g.token, err = web.ServeToken(s.api.app.Run); err != nil {
 			return err
 		}
 	}
@@ -183,16 +153,14 @@ func (s *server) open(zone *time.Location) (err error) {
 	return nil
 }
 
-func jobsDir(a *workspace.Settings) string { return filepath.Join(a.DataDir(), "jobs") }
-
 // openJobs opens the jobs of the data directory. One server has them: two would
 // each run the profiles, deliver the events and watch the sessions.
 func (s *server) openJobs() (*jobs.Registry, error) {
 	s.jobPins.Hold()
-	s.jobPins.Top(jobsDir(&s.api.app.Run.Settings))
-	registry, err := jobs.Open(jobsDir(&s.api.app.Run.Settings), jobs.Options{
+	s.jobPins.Top(web.JobsDir(&s.api.app.Run.Settings))
+	registry, err := jobs.Open(web.JobsDir(&s.api.app.Run.Settings), jobs.Options{
 		Pins: s.jobPins,
-		Now:  s.Now, NewID: func() string { return ulid.Make().String() }, Accept: func(j jobs.Job) error { return auditJob(s.api.app.Run, j) },
+		Now:  s.Now, NewID: func() string { return ulid.Make().String() }, Accept: func(j jobs.Job) error { return web.AuditJob(s.api.app.Run, j) },
 		Report: func(err error) { s.log.Warn("jobs", "error", wording.Visible(err.Error())) },
 	})
 	if errors.Is(err, durable.ErrLocked) {
@@ -212,7 +180,7 @@ func (s *server) closeJobs() error {
 // serverLog is where the server says what it does: lines of key=value on stderr,
 // or of JSON with --json, and only what went wrong with --quiet. What sessions
 // say is never in it.
-func (a *app) serverLog() *slog.Logger {
+func serverLog(a *app) *slog.Logger {
 	o := &slog.HandlerOptions{Level: slog.LevelInfo}
 	if a.Quiet {
 		o.Level = slog.LevelWarn
@@ -225,10 +193,10 @@ func (a *app) serverLog() *slog.Logger {
 
 // serve answers requests and works on jobs until ctx is done.
 func (s *server) serve(ctx context.Context, listener net.Listener) error {
-	web := s.webServer()
+	listening := s.webServer()
 	failed := make(chan error, 1)
 	s.announceAddress(listener) // before a job that was interrupted says that it begins
-	go func() { failed <- s.accept(web, listener) }()
+	go func() { failed <- s.accept(listening, listener) }()
 	working, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	var busy sync.WaitGroup
@@ -236,37 +204,37 @@ func (s *server) serve(ctx context.Context, listener net.Listener) error {
 	for _, l := range s.loops() {
 		busy.Go(func() { s.repeat(working, l) })
 	}
-	notifySystemd(s.Getenv, "READY=1")
+	web.NotifySystemd(s.Getenv, "READY=1")
 	var err error
 	select {
 	case err = <-failed: // the address is lost: without it the server is of no use
 		stop(err)
 	case <-ctx.Done():
 	}
-	notifySystemd(s.Getenv, "STOPPING=1")
-	s.end(web, &busy)
+	web.NotifySystemd(s.Getenv, "STOPPING=1")
+	s.end(listening, &busy)
 	return err
 }
 
 // announceAddress says where the server listens, in a line that scripts can read,
 // whatever --quiet says.
 func (s *server) announceAddress(listener net.Listener) {
-	url := s.address.url(listener, s.tls != nil)
+	url := s.address.URL(listener, s.tls != nil)
 	if s.JSON {
 		s.log.Log(context.Background(), slog.LevelWarn, "listening", "address", url)
 	} else {
 		_, _ = fmt.Fprintln(s.Err, "listening on "+wording.Visible(url)) // there is nobody to tell
 	}
-	if s.address.socket == "" {
-		s.log.Info("the token is in the file", "path", tokenFile(&s.api.app.Run.Settings))
+	if s.address.Socket == "" {
+		s.log.Info("the token is in the file", "path", web.TokenFile(&s.api.app.Run.Settings))
 	}
 }
 
 func (s *server) webServer() *http.Server {
-	limit := newConnections(maxConnections)
+	limit := newConnections(web.MaxConnections)
 	return &http.Server{
-		Handler: s.handler, ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
-		MaxHeaderBytes: maxRequestHeader, ConnState: limit.changed, TLSConfig: s.tls,
+		Handler: s.handler, ReadHeaderTimeout: web.HeaderTimeout, ReadTimeout: web.ReadTimeout, WriteTimeout: web.WriteTimeout, IdleTimeout: web.IdleTimeout,
+		MaxHeaderBytes: web.MaxRequestHeader, ConnState: limit.Changed, TLSConfig: s.tls,
 		TLSNextProto: map[string]func(*http.Server, *tls.Conn, http.Handler){}, // HTTP/1.1 alone: its limits are known
 		ErrorLog:     slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 	}
@@ -309,19 +277,4 @@ func (s *server) end(web *http.Server, busy *sync.WaitGroup) {
 	case <-time.After(s.Config.Serve.ShutdownTimeout):
 		s.log.Warn("the job at hand did not end in time; the next start goes on with it", "timeout", s.Config.Serve.ShutdownTimeout.String())
 	}
-}
-
-// notifySystemd tells a service manager that asked for it how far the server is
-// (sd_notify).
-func notifySystemd(getenv func(string) string, state string) {
-	socket := getenv("NOTIFY_SOCKET")
-	if socket == "" {
-		return
-	}
-	conn, err := net.Dial("unixgram", socket)
-	if err != nil {
-		return // it was asked for by nobody who listens
-	}
-	defer conn.Close()
-	_, _ = conn.Write([]byte(state)) // the manager has its own deadline
 }

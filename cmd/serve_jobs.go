@@ -5,18 +5,16 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"path/filepath"
 	"time"
 
 	"github.com/sessctl/sessctl/internal/failure"
+	"github.com/sessctl/sessctl/internal/front/web"
 	"github.com/sessctl/sessctl/internal/selection"
 	"github.com/sessctl/sessctl/internal/steps"
 	"github.com/sessctl/sessctl/internal/wording"
 	"github.com/sessctl/sessctl/internal/workspace"
 	"github.com/sessctl/sessctl/pkg/operate/jobs"
-	"github.com/sessctl/sessctl/pkg/retention"
 )
 
 // The kinds of jobs.
@@ -29,7 +27,7 @@ const (
 const agentAll = "all"
 
 // options are those of the command that does what the request asks for.
-func (q compactRequest) options(a *app) (selection.CompactOptions, error) {
+func options(q web.CompactRequest, a *app) (selection.CompactOptions, error) {
 	a.Global.Runtime = q.Runtime
 	flags := steps.StepFlags{}
 	switch q.Agent {
@@ -44,30 +42,22 @@ func (q compactRequest) options(a *app) (selection.CompactOptions, error) {
 
 // checkRequest refuses what cannot become a job: options that do not go together,
 // agents and sessions that are not there.
-func (a *app) checkRequest(ctx context.Context, q compactRequest) error {
+func checkRequest(ctx context.Context, a *app, q web.CompactRequest) error {
 	if q.Agent == "" && q.Session == "" {
 		return failure.Usage(`{"agent": "all"} means every agent`, "agent or session is missing")
 	}
 	if q.Agent == agentAll && q.Session != "" {
 		return failure.Usage("leave agent out, or name the agent that the session is of", `"agent": "all" does not go with a session`)
 	}
-	if err := knownRuntime(q.Runtime); err != nil {
+	if err := web.KnownRuntime(q.Runtime); err != nil {
 		return err
 	}
-	o, err := q.options(a)
+	o, err := options(q, a)
 	if err != nil {
 		return err
 	}
 	_, err = selection.Choose(ctx, a.Run, o)
 	return err
-}
-
-// knownRuntime refuses the name of a runtime that nobody knows; none is any.
-func knownRuntime(name string) error {
-	if name == "" {
-		return nil
-	}
-	return checkRuntime(name)
 }
 
 // jobLockWait is how long a job waits for another sessctl if --lock-wait does not
@@ -82,25 +72,25 @@ func (s *server) work(ctx context.Context, j jobs.Job) (jobs.Result, error) {
 	own := s.printingTo(&out)
 	defer workspace.End(own.Run)
 	own.JSON, own.Global.LockWait = true, cmp.Or(own.Global.LockWait, jobLockWait)
-	err := own.perform(ctx, j)
+	err := perform(ctx, own, j)
 	if ctx.Err() != nil && err != nil {
 		s.log.Info("job waits for the next start", "job", j.ID)
 		return jobs.Result{}, ctx.Err()
 	}
-	result := result(own.Run, err, out.Bytes())
+	result := web.Result(own.Run, err, out.Bytes())
 	s.log.Info("job ended", "job", j.ID, "outcome", string(result.Outcome), "exit_code", result.ExitCode)
 	return result, nil
 }
 
 // perform is the command of a job.
-func (a *app) perform(ctx context.Context, j jobs.Job) error {
+func perform(ctx context.Context, a *app, j jobs.Job) error {
 	switch j.Kind {
 	case jobCompact:
-		var q compactRequest
+		var q web.CompactRequest
 		if err := json.Unmarshal(j.Options, &q); err != nil {
 			return fmt.Errorf("read the options of job %s: %w", j.ID, err)
 		}
-		o, err := q.options(a)
+		o, err := options(q, a)
 		if err != nil {
 			return err
 		}
@@ -109,26 +99,4 @@ func (a *app) perform(ctx context.Context, j jobs.Job) error {
 		return runProfileCommand(ctx, a, j.Subject)
 	}
 	return fmt.Errorf("job %s is of an unknown kind %q", j.ID, j.Kind)
-}
-
-// result is how a command ended: its exit code, its document and its error.
-func result(a *workspace.Run, err error, document []byte) jobs.Result {
-	code := steps.CodeOf(a, err)
-	r := jobs.Result{Outcome: steps.OutcomeOfCode(code), ExitCode: code}
-	if json.Valid(document) {
-		r.Document = document
-	}
-	var told *failure.Outcome
-	if err != nil && !errors.As(err, &told) {
-		body := failure.Explain(err)
-		r.Error = &jobs.Failure{Code: body.Code, Message: body.Message, Hint: body.Hint, Path: body.Path}
-	}
-	return r
-}
-
-// auditJob writes into the audit log who asked for a job, before it is accepted.
-func auditJob(a *workspace.Run, j jobs.Job) error {
-	return a.Audit().Append(retention.Line{
-		Time: a.Now().UTC(), Action: retention.ActionRequest, Kind: "job", Path: filepath.Join(jobsDir(&a.Settings), j.ID+".json"), Rule: j.Kind, Agent: j.Subject, Caller: j.Caller,
-	})
 }

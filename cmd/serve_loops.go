@@ -5,14 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 	"strings"
 	"time"
 	_ "time/tzdata"
 
-	"github.com/sessctl/sessctl/internal/audit"
 	"github.com/sessctl/sessctl/internal/failure"
+	"github.com/sessctl/sessctl/internal/front/web"
 	"github.com/sessctl/sessctl/internal/steps"
 	"github.com/sessctl/sessctl/internal/wording"
 	"github.com/sessctl/sessctl/internal/workspace"
@@ -22,7 +21,7 @@ import (
 )
 
 // serveSchedules are the schedules of the configuration, checked.
-func (a *app) serveSchedules() ([]jobs.Schedule, error) {
+func serveSchedules(a *app) ([]jobs.Schedule, error) {
 	var all []jobs.Schedule
 	for i, c := range a.Config.Serve.Schedules {
 		s := jobs.Schedule{Name: strings.ToLower(c.Profile), Expr: c.Cron}
@@ -33,46 +32,12 @@ func (a *app) serveSchedules() ([]jobs.Schedule, error) {
 		if err := s.Check(); err != nil {
 			return nil, failure.Usage(`for example "30 3 * * *", every night at half past three`, "%s: serve.schedules: entry %d, profile %s: %w", workspace.OriginBelow(&a.Run.Settings, workspace.SchedulesKey, entry+".cron"), i+1, s.Name, err)
 		}
-		if _, err := a.planProfile(s.Name, time.Time{}); err != nil {
+		if _, err := planProfile(a, s.Name, time.Time{}); err != nil {
 			return nil, err
 		}
 		all = append(all, s)
 	}
 	return all, nil
-}
-
-// checkScheduleList is the error for a list of schedules whose entries have keys
-// that nobody knows.
-func checkScheduleList(a *workspace.Run, key string, value any) error {
-	entries, isList := value.([]any)
-	if key != workspace.SchedulesKey || !isList {
-		return nil
-	}
-	fields := []string{"profile", "cron"}
-	for i, entry := range entries {
-		of, ok := entry.(map[string]any)
-		if !ok {
-			return failure.Usage(scheduleHint, "%s: %s: entry %d: it is not a mapping of profile and cron", workspace.OriginBelow(&a.Settings, key, fmt.Sprintf(".%d", i)), key, i+1)
-		}
-		for _, field := range slices.Sorted(maps.Keys(of)) {
-			if !slices.Contains(fields, field) {
-				return failure.Usage(wording.DidYouMean(field, fields, scheduleHint), "%s: %s: entry %d: unknown key %s", workspace.OriginBelow(&a.Settings, key, fmt.Sprintf(".%d.%s", i, field)), key, i+1, field)
-			}
-		}
-	}
-	return nil
-}
-
-// scheduleHint is the hint for an entry that is no schedule.
-const scheduleHint = `for example {profile: nightly, cron: "30 3 * * *"}`
-
-// serveZone is the time zone in which schedules are meant.
-func serveZone(a *workspace.Run) (*time.Location, error) {
-	zone, err := time.LoadLocation(a.Config.Serve.TimeZone)
-	if err != nil {
-		return nil, failure.Usage("write Local, UTC, or a name such as Europe/Berlin", "%s: serve.time_zone: %w", workspace.OriginOf(&a.Settings, "serve.time_zone"), err)
-	}
-	return zone, nil
 }
 
 // loop is something that the server does again and again.
@@ -91,7 +56,7 @@ func (s *server) loops() []loop {
 	for _, l := range []loop{
 		{"schedule", scheduleInterval, func(context.Context, *app) error { return s.startDue() }},
 		{"monitor", s.Config.Serve.Monitor, watchSessions},
-		{"events", s.Config.Serve.Deliver, func(ctx context.Context, a *app) error { return tellEvents(ctx, a.Run) }},
+		{"events", s.Config.Serve.Deliver, func(ctx context.Context, a *app) error { return web.TellEvents(ctx, a.Run) }},
 	} {
 		if l.every > 0 {
 			all = append(all, l)
@@ -139,20 +104,9 @@ func (s *server) tellLoop(name, told string, err error) string {
 
 // watchSessions watches the sessions as monitor does; what is new becomes events.
 func watchSessions(ctx context.Context, a *app) error {
-	_, err := a.monitorOnce(ctx)
+	_, err := monitorOnce(ctx, a)
 	if f := (*failure.Error)(nil); errors.As(err, &f) && f.Code == "no_store" || errors.Is(err, durable.ErrLocked) {
 		return nil // there is nothing to watch yet, or somebody does
-	}
-	return err
-}
-
-// tellEvents tells what waits in the outbox.
-func tellEvents(ctx context.Context, a *workspace.Run) error {
-	report, err := workspace.DeliverEvents(ctx, a, audit.DeliverTimeout)
-	for _, t := range report.Attempts {
-		if err == nil && t.State != outbox.Sent {
-			err = fmt.Errorf("%s did not receive %s: %s", t.Target, t.Type, t.Error)
-		}
 	}
 	return err
 }

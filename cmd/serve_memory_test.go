@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sessctl/sessctl/internal/front/mcptool"
 	"github.com/sessctl/sessctl/internal/recall"
 	"github.com/sessctl/sessctl/pkg/memory"
 )
@@ -34,7 +35,7 @@ func TestServeSeesAnotherMemory(t *testing.T) {
 	if before == "" {
 		t.Fatal("nothing is found")
 	}
-	agent := askMCP(t, s.app, mcpOptions{})
+	agent := askMCP(t, s.app, mcptool.MCPOptions{})
 	said := func() string {
 		text, _ := call(t, agent, "memory_recall", map[string]any{"query": "which port does the label printer use"})
 		return text

@@ -9,6 +9,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/sessctl/sessctl/internal/failure"
+	"github.com/sessctl/sessctl/internal/front/web"
 	"github.com/sessctl/sessctl/pkg/operate/jobs"
 )
 
@@ -69,37 +70,16 @@ func problemFor(err error) *problemDocument {
 	}
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
-		return newProblem(http.StatusServiceUnavailable, "timeout", "the answer took longer than "+workTimeout.String(), "ask for less, or when the machine is less busy")
+		return newProblem(http.StatusServiceUnavailable, "timeout", "the answer took longer than "+web.WorkTimeout.String(), "ask for less, or when the machine is less busy")
 	case errors.Is(err, jobs.ErrUnknown):
 		return newProblem(http.StatusNotFound, "unknown_job", err.Error(), "GET /api/v1/jobs lists those that are kept")
 	case errors.Is(err, jobs.ErrFull):
 		return newProblem(http.StatusServiceUnavailable, "overloaded", err.Error(), "GET /api/v1/jobs lists them")
 	}
 	body := failure.Explain(err)
-	p := newProblem(statusOf(body.Code, failure.ExitCode(err)), body.Code, strings.TrimSpace(body.Message), body.Hint)
+	p := newProblem(web.StatusOf(body.Code, failure.ExitCode(err)), body.Code, strings.TrimSpace(body.Message), body.Hint)
 	p.Path = body.Path
 	return p
-}
-
-// statusOf is the HTTP status of an error of a command.
-func statusOf(code string, exit int) int {
-	switch {
-	case strings.HasPrefix(code, "unknown_"), code == "no_memory", code == "no_store":
-		return http.StatusNotFound
-	case code == "ambiguous":
-		return http.StatusConflict
-	case code == "too_much":
-		return http.StatusRequestEntityTooLarge
-	case code == "no_space":
-		return http.StatusInsufficientStorage
-	case code == "interrupted":
-		return http.StatusServiceUnavailable
-	case exit == failure.ExitUsage:
-		return http.StatusUnprocessableEntity
-	case exit == failure.ExitBusy:
-		return http.StatusServiceUnavailable
-	}
-	return http.StatusInternalServerError
 }
 
 // asProblem is a huma.Transformer: what huma itself finds wrong with a request is

@@ -52,7 +52,7 @@ func (s *api) health(_ context.Context, w io.Writer) error {
 
 // metrics are those of sessctl metrics.
 func (s *api) metrics(ctx context.Context, w io.Writer) error {
-	_, err := answered(ctx, s, func(ctx context.Context, a *app) (struct{}, error) { return struct{}{}, a.metricsText(ctx, w) })
+	_, err := answered(ctx, s, func(ctx context.Context, a *app) (struct{}, error) { return struct{}{}, metricsText(ctx, a, w) })
 	return err
 }
 

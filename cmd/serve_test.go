@@ -19,6 +19,7 @@ import (
 
 	"github.com/sessctl/sessctl/internal/audit"
 	"github.com/sessctl/sessctl/internal/failure"
+	"github.com/sessctl/sessctl/internal/front/web"
 	"github.com/sessctl/sessctl/internal/selection"
 	"github.com/sessctl/sessctl/internal/steps"
 	"github.com/sessctl/sessctl/internal/workspace"
@@ -40,12 +41,12 @@ func newServing(t *testing.T) *serving {
 	a := mcpHome(t)
 	log := &bytes.Buffer{}
 	a.streams = newStreams(strings.NewReader(""), io.Discard, log)
-	s, err := newServer(t.Context(), a, serveOptions{Listen: "127.0.0.1:0"})
+	s, err := newServer(t.Context(), a, web.ServeOptions{Listen: "127.0.0.1:0"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.jobs.Close() })
-	token, err := os.ReadFile(tokenFile(&a.Run.Settings))
+	token, err := os.ReadFile(web.TokenFile(&a.Run.Settings))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,7 +155,7 @@ func TestServeProblems(t *testing.T) {
 		{"POST", "/api/v1/compact", `{"agent":"coordinator","treshold":1}`, nil, 422, "usage"},
 		{"POST", "/api/v1/compact", `{"agent":"coordinator","threshold":-1}`, nil, 422, "usage"},
 		{"POST", "/api/v1/compact", `{"agent":`, nil, 400, "usage"},
-		{"POST", "/api/v1/compact", `{"agent":"` + strings.Repeat("x", maxRequestBody) + `"}`, nil, 413, "usage"},
+		{"POST", "/api/v1/compact", `{"agent":"` + strings.Repeat("x", web.MaxRequestBody) + `"}`, nil, 413, "usage"},
 		{"POST", "/api/v1/compact", `{"agent":"coordinator"}`, func(r *http.Request) { r.Header.Set("Content-Type", "text/plain") }, 415, "usage"},
 		{"GET", "/api/v1/jobs", "", func(r *http.Request) { r.Header.Del("Authorization") }, 401, "unauthorized"},
 		{"GET", "/api/v1/jobs", "", func(r *http.Request) { r.Header.Set("Authorization", s.token) }, 401, "unauthorized"},
@@ -209,12 +210,12 @@ func TestServeCompact(t *testing.T) {
 	}
 	body := `{"agent":"work-orders-api","threshold":1,"caller_id":"n8n\u0007\n` + strings.Repeat("x", 100) + `"}`
 	w := s.ask(http.MethodPost, "/api/v1/compact", body, nil)
-	var job jobDocument
+	var job web.JobDocument
 	if err := json.Unmarshal(w.Body.Bytes(), &job); err != nil || w.Code != http.StatusAccepted || job.State != jobs.Queued {
 		t.Fatalf("%d %s", w.Code, w.Body)
 	}
 	at := w.Header().Get("Location")
-	if want := "n8n" + strings.Repeat("x", maxCaller-3); at != "/api/v1/jobs/"+job.ID || job.Caller != want {
+	if want := "n8n" + strings.Repeat("x", web.MaxCaller-3); at != "/api/v1/jobs/"+job.ID || job.Caller != want {
 		t.Errorf("Location %q, caller %q", at, job.Caller)
 	}
 	if again := s.ask(http.MethodPost, "/api/v1/compact", body, nil); again.Header().Get("Location") != at {
@@ -270,7 +271,7 @@ func TestServeBusy(t *testing.T) {
 	s.Global.LockWait = time.Millisecond
 	w := s.ask(http.MethodPost, "/api/v1/compact", `{"agent":"all"}`, nil)
 	s.workOff(1)
-	var job jobDocument
+	var job web.JobDocument
 	if err := json.Unmarshal(s.get(w.Header().Get("Location")), &job); err != nil {
 		t.Fatal(err)
 	}
@@ -282,14 +283,14 @@ func TestServeBusy(t *testing.T) {
 // The token is only taken from a file that nobody else may read.
 func TestServeToken(t *testing.T) {
 	s := newServing(t)
-	path := tokenFile(&s.server.api.app.Run.Settings)
+	path := web.TokenFile(&s.server.api.app.Run.Settings)
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v %v", info, err)
 	}
 	if err := os.Chmod(path, 0o640); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := serveToken(s.server.api.app.Run); err == nil || failure.Explain(err).Hint == "" {
+	if _, err := web.ServeToken(s.server.api.app.Run); err == nil || failure.Explain(err).Hint == "" {
 		t.Errorf("mode 0640: %v", err)
 	}
 	if err := os.WriteFile(path, []byte("short\n"), 0o600); err != nil {
@@ -298,7 +299,7 @@ func TestServeToken(t *testing.T) {
 	if err := os.Chmod(path, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := serveToken(s.server.api.app.Run); err == nil {
+	if _, err := web.ServeToken(s.server.api.app.Run); err == nil {
 		t.Error("a short token is taken")
 	}
 	if err := os.Remove(path); err != nil {
@@ -307,7 +308,7 @@ func TestServeToken(t *testing.T) {
 	if err := os.Symlink("/dev/null", path); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := serveToken(s.server.api.app.Run); err == nil {
+	if _, err := web.ServeToken(s.server.api.app.Run); err == nil {
 		t.Error("a link is followed")
 	}
 }
@@ -317,17 +318,17 @@ func TestServeAddress(t *testing.T) {
 		"127.0.0.1:7433": true, "localhost:0": true, "[::1]:7433": true, "unix:/run/x.sock": true,
 		"0.0.0.0:7433": false, ":7433": false, "192.168.1.2:7433": false, "example.org:7433": false, "[::]:7433": false,
 	} {
-		if d, err := parseAddress(listen); err != nil || d.local() != local {
-			t.Errorf("%s: local %v, %v", listen, d.local(), err)
+		if d, err := web.ParseAddress(listen); err != nil || d.Local() != local {
+			t.Errorf("%s: local %v, %v", listen, d.Local(), err)
 		}
 	}
 	for _, listen := range []string{"", "7433", "127.0.0.1", "127.0.0.1:x", "unix:", "127.0.0.1:70000"} {
-		if d, err := parseAddress(listen); err == nil {
+		if d, err := web.ParseAddress(listen); err == nil {
 			t.Errorf("%q is taken as %+v", listen, d)
 		}
 	}
 	a := mcpHome(t)
-	if _, err := newServer(t.Context(), a, serveOptions{Listen: "0.0.0.0:0"}); failure.ExitCode(err) != failure.ExitUsage || !strings.Contains(failure.Explain(err).Hint, "--listen-without-tls") {
+	if _, err := newServer(t.Context(), a, web.ServeOptions{Listen: "0.0.0.0:0"}); failure.ExitCode(err) != failure.ExitUsage || !strings.Contains(failure.Explain(err).Hint, "--listen-without-tls") {
 		t.Errorf("beyond this machine without TLS: %v", err)
 	}
 }
@@ -358,7 +359,7 @@ func TestServeSchedules(t *testing.T) {
 	}
 	for _, bad := range []workspace.ServeSchedule{{Profile: "nightly", Cron: "30 3 * *"}, {Profile: "", Cron: "30 3 * * *"}, {Profile: "nigthly", Cron: "30 3 * * *"}} {
 		s.Config.Serve.Schedules = []workspace.ServeSchedule{bad}
-		if _, err := s.serveSchedules(); failure.ExitCode(err) != failure.ExitUsage {
+		if _, err := serveSchedules(s.server.api.app); failure.ExitCode(err) != failure.ExitUsage {
 			t.Errorf("%+v: %v", bad, err)
 		}
 	}
@@ -389,7 +390,7 @@ func TestServeOpenAPI(t *testing.T) {
 // Connections that wait for a request make room for others, the oldest first.
 func TestServeConnections(t *testing.T) {
 	web := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "ok") }))
-	web.Config.ConnState = newConnections(10).changed
+	web.Config.ConnState = newConnections(10).Changed
 	web.Start()
 	defer web.Close()
 	u, err := url.Parse(web.URL)

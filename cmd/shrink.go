@@ -13,6 +13,7 @@ import (
 
 	"github.com/oklog/ulid/v2"
 	"github.com/sessctl/sessctl/internal/failure"
+	"github.com/sessctl/sessctl/internal/front/web"
 	"github.com/sessctl/sessctl/internal/removal"
 	"github.com/sessctl/sessctl/internal/selection"
 	"github.com/sessctl/sessctl/internal/wording"
@@ -64,21 +65,21 @@ func runShrink(ctx context.Context, a *app, o removal.ShrinkOptions) error {
 		return err
 	}
 	if !o.Changes() {
-		if doc.Databases, err = a.weighDatabases(ctx, stores, o); err != nil {
+		if doc.Databases, err = weighDatabases(ctx, a, stores, o); err != nil {
 			return err
 		}
-		return a.renderShrink(doc, o)
+		return renderShrink(a, doc, o)
 	}
-	keepSmall(&a.Run.Settings) // journals of tens of gigabytes pass through
+	web.KeepSmall(&a.Run.Settings) // journals of tens of gigabytes pass through
 	w, err := workspace.Open(ctx, a.Run, workspace.Mode{Memory: true, Reason: "shrink", Recover: &workspace.Recovery{Policy: a.RecoveryPolicy()}})
 	if err != nil {
 		return err
 	}
 	defer w.Close()
-	if err := a.settleShrinks(ctx, stores); err != nil {
+	if err := settleShrinks(ctx, a, stores); err != nil {
 		return err
 	}
-	if doc.Databases, err = a.weighDatabases(ctx, stores, o); err != nil {
+	if doc.Databases, err = weighDatabases(ctx, a, stores, o); err != nil {
 		return err
 	}
 	if err := w.Sweep(ctx, a.Run, removal.SessionsOf(doc.Databases)); err != nil {
@@ -86,7 +87,7 @@ func runShrink(ctx context.Context, a *app, o removal.ShrinkOptions) error {
 	}
 	for i := range doc.Databases {
 		d := &doc.Databases[i]
-		if err := a.shrinkOne(ctx, w, d, o); err != nil {
+		if err := shrinkOne(ctx, a, w, d, o); err != nil {
 			if p := (*session.ProgramError)(nil); errors.As(err, &p) && d.Removed.Sessions == 0 && ctx.Err() == nil {
 				w.Progress.Clear()
 				d.TypeYourself(a.Run, p)
@@ -97,18 +98,18 @@ func runShrink(ctx context.Context, a *app, o removal.ShrinkOptions) error {
 				d.Outcome = "busy"
 			}
 			if ctx.Err() != nil {
-				return errors.Join(ctx.Err(), a.renderShrink(doc, o))
+				return errors.Join(ctx.Err(), renderShrink(a, doc, o))
 			}
 			w.Progress.Clear()
 			a.Failed(d.Path, err)
 		}
 	}
 	w.Progress.Clear()
-	return errors.Join(selection.EmbedWaiting(ctx, w, w.Unchanged), a.renderShrink(doc, o), removal.ShrinkOutcome(doc.Databases))
+	return errors.Join(selection.EmbedWaiting(ctx, w, w.Unchanged), renderShrink(a, doc, o), removal.ShrinkOutcome(doc.Databases))
 }
 
 // weighDatabases says of each database what could be taken out.
-func (a *app) weighDatabases(ctx context.Context, stores []session.Store, o removal.ShrinkOptions) (all []removal.ShrinkDatabase, err error) {
+func weighDatabases(ctx context.Context, a *app, stores []session.Store, o removal.ShrinkOptions) (all []removal.ShrinkDatabase, err error) {
 	pinned, err := removal.ReadPinned(a.Run)
 	if err != nil {
 		return nil, err
@@ -145,7 +146,7 @@ func (a *app) weighDatabases(ctx context.Context, stores []session.Store, o remo
 }
 
 // shrinkOne archives and remembers what is to go, and takes it out.
-func (a *app) shrinkOne(ctx context.Context, w *workspace.Workspace, d *removal.ShrinkDatabase, o removal.ShrinkOptions) error {
+func shrinkOne(ctx context.Context, a *app, w *workspace.Workspace, d *removal.ShrinkDatabase, o removal.ShrinkOptions) error {
 	if d.Found.Err != nil {
 		return d.Found.Err
 	}
@@ -174,7 +175,7 @@ func (a *app) shrinkOne(ctx context.Context, w *workspace.Workspace, d *removal.
 	done, err := d.Store.Capabilities().Shrinker.Shrink(ctx, order)
 	d.Removed.Sessions, d.Removed.Events, d.Removed.Deleted, d.Removed.Rows = done.Sessions, done.Events, done.Deleted, done.Rows
 	if gains > 0 {
-		err = errors.Join(err, a.endShrink(ctx, path, intent, d.Store))
+		err = errors.Join(err, endShrink(ctx, a, path, intent, d.Store))
 	}
 	if done.Sessions+done.Events+done.Rows > 0 || done.Vacuumed {
 		after, measureErr := removal.Measured(ctx, d.Path)
@@ -187,7 +188,7 @@ func (a *app) shrinkOne(ctx context.Context, w *workspace.Workspace, d *removal.
 // endShrink writes the lines of what is gone into the audit log, and forgets the
 // intent. What is gone is what the database lacks now; of one that cannot be read
 // nobody knows, and the next run looks again.
-func (a *app) endShrink(ctx context.Context, path string, intent removal.ShrinkIntent, store session.Store) error {
+func endShrink(ctx context.Context, a *app, path string, intent removal.ShrinkIntent, store session.Store) error {
 	shrinker := store.Capabilities().Shrinker
 	weights, err := shrinker.Weigh(ctx)
 	if err != nil {
@@ -239,7 +240,7 @@ func (a *app) endShrink(ctx context.Context, path string, intent removal.ShrinkI
 
 // settleShrinks ends what killed runs began: the database has done it or not, as
 // a whole.
-func (a *app) settleShrinks(ctx context.Context, stores []session.Store) error {
+func settleShrinks(ctx context.Context, a *app, stores []session.Store) error {
 	entries, err := a.Pins.ReadDir(a.ShrinkDir())
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -262,7 +263,7 @@ func (a *app) settleShrinks(ctx context.Context, stores []session.Store) error {
 		}
 		for _, store := range stores {
 			if store.Runtime() == intent.Runtime && store.Root() == intent.Store {
-				if err := a.endShrink(ctx, path, intent, store); err != nil {
+				if err := endShrink(ctx, a, path, intent, store); err != nil {
 					return err
 				}
 			}
@@ -272,7 +273,7 @@ func (a *app) settleShrinks(ctx context.Context, stores []session.Store) error {
 }
 
 // renderShrink prints what each way would free, or has freed.
-func (a *app) renderShrink(doc removal.ShrinkDocument, o removal.ShrinkOptions) error {
+func renderShrink(a *app, doc removal.ShrinkDocument, o removal.ShrinkOptions) error {
 	if len(doc.Databases) == 0 {
 		a.Notice(workspace.Note{Message: "there is no database here that --shrink makes smaller"})
 	}

@@ -8,7 +8,7 @@ import (
 )
 
 // printDatabases prints them after what fills the logs.
-func (a *app) printDatabases(databases []selection.DatabaseRow) error {
+func printDatabases(a *app, databases []selection.DatabaseRow) error {
 	if len(databases) == 0 {
 		return nil
 	}
@@ -24,11 +24,11 @@ func (a *app) printDatabases(databases []selection.DatabaseRow) error {
 	if err := a.printList(t, rows); err != nil {
 		return err
 	}
-	return a.printParts(databases)
+	return printParts(a, databases)
 }
 
 // printParts prints what databases are made of.
-func (a *app) printParts(databases []selection.DatabaseRow) error {
+func printParts(a *app, databases []selection.DatabaseRow) error {
 	t := table{columns: []column{{name: "DATABASE", least: 20}, {name: "PART", least: 16}, {name: "SIZE", right: true}, {name: "OF LIVE", right: true}}}
 	var rows [][]string
 	for _, d := range databases {

@@ -46,5 +46,5 @@ func renderTypes(a *app, doc selection.TypesDocument) error {
 	if err := a.printList(t, append(rows, []string{t.footer})); err != nil {
 		return err
 	}
-	return a.printDatabases(doc.Databases)
+	return printDatabases(a, doc.Databases)
 }

@@ -132,7 +132,7 @@ func newHelpCommand(a *app) *cobra.Command {
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) == 1 {
 				if t, known := topicNamed(args[0]); known {
-					return a.helpTopic(c.Root(), t)
+					return helpTopic(a, c.Root(), t)
 				}
 			}
 			return helpCommand(c.Root(), args)
@@ -141,7 +141,7 @@ func newHelpCommand(a *app) *cobra.Command {
 }
 
 // helpTopic prints a topic, and the help of the command of the same name after it.
-func (a *app) helpTopic(root *cobra.Command, t topic) error {
+func helpTopic(a *app, root *cobra.Command, t topic) error {
 	if err := t.print(a.Out); err != nil {
 		return err
 	}

@@ -52,7 +52,7 @@ func runUndo(ctx context.Context, a *app, o removal.UndoOptions, fs *pflag.FlagS
 	if err := validateUndo(&o, fs); err != nil {
 		return err
 	}
-	u, err := a.newUndo(o, fs)
+	u, err := newUndo(a, o, fs)
 	if err != nil {
 		return err
 	}
@@ -82,11 +82,11 @@ func runUndo(ctx context.Context, a *app, o removal.UndoOptions, fs *pflag.FlagS
 			return err
 		}
 	}
-	return a.renderUndo(u.Doc)
+	return renderUndo(a, u.Doc)
 }
 
 // newUndo finds the receipt that is meant and the store of its session.
-func (a *app) newUndo(o removal.UndoOptions, fs *pflag.FlagSet) (*removal.UndoRun, error) {
+func newUndo(a *app, o removal.UndoOptions, fs *pflag.FlagSet) (*removal.UndoRun, error) {
 	receipt, err := selection.FindReceipt(a.Run, o.Receipt)
 	if err != nil {
 		return nil, err
@@ -103,7 +103,7 @@ func (a *app) newUndo(o removal.UndoOptions, fs *pflag.FlagSet) (*removal.UndoRu
 }
 
 // renderUndo prints the document, or a few lines.
-func (a *app) renderUndo(d removal.UndoDocument) error {
+func renderUndo(a *app, d removal.UndoDocument) error {
 	d.Notes = a.Notes
 	if a.JSON {
 		return a.printJSON(d)

@@ -38,10 +38,10 @@ func runUsage(ctx context.Context, a *app) error {
 	d := &u.Doc
 	d.Ours = d.Archives.Bytes + d.Memory.Bytes + d.Trash.Bytes + d.SetAside.Bytes + d.Records.Bytes
 	slices.SortFunc(d.Runtimes, func(x, y audit.RuntimeUse) int { return strings.Compare(x.Runtime, y.Runtime) })
-	return a.renderUsage(u)
+	return renderUsage(a, u)
 }
 
-func (a *app) renderUsage(u *audit.Usage) error {
+func renderUsage(a *app, u *audit.Usage) error {
 	d := &u.Doc
 	d.Notes = a.Notes
 	if a.JSON {

@@ -2,6 +2,7 @@ package recall
 
 import (
 	"context"
+	"errors"
 	"io"
 	"slices"
 	"time"
@@ -94,3 +95,6 @@ func contextLines(ctx context.Context, s workspace.Found) map[int]bool {
 	}
 	return lines
 }
+
+// ErrReadEnough ends the reading of an archive.
+var ErrReadEnough = errors.New("read enough")

@@ -1,4 +1,4 @@
-package cmd
+package mcptool
 
 import (
 	"strings"
@@ -10,8 +10,8 @@ import (
 	"github.com/sessctl/sessctl/internal/wording"
 )
 
-// cutMessage bounds a message, and says so if it was cut.
-func cutMessage(text string) string {
+// CutMessage bounds a message, and says so if it was cut.
+func CutMessage(text string) string {
 	end := steps.WordEnd(text, recall.RunesOn(text, 0, recall.MessageRunes))
 	if end == len(text) {
 		return text

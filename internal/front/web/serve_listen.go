@@ -1,4 +1,4 @@
-package cmd
+package web
 
 import (
 	"context"
@@ -22,49 +22,49 @@ import (
 	"github.com/sessctl/sessctl/pkg/durable"
 )
 
-// address is where the server listens.
-type address struct {
-	socket   string // the path of a unix socket, or ""
+// Address is where the server listens.
+type Address struct {
+	Socket   string // the path of a unix socket, or ""
 	hostPort string
 	host     string
 }
 
-// parseAddress reads what --listen takes.
-func parseAddress(listen string) (address, error) {
+// ParseAddress reads what --listen takes.
+func ParseAddress(listen string) (Address, error) {
 	const hint = "write --listen 127.0.0.1:7433, or --listen unix:/run/sessctl.sock"
 	if path, isSocket := strings.CutPrefix(listen, "unix:"); isSocket {
 		if path == "" {
-			return address{}, failure.Usage(hint, "--listen: the path of the socket is missing")
+			return Address{}, failure.Usage(hint, "--listen: the path of the socket is missing")
 		}
-		return address{socket: workspace.Absolute(path)}, nil
+		return Address{Socket: workspace.Absolute(path)}, nil
 	}
 	host, port, err := net.SplitHostPort(listen)
 	if err == nil {
 		_, err = net.LookupPort("tcp", port)
 	}
 	if err != nil {
-		return address{}, failure.Usage(hint, "--listen: %q is not an address", listen)
+		return Address{}, failure.Usage(hint, "--listen: %q is not an address", listen)
 	}
-	return address{hostPort: listen, host: host}, nil
+	return Address{hostPort: listen, host: host}, nil
 }
 
-// local says whether only programs on this machine can reach the address.
-func (d address) local() bool {
+// Local says whether only programs on this machine can reach the address.
+func (d Address) Local() bool {
 	ip, err := netip.ParseAddr(d.host)
-	return d.socket != "" || d.host == "localhost" || err == nil && ip.IsLoopback()
+	return d.Socket != "" || d.host == "localhost" || err == nil && ip.IsLoopback()
 }
 
-// hosts are the names under which the server may be asked, nil for any. A name
+// Hosts are the names under which the server may be asked, nil for any. A name
 // that is not one of these, but leads here, is somebody's who lets a browser on
 // this machine ask for a page of his (DNS rebinding).
-func (d address) hosts(allowed []string) []string {
-	if d.socket != "" {
+func (d Address) Hosts(allowed []string) []string {
+	if d.Socket != "" {
 		return nil
 	}
 	names := []string{"localhost"}
 	for _, name := range append([]string{d.host}, allowed...) {
 		if name != "" {
-			names = append(names, hostName(name))
+			names = append(names, HostName(name))
 		}
 	}
 	return names
@@ -78,42 +78,42 @@ func listenHint(err error) string {
 	return "another program may use the port; choose one with --listen"
 }
 
-// listen opens the address.
-func (d address) listen(ctx context.Context) (net.Listener, error) {
-	if d.socket == "" {
+// Listen opens the address.
+func (d Address) Listen(ctx context.Context) (net.Listener, error) {
+	if d.Socket == "" {
 		l, err := new(net.ListenConfig).Listen(ctx, "tcp", d.hostPort)
 		if err != nil {
 			return nil, &failure.Error{Code: "listen", Exit: failure.ExitFailed, Hint: listenHint(err), Err: fmt.Errorf("listen on %s: %w", d.hostPort, err)}
 		}
 		return l, nil
 	}
-	l, err := durable.ListenSocket(ctx, d.socket)
+	l, err := durable.ListenSocket(ctx, d.Socket)
 	switch {
 	case errors.Is(err, durable.ErrLocked):
-		return nil, &failure.Error{Code: "listen", Exit: failure.ExitBusy, Path: d.socket, Hint: "stop the other one, or choose another path with --listen", Err: fmt.Errorf("another server listens: %w", err)}
+		return nil, &failure.Error{Code: "listen", Exit: failure.ExitBusy, Path: d.Socket, Hint: "stop the other one, or choose another path with --listen", Err: fmt.Errorf("another server listens: %w", err)}
 	case errors.Is(err, durable.ErrExists):
-		return nil, &failure.Error{Code: "listen", Exit: failure.ExitFailed, Path: d.socket, Hint: "choose another path with --listen", Err: err}
+		return nil, &failure.Error{Code: "listen", Exit: failure.ExitFailed, Path: d.Socket, Hint: "choose another path with --listen", Err: err}
 	case err != nil:
 		return nil, fmt.Errorf("listen: %w", err)
 	}
 	return l, nil
 }
 
-// url is what a client writes to ask the server, with the port that it got.
-func (d address) url(l net.Listener, tls bool) string {
+// URL is what a client writes to ask the server, with the port that it got.
+func (d Address) URL(l net.Listener, tls bool) string {
 	switch {
-	case d.socket != "":
-		return "unix:" + d.socket
+	case d.Socket != "":
+		return "unix:" + d.Socket
 	case tls:
 		return "https://" + l.Addr().String()
 	}
 	return "http://" + l.Addr().String()
 }
 
-// certificate makes the TLS configuration of two files, nil without them. The
+// Certificate makes the TLS configuration of two files, nil without them. The
 // files are read for each connection: a certificate that was renewed is used
 // without a restart.
-func certificate(certFile, keyFile string) (*tls.Config, error) {
+func Certificate(certFile, keyFile string) (*tls.Config, error) {
 	if certFile == "" && keyFile == "" {
 		return nil, nil
 	}
@@ -130,15 +130,16 @@ func certificate(certFile, keyFile string) (*tls.Config, error) {
 	return &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return load() }}, nil
 }
 
-func tokenFile(a *workspace.Settings) string { return filepath.Join(a.DataDir(), "serve-token") }
+// TokenFile is where the token of the server is kept.
+func TokenFile(a *workspace.Settings) string { return filepath.Join(a.DataDir(), "serve-token") }
 
 // leastToken is how many characters a token has at least.
 const leastToken = 32
 
-// serveToken reads the token, and makes one where there is none. One that others
+// ServeToken reads the token, and makes one where there is none. One that others
 // may read, or that is so short that it can be guessed, is refused.
-func serveToken(a *workspace.Run) (*[sha256.Size]byte, error) {
-	path := tokenFile(&a.Settings)
+func ServeToken(a *workspace.Run) (*[sha256.Size]byte, error) {
+	path := TokenFile(&a.Settings)
 	err := durable.CreateFile(path, 0o600, func(w io.Writer) error {
 		var secret [32]byte
 		rand.Read(secret[:]) // never fails, by its documentation

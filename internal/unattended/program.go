@@ -1,4 +1,4 @@
-package cmd
+package unattended
 
 import (
 	"fmt"
@@ -31,9 +31,9 @@ func programFor(a *workspace.Run, asked string) (string, error) {
 	return path, nil
 }
 
-// tellTemporary warns of a program in a directory that does not last, and says
+// TellTemporary warns of a program in a directory that does not last, and says
 // what becomes of it then.
-func tellTemporary(a *workspace.Run, path, then string) {
+func TellTemporary(a *workspace.Run, path, then string) {
 	for _, dir := range []string{os.TempDir(), "/tmp", "/var/tmp", "/dev/shm"} {
 		if workspace.Below(dir, path) || strings.Contains(path, string(filepath.Separator)+"go-build") {
 			a.Tell(workspace.Note{Path: path, Message: "the program is in a temporary directory: " + then + " when it is gone", Hint: "install sessctl, or name it with --program /usr/local/bin/sessctl"})

@@ -1,4 +1,4 @@
-package cmd
+package mcptool
 
 import (
 	"bufio"
@@ -25,7 +25,8 @@ type requestLines struct {
 	idle    *sync.Cond
 }
 
-func newRequestLines(in io.Reader, out io.Writer) *requestLines {
+// NewRequestLines bounds the lines of a connection.
+func NewRequestLines(in io.Reader, out io.Writer) *requestLines {
 	l := &requestLines{in: bufio.NewReaderSize(in, 64<<10), out: out, waiting: map[string]bool{}}
 	l.pipe, l.to = io.Pipe()
 	l.idle = sync.NewCond(&l.mu)
@@ -58,15 +59,15 @@ func (l *requestLines) Write(p []byte) (int, error) {
 
 // The errors of JSON-RPC for what is no request.
 const (
-	codeParse   = -32700
-	codeRequest = -32600
+	CodeParse   = -32700
+	CodeRequest = -32600
 )
 
 // lastAnswers is how long answers may take after stdin has ended.
 const lastAnswers = 30 * time.Second
 
-// pass hands the requests on until stdin ends.
-func (l *requestLines) pass() {
+// Pass hands the requests on until stdin ends.
+func (l *requestLines) Pass() {
 	for {
 		line, whole, err := l.line()
 		if len(bytes.TrimSpace(line)) > 0 {
@@ -90,7 +91,7 @@ func (l *requestLines) pass() {
 func (l *requestLines) line() (line []byte, whole bool, err error) {
 	for whole = true; ; {
 		piece, err := l.in.ReadSlice('\n')
-		if len(line)+len(piece) > maxMCPLine {
+		if len(line)+len(piece) > MaxMCPLine {
 			whole = false
 		} else {
 			line = append(line, piece...)
@@ -112,11 +113,11 @@ func (l *requestLines) take(line []byte, whole bool) {
 	}
 	switch {
 	case !whole:
-		l.refuse(codeRequest, "the request is too long")
+		l.refuse(CodeRequest, "the request is too long")
 	case !json.Valid(line):
-		l.refuse(codeParse, "the line is not JSON")
+		l.refuse(CodeParse, "the line is not JSON")
 	case json.Unmarshal(line, &request) != nil, request.Version != "2.0", request.Method == nil && request.Result == nil && request.Error == nil, !scalar(request.ID):
-		l.refuse(codeRequest, "the line is not a JSON-RPC 2.0 request")
+		l.refuse(CodeRequest, "the line is not a JSON-RPC 2.0 request")
 	default:
 		if request.Method != nil && len(request.ID) > 0 {
 			l.mu.Lock()

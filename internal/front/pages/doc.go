@@ -1,0 +1,3 @@
+// Package pages writes the HTML pages of an archived session to where they are
+// kept, and takes them away again.
+package pages

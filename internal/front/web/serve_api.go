@@ -1,0 +1,170 @@
+package web
+
+import (
+	"cmp"
+	"context"
+	"strings"
+	"sync"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/sessctl/sessctl/internal/failure"
+	"github.com/sessctl/sessctl/internal/recall"
+	"github.com/sessctl/sessctl/internal/selection"
+	"github.com/sessctl/sessctl/internal/steps"
+	"github.com/sessctl/sessctl/internal/workspace"
+	"github.com/sessctl/sessctl/pkg/operate/jobs"
+)
+
+// WithOwnStack calls a function in a goroutine of its own. SQLite needs a deep stack,
+// which goes with the goroutine; in that of the connection it would stay, once
+// for each client that keeps its connection. A panic is the caller's.
+func WithOwnStack[T any](f func() (T, error)) (T, error) {
+	once, done := sync.OnceValues(f), make(chan struct{})
+	go func() {
+		defer close(done)
+		defer func() { _ = recover() }() // the call below panics with it once more
+		_, _ = once()
+	}()
+	<-done
+	return once()
+}
+
+// SizesQuery asks how full sessions are.
+type SizesQuery struct {
+	Agent     string `query:"agent" doc:"only sessions of this agent"`
+	Runtime   string `query:"runtime" doc:"only sessions of this runtime"`
+	Threshold int64  `query:"threshold" minimum:"0" doc:"mark sessions of at least this many tokens; 0 or none is the configured threshold"`
+	Over      bool   `query:"over" doc:"only sessions at or over the threshold"`
+	Sort      string `query:"sort" enum:"tokens,bytes,age,agent" default:"tokens"`
+	All       bool   `query:"all" doc:"also closed logs, backups and checkpoints"`
+}
+
+// RecallQuery asks what was said.
+type RecallQuery struct {
+	Query      string  `query:"q" maxLength:"4096" doc:"the question; not with file, command or error"`
+	File       string  `query:"file" maxLength:"4096" doc:"what was done to this file: its path, the end of it, or words of its name"`
+	Command    string  `query:"command" maxLength:"4096" doc:"runs of commands with these words"`
+	Error      string  `query:"error" maxLength:"4096" doc:"where this error appeared, and what was done about it"`
+	Agent      string  `query:"agent" doc:"only memories of this agent"`
+	Runtime    string  `query:"runtime" doc:"only memories of this runtime"`
+	Session    string  `query:"session" doc:"only memories of this session"`
+	Category   string  `query:"category" enum:",session_history,session_summary,fact,lesson"`
+	Kind       string  `query:"kind" doc:"only facts of this kind; work: what was done"`
+	Superseded bool    `query:"superseded" doc:"also facts that newer ones have superseded"`
+	Since      string  `query:"since" doc:"only from this time on: 30d, 12h, 2026-03-01 or RFC 3339"`
+	Until      string  `query:"until" doc:"only before this time"`
+	Limit      int     `query:"limit" minimum:"0" maximum:"100" doc:"the best so many; 0 or none is the configured number"`
+	MinScore   float64 `query:"min_score" minimum:"-1" maximum:"1" default:"-1" doc:"leave out what fits less; none is the usual bound"`
+	Rank       string  `query:"rank" enum:",hybrid,text,vector,seed"`
+	Everywhere bool    `query:"everywhere" doc:"ask the memory that many hosts share"`
+	Neighbors  int     `query:"neighbors" minimum:"-1" maximum:"10" default:"-1" doc:"pieces of the session before and after each hit; none is one beside a short hit"`
+}
+
+// LinesQuery asks for lines of an archive.
+type LinesQuery struct {
+	ID    string `path:"id" maxLength:"200" doc:"an archive's id, the start of one, or the id of a session that has one archive"`
+	Lines string `query:"lines" pattern:"^[0-9]+(-[0-9]+)?$" doc:"only these lines, counted from 1: 120-140"`
+}
+
+// RunsQuery asks for records of runs.
+type RunsQuery struct {
+	Limit int    `query:"limit" minimum:"0" maximum:"1000" default:"20" doc:"the last so many; 0 is all"`
+	Since string `query:"since" doc:"only from this time on: 30d, 12h, 2026-03-01 or RFC 3339"`
+}
+
+// Options are the options of the command that answers.
+func (in *SizesQuery) Options(a *workspace.Run) selection.SizesOptions {
+	a.Global.Runtime = in.Runtime
+	return selection.SizesOptions{
+		Agent: in.Agent, Threshold: cmp.Or(in.Threshold, a.Config.Compaction.Threshold), ThresholdAsked: in.Threshold > 0,
+		Over: in.Over, Sort: in.Sort, All: in.All,
+	}
+}
+
+// Options are the options of the command that answers.
+func (in *RecallQuery) Options(a *workspace.Run) recall.RecallOptions {
+	return recall.RecallOptions{
+		Query: in.Query, File: in.File, Command: in.Command, Error: in.Error, Agent: in.Agent, Runtime: in.Runtime, Session: in.Session, Category: in.Category, Kind: in.Kind, Superseded: in.Superseded,
+		Since: in.Since, Until: in.Until, Limit: cmp.Or(in.Limit, a.Config.Recall.Limit), MinScore: max(in.MinScore, 0), Any: in.MinScore >= 0,
+		Rank: cmp.Or(in.Rank, a.Config.Recall.Rank), Neighbors: max(in.Neighbors, 0), Beside: in.Neighbors < 0, Everywhere: in.Everywhere,
+	}
+}
+
+// ArchivedLines reads lines of an archive.
+func ArchivedLines(ctx context.Context, a *workspace.Run, in *LinesQuery) (steps.ShowDocument, error) {
+	first, last, err := steps.ParseLines(in.Lines)
+	if err != nil {
+		return steps.ShowDocument{}, failure.Usage("write lines=120-140", "lines: %w", err)
+	}
+	store, err := a.OpenArchive()
+	if err != nil {
+		return steps.ShowDocument{}, err
+	}
+	entry, err := selection.FindArchive(ctx, store, in.ID)
+	if err != nil {
+		return steps.ShowDocument{}, err
+	}
+	return steps.ShowArchive(ctx, a, store, entry, steps.LineRange{First: first, Last: last, Most: maxLinesBytes})
+}
+
+// CompactRequest is what POST /api/v1/compact is sent.
+type CompactRequest struct {
+	_           struct{} `json:"-" additionalProperties:"false"`
+	Agent       string   `json:"agent,omitempty" doc:"compact the main session of this agent; all is every agent's"`
+	Runtime     string   `json:"runtime,omitempty" doc:"only sessions of this runtime"`
+	Session     string   `json:"session,omitempty" doc:"compact this session, by its id or key, instead of the main one"`
+	Threshold   int64    `json:"threshold,omitempty" minimum:"0" doc:"compact sessions of at least this many tokens; 0 or none is the configured threshold"`
+	SkipSummary bool     `json:"skip_summary,omitempty" doc:"store no summary"`
+	Caller      string   `json:"caller_id,omitempty" doc:"who asks, for the job and the audit log; characters that cannot be printed are left out, and everything after the first 64"`
+}
+
+// Accepted is the answer to a request that became a job.
+type Accepted struct {
+	Location string `header:"Location" doc:"where the job is"`
+	Body     JobDocument
+}
+
+// JobDocument is one job.
+type JobDocument struct {
+	Schema int `json:"schema"`
+	jobs.Job
+	Notes []workspace.Note `json:"notes"`
+}
+
+// JobsDocument is the list of jobs.
+type JobsDocument struct {
+	Schema int              `json:"schema"`
+	Jobs   []jobs.Job       `json:"jobs" doc:"the newest first, without the documents of their results"`
+	Notes  []workspace.Note `json:"notes"`
+}
+
+// Subject names what the request is about: one job of it at a time.
+func (q CompactRequest) Subject() string {
+	subject := q.Agent
+	if q.Session != "" {
+		subject = strings.TrimPrefix(subject+"/"+q.Session, "/")
+	}
+	if q.Runtime != "" {
+		subject = q.Runtime + ":" + subject
+	}
+	return subject
+}
+
+// MaxCaller bounds a caller's name, in characters.
+const MaxCaller = 64
+
+// CallerName is what a caller calls itself as it may stand in a log: printable,
+// and not long.
+func CallerName(name string) string {
+	clean := strings.Map(func(r rune) rune {
+		if r == utf8.RuneError || !unicode.IsPrint(r) {
+			return -1
+		}
+		return r
+	}, name)
+	if runes := []rune(clean); len(runes) > MaxCaller {
+		clean = string(runes[:MaxCaller])
+	}
+	return strings.TrimSpace(clean)
+}
