@@ -10,9 +10,9 @@ const Version = "seed002/1"
 
 // The defaults of the rule (docs/dev/decisions.md D5).
 const (
-	DefaultSize    = 3500 // code points in a window
-	DefaultOverlap = 200  // code points that neighbouring windows share
-	DefaultBlock   = 4    // messages in a block
+	defaultSize    = 3500 // code points in a window
+	defaultOverlap = 200  // code points that neighbouring windows share
+	defaultBlock   = 4    // messages in a block
 )
 
 // minSize keeps every window longer than the blank line between two messages,
@@ -28,13 +28,13 @@ type Options struct {
 
 func (o Options) withDefaults() Options {
 	if o.Size == 0 {
-		o.Size = DefaultSize
+		o.Size = defaultSize
 	}
 	if o.Overlap == 0 {
-		o.Overlap = DefaultOverlap
+		o.Overlap = defaultOverlap
 	}
 	if o.Block == 0 {
-		o.Block = DefaultBlock
+		o.Block = defaultBlock
 	}
 	o.Size = max(o.Size, minSize)
 	o.Overlap = min(max(o.Overlap, 0), o.Size/2)

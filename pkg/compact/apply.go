@@ -76,7 +76,7 @@ func (r *run) carryOut(in Intent, change func() error) error {
 // that somebody may still write.
 func (c *Compactor) conclude(in Intent) error {
 	if in.Rotation.Kept == "" {
-		return c.Journal.Remove(in.ID)
+		return c.Journal.remove(in.ID)
 	}
 	in.Switched = true
 	if err := c.Journal.Write(in); err != nil {
@@ -91,7 +91,7 @@ func (r *run) giveUp(in Intent, cause error) error {
 	r.result.Receipt = ""
 	var busy *session.BusyError
 	if errors.As(cause, &busy) && !busy.Begun {
-		return errors.Join(cause, r.Journal.Remove(in.ID))
+		return errors.Join(cause, r.Journal.remove(in.ID))
 	}
 	return fmt.Errorf("change the session: %w", cause)
 }
@@ -254,7 +254,7 @@ func (c *Compactor) settleShortening(ctx context.Context, store session.Store, i
 	err := shortener.Shorten(ctx, *in.Shortening)
 	var busy *session.BusyError
 	if errors.As(err, &busy) && !busy.Begun {
-		return c.Journal.Remove(in.ID) // the session went on without the change
+		return c.Journal.remove(in.ID) // the session went on without the change
 	}
 	if err != nil {
 		return err
@@ -303,7 +303,7 @@ func (c *Compactor) settleAnnotation(ctx context.Context, store session.Store, i
 	}
 	err := annotator.Annotate(ctx, *in.Annotation)
 	if errors.Is(err, session.ErrBusy) {
-		return c.Journal.Remove(in.ID) // the session went on
+		return c.Journal.remove(in.ID) // the session went on
 	}
 	if err != nil {
 		return err
@@ -417,7 +417,7 @@ func (r *run) takeOver(in Intent) error {
 	}
 	for _, other := range all {
 		if other.ID != in.ID && other.Kind == KindReset && !other.Switched && other.Rotation.Live == in.Rotation.Live {
-			if err := r.Journal.Remove(other.ID); err != nil {
+			if err := r.Journal.remove(other.ID); err != nil {
 				return fmt.Errorf("drop an earlier intent: %w", err)
 			}
 		}
@@ -467,5 +467,5 @@ func (c *Compactor) settleReset(ctx context.Context, store session.Store, in Int
 	if c.Now().Sub(in.Rotation.At) < resetPatience {
 		return &session.BusyError{Path: in.Rotation.Live, Reason: "its gateway was asked to start it fresh a moment ago"}
 	}
-	return c.Journal.Remove(in.ID)
+	return c.Journal.remove(in.ID)
 }

@@ -259,5 +259,5 @@ func (c *Compactor) oldLogGone(in Intent) error {
 			return err
 		}
 	}
-	return c.Journal.Remove(in.ID)
+	return c.Journal.remove(in.ID)
 }

@@ -247,7 +247,7 @@ func (r *run) remember(ctx context.Context, open func() (io.ReadCloser, error)) 
 		r.remembered = r.remembered.after(before)
 	}
 	r.survey, r.summary, r.prose = m.survey, m.files.summed(m.text), m.text.Prose
-	r.result.Chunks, r.result.Messages, r.result.LinesSkipped = m.survey.Chunks, m.survey.Scan.Records, m.survey.Skipped()
+	r.result.Chunks, r.result.Messages, r.result.LinesSkipped = m.survey.Chunks, m.survey.Scan.Records, m.survey.skipped()
 	r.result.Forgotten = r.remembered.Forgotten
 	return nil
 }

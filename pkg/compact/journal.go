@@ -71,8 +71,8 @@ func (j Journal) Write(in Intent) error {
 	return writeJSON(j.Pins, j.Path(in.ID), in)
 }
 
-// Remove drops an intent that is settled, and the note that it was set aside.
-func (j Journal) Remove(id string) error {
+// remove drops an intent that is settled, and the note that it was set aside.
+func (j Journal) remove(id string) error {
 	if err := j.Pins.RemoveFile(j.Path(id)); err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package compact_test
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/sessctl/sessctl/pkg/compact"
@@ -38,5 +39,28 @@ func TestRecordsOfAMovedHome(t *testing.T) {
 	done, err := compact.Receipts{Dir: filepath.Join(now, "data", "receipts"), Moves: moves}.List()
 	if err != nil || len(done) != 1 || done[0].Source.Path != filepath.Join(now, "store", "s.jsonl") || done[0].Kept != filepath.Join(now, "store", "s.jsonl.reset") {
 		t.Error(done, err)
+	}
+}
+
+// What a later version has written is refused with its place, and stays as it is.
+func TestRecordsOfALaterVersion(t *testing.T) {
+	journal, receipts := compact.Journal{Dir: t.TempDir()}, compact.Receipts{Dir: t.TempDir()}
+	if err := journal.Write(compact.Intent{Schema: 2, ID: "01"}); err != nil {
+		t.Fatal(err)
+	}
+	path, err := receipts.Write(compact.Receipt{Schema: 2, ID: "02"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if begun, refused, err := journal.Examine(); err != nil || len(begun) != 0 || len(refused) != 1 || !strings.Contains(refused[0].Err.Error(), "schema 2") {
+		t.Error("a later entry of the journal:", begun, refused, err)
+	}
+	if _, err := receipts.Read(path); err == nil || !strings.Contains(err.Error(), path) {
+		t.Error("a later receipt:", err)
+	}
+	for _, kept := range []string{journal.Path("01"), path} {
+		if _, err := os.Stat(kept); err != nil {
+			t.Error(err)
+		}
 	}
 }

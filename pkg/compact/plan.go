@@ -45,7 +45,7 @@ func (p *Plan) Result() Result {
 	r := NewResult(p.Ref, p.Outcome, p.Reason)
 	r.Via = p.Via
 	r.Strategy, r.TokensBefore, r.TokenSource = p.Strategy, p.Tokens, p.TokenSource
-	r.Messages, r.LinesSkipped, r.Chunks = p.Survey.Scan.Records, p.Survey.Skipped(), p.Survey.Chunks
+	r.Messages, r.LinesSkipped, r.Chunks = p.Survey.Scan.Records, p.Survey.skipped(), p.Survey.Chunks
 	r.TokensAfter, r.Unknown, r.Irreducible = p.Tokens, p.Survey.Scan.Unknown, p.Irreducible
 	if p.Remembered != nil {
 		r.Unchanged, r.Archive, r.Chunks, r.Messages = true, p.Remembered.Archive, p.Remembered.Chunks, p.Remembered.Messages
@@ -485,9 +485,9 @@ const (
 	CategorySummary   = "session_summary"
 	CategoryLesson    = "lesson"
 	CategoryWork      = "work"
-	HistoryImportance = 0.25
-	SummaryImportance = 0.70
-	LessonImportance  = 0.70
+	historyImportance = 0.25
+	summaryImportance = 0.70
+	lessonImportance  = 0.70
 )
 
 // Policy is what a run was asked to do.

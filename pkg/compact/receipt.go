@@ -95,7 +95,7 @@ type SummaryResult struct {
 	Reason   string `json:"reason,omitempty"`   // why it is degraded
 	// Forgotten says that memory does not have it: it was forgotten earlier.
 	Forgotten bool `json:"forgotten,omitempty"`
-	// The report of the loss, see [Loss]; 0 in receipts of earlier versions.
+	// The report of the loss, see [Loss].
 	Identifiers int `json:"identifiers,omitempty"`
 	Lost        int `json:"lost,omitempty"`
 	Indexed     int `json:"indexed,omitempty"`
@@ -168,8 +168,7 @@ type UndoProof struct {
 	MemoryKept bool   `json:"memory_kept"` // what it had stored was left in memory
 	Withdrawn  int    `json:"withdrawn"`   // records taken out of memory
 	// Kept are the archives whose records stayed in memory, because other runs had
-	// remembered them; nil in receipts of earlier versions, which left only those of
-	// other compactions.
+	// remembered them.
 	Kept []string `json:"kept_archives,omitempty"`
 	// Newer is the log that the old one took the place of, if something had
 	// been said in it since the compaction: that stays in memory.
@@ -261,11 +260,11 @@ func (r Receipts) List() ([]Receipt, error) {
 	return all, nil
 }
 
-// ForUndo returns the receipts that tell what an undo needs to know: whether the
+// forUndo returns the receipts that tell what an undo needs to know: whether the
 // compaction was undone before, and what else was archived of its session. It
 // returns an error that names a receipt which cannot be read and which may be of
 // that session; one of another session is passed over.
-func (r Receipts) ForUndo(of Receipt) ([]Receipt, error) {
+func (r Receipts) forUndo(of Receipt) ([]Receipt, error) {
 	all, unreadable, err := r.Examine()
 	if err != nil {
 		return nil, err

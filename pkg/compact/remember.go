@@ -101,7 +101,7 @@ var errStopped = fmt.Errorf("memory stopped taking records")
 // of its file.
 func (m *recorder) historyRecord(c *chunk.Chunk) Record {
 	return Record{
-		Category: CategoryHistory, Importance: HistoryImportance, Text: string(c.Label) + string(c.Text), Labelled: len(c.Label), Position: c.Position,
+		Category: CategoryHistory, Importance: historyImportance, Text: string(c.Label) + string(c.Text), Labelled: len(c.Label), Position: c.Position,
 		CreatedAt: m.timeOf(c.Time), FirstLine: c.FirstLine, LastLine: c.LastLine,
 		FirstByte: c.FirstByte, EndByte: c.EndByte, Abandoned: c.Abandoned,
 	}
@@ -135,7 +135,7 @@ func (m *recorder) conclude(ctx context.Context) ([]Record, error) {
 	}
 	m.made = newSummaryResult(s)
 	whole := Record{
-		Category: CategorySummary, Importance: SummaryImportance, Text: s.Text, Position: -1,
+		Category: CategorySummary, Importance: summaryImportance, Text: s.Text, Position: -1,
 		CreatedAt: m.timeOf(m.survey.Scan.Last), FirstLine: 1, LastLine: lastLine(m.survey), EndByte: m.survey.Scan.Counts.Bytes,
 		Model: s.Wrote.Model,
 	}
@@ -143,7 +143,7 @@ func (m *recorder) conclude(ctx context.Context) ([]Record, error) {
 	if m.store.Capabilities().Learner == nil {
 		return records, nil
 	}
-	whole.Category, whole.Importance, whole.Position, whole.Model = CategoryLesson, LessonImportance, -2, ""
+	whole.Category, whole.Importance, whole.Position, whole.Model = CategoryLesson, lessonImportance, -2, ""
 	for _, whole.Text = range s.Lessons {
 		records = append(records, whole)
 	}

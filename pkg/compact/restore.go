@@ -266,7 +266,7 @@ func (c *Compactor) Restore(ctx context.Context, p *RestorePlan) (RestoreResult,
 		if err != nil {
 			return result, err
 		}
-		return result, c.Journal.Remove(in.ID)
+		return result, c.Journal.remove(in.ID)
 	}
 	return c.restoreOver(ctx, p, in)
 }
@@ -351,7 +351,7 @@ func (c *Compactor) dropRestore(in Intent) error {
 	if err := in.Restore.sweep(c.pins(), in.Rotation.Kept); err != nil {
 		return err
 	}
-	return c.Journal.Remove(in.ID)
+	return c.Journal.remove(in.ID)
 }
 
 // copyOf is a file that is to be made of an archive's bytes.
@@ -546,7 +546,7 @@ func (c *Compactor) settleRestore(ctx context.Context, store session.Store, in I
 			return err
 		}
 	}
-	return c.Journal.Remove(in.ID)
+	return c.Journal.remove(in.ID)
 }
 
 // recordRestored is record for a restore that was killed before it came to it.

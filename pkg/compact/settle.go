@@ -16,9 +16,9 @@ import (
 	"github.com/sessctl/sessctl/pkg/session/logfile"
 )
 
-// Grace is how long an old log is watched for late writers where the system
+// grace is how long an old log is watched for late writers where the system
 // has no file leases (docs/dev/decisions.md D14).
-const Grace = 24 * time.Hour
+const grace = 24 * time.Hour
 
 // Stores finds the open store of an intent: by runtime and root.
 type Stores func(runtime, root string) (session.Store, bool)
@@ -146,7 +146,7 @@ func (c *Compactor) finishSwitch(ctx context.Context, store session.Store, in In
 		return true, nil // half done: the next run tries again
 	}
 	if errors.Is(err, session.ErrBusy) {
-		return true, c.Journal.Remove(in.ID)
+		return true, c.Journal.remove(in.ID)
 	}
 	if err != nil {
 		return false, err
@@ -184,7 +184,7 @@ func (c *Compactor) settleKept(ctx context.Context, store session.Store, in Inte
 			return err
 		}
 	}
-	return c.Journal.Remove(in.ID)
+	return c.Journal.remove(in.ID)
 }
 
 // readBack reads an archive to its end, where its hash is checked.
@@ -203,7 +203,7 @@ func (c *Compactor) readBack(ctx context.Context, a Archived) error {
 func (c *Compactor) unheld(kept *os.File, in Intent) (free bool, release func()) {
 	release, err := logfile.Unheld(c.System, kept)
 	if errors.Is(err, durable.ErrUnsupported) {
-		return c.Now().Sub(in.Rotation.At) > Grace, release
+		return c.Now().Sub(in.Rotation.At) > grace, release
 	}
 	return err == nil, release
 }
@@ -279,7 +279,7 @@ func (c *Compactor) RememberProven(ctx context.Context, store session.Store, ref
 		return err
 	}
 	r.result.Outcome, r.result.Reason, r.result.Bytes = Partial, a.Why, a.Bytes
-	r.result.Chunks, r.result.Messages, r.result.LinesSkipped = r.survey.Chunks, r.survey.Scan.Records, r.survey.Skipped()
+	r.result.Chunks, r.result.Messages, r.result.LinesSkipped = r.survey.Chunks, r.survey.Scan.Records, r.survey.skipped()
 	r.result.Forgotten, r.result.Unknown = r.remembered.Forgotten, r.survey.Scan.Unknown
 	archived := ArchiveResult(a.Archived)
 	r.result.Archive = &archived

@@ -50,8 +50,8 @@ type surveyOptions struct {
 	rough bool          // see reader.rough
 }
 
-// Skipped returns the number of lines that could not be read.
-func (s Survey) Skipped() int { return s.Scan.Counts.Bad }
+// skipped returns the number of lines that could not be read.
+func (s Survey) skipped() int { return s.Scan.Counts.Bad }
 
 // reader hands a log's messages to the chunker as pieces.
 type reader struct {

@@ -59,7 +59,7 @@ func (p *UndoPlan) result() Result {
 // [ErrNotWithdrawn] when memory could not be made what it was.
 func (c *Compactor) PlanUndo(ctx context.Context, store session.Store, r UndoRequest) (*UndoPlan, error) {
 	p := &UndoPlan{UndoRequest: r, Outcome: Planned}
-	receipts, err := c.Receipts.ForUndo(r.Receipt)
+	receipts, err := c.Receipts.forUndo(r.Receipt)
 	if err != nil {
 		return nil, err
 	}
@@ -231,7 +231,7 @@ func (c *Compactor) undoRotation(ctx context.Context, store session.Store, in In
 	err := undoer.Undo(ctx, *in.Undo, func(w io.Writer) error { return c.copyArchive(ctx, w, in.Archive) })
 	var busy *session.BusyError
 	if errors.As(err, &busy) && !busy.Begun {
-		return errors.Join(err, c.Journal.Remove(in.ID))
+		return errors.Join(err, c.Journal.remove(in.ID))
 	}
 	if err != nil {
 		return fmt.Errorf("reverse the rotation: %w", err)
@@ -295,7 +295,7 @@ func (c *Compactor) settleUndo(ctx context.Context, store session.Store, in Inte
 // which it has reversed: its old log is the session's again, and nothing is left
 // to look after. An entry that cannot be read is left to recovery.
 func (c *Compactor) endUndo(in Intent) error {
-	if err := c.Journal.Remove(in.ID); err != nil {
+	if err := c.Journal.remove(in.ID); err != nil {
 		return err
 	}
 	undone, err := c.journalled(in.Receipt.Undo.Receipt)
@@ -498,7 +498,7 @@ func (c *Compactor) concludePutBack(ctx context.Context, store session.Store, in
 		return receipt, err
 	}
 	if !written.replaces() {
-		return receipt, c.Journal.Remove(in.ID)
+		return receipt, c.Journal.remove(in.ID)
 	}
 	written.Kind, written.Switched = KindRestore, true
 	return receipt, c.Journal.Write(*written)

@@ -87,7 +87,7 @@ func (c *Compactor) canWithdraw(ctx context.Context, p *UndoPlan) error {
 // nothing. An error that wraps [ErrNotWithdrawn] names one that is needed and
 // cannot be read.
 func (c *Compactor) planWithdrawal(ctx context.Context, undo Receipt) (w withdrawal, err error) {
-	receipts, err := c.Receipts.ForUndo(undo)
+	receipts, err := c.Receipts.forUndo(undo)
 	if err != nil {
 		return w, err
 	}

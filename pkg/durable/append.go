@@ -11,12 +11,12 @@ import (
 	"runtime"
 )
 
-// AppendRows writes rows at a byte offset of a file that only grows, and
+// appendRows writes rows at a byte offset of a file that only grows, and
 // syncs it. What stood behind the offset was never named by anybody and is
 // cut off first. The file is made if it is missing, with its directory.
 // A caller names the rows only after this has returned nil; after an error the
 // rows may be there or not, and the next call cuts them off.
-func AppendRows(path string, offset int64, rows []byte, perm fs.FileMode) error {
+func appendRows(path string, offset int64, rows []byte, perm fs.FileMode) error {
 	dir := filepath.Dir(path)
 	if err := MakeDir(dir, 0o700); err != nil {
 		return err

@@ -129,10 +129,10 @@ func sameName(a, b name) bool {
 	return errA == nil && errB == nil && os.SameFile(fa, fb)
 }
 
-// LinkFile gives a file a second name and makes it durable. [ErrExists] is
+// linkFile gives a file a second name and makes it durable. [ErrExists] is
 // returned when anything has that name, another error where the file system
 // knows no second names.
-func LinkFile(path, second string) error {
+func linkFile(path, second string) error {
 	if err := os.Link(path, second); err != nil {
 		return explain("link "+path+" as", second, filepath.Dir(second), err)
 	}
@@ -146,8 +146,8 @@ func ExchangeFiles(a, b string) error {
 	return exchangeBy(nameAt, a, b)
 }
 
-// ExchangeFilesIn is [ExchangeFiles] for two names below root, which is held open.
-func ExchangeFilesIn(root *os.Root, a, b string) error {
+// exchangeFilesIn is [ExchangeFiles] for two names below root, which is held open.
+func exchangeFilesIn(root *os.Root, a, b string) error {
 	return exchangeBy(func(below string) (name, error) { return nameIn(root, below) }, a, b)
 }
 
@@ -291,12 +291,12 @@ func giveBack(aside, as name) error {
 	return aside.unlink()
 }
 
-// EndMoves ends the moves of files in dir, by [MoveFile], that were killed where
+// endMoves ends the moves of files in dir, by [MoveFile], that were killed where
 // the file system can only link and unlink: a hidden name goes where the file
 // has another, and the file gets its name back where it has none. One whose
 // name is taken stays as it is. A directory that is not there has none.
 // [Sweep] does it too.
-func EndMoves(dir string) error {
+func endMoves(dir string) error {
 	root, err := os.OpenRoot(dir)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
@@ -305,11 +305,11 @@ func EndMoves(dir string) error {
 		return explain("sweep", dir, dir, err)
 	}
 	defer root.Close()
-	return EndMovesIn(root)
+	return endMovesIn(root)
 }
 
-// EndMovesIn is [EndMoves] for a directory that is held open.
-func EndMovesIn(root *os.Root) error {
+// endMovesIn is endMoves for a directory that is held open.
+func endMovesIn(root *os.Root) error {
 	dir := root.Name()
 	entries, err := readDirIn(root, ".")
 	if err != nil {

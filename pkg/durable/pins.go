@@ -482,12 +482,12 @@ func (p *Pins) CreateNamed(dir, label string, perm os.FileMode, write func(io.Wr
 	return j.runNamed(write)
 }
 
-// AppendRows is [AppendRows].
+// appendRows is appendRows.
 func (p *Pins) AppendRows(path string, offset int64, rows []byte, perm fs.FileMode) error {
 	if err := p.MakeDir(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	return p.within(path, func() error { return AppendRows(path, offset, rows, perm) }, func(root *os.Root, base string) error {
+	return p.within(path, func() error { return appendRows(path, offset, rows, perm) }, func(root *os.Root, base string) error {
 		return appendRowsIn(root, base, offset, rows, perm)
 	})
 }
@@ -510,16 +510,16 @@ func (p *Pins) AppendLine(path string, line []byte, perm fs.FileMode) error {
 	})
 }
 
-// MoveDir is [MoveDir]. What lies at the old name from now on is another
+// moveDir is moveDir. What lies at the old name from now on is another
 // directory, and is opened when it is needed.
 func (p *Pins) MoveDir(from, to string) error {
 	if p == nil {
-		return MoveDir(from, to)
+		return moveDir(from, to)
 	}
 	if err := p.InPlace(from); err != nil {
 		return fmt.Errorf("move %s: %w", from, err)
 	}
-	if err := MoveDir(from, to); err != nil {
+	if err := moveDir(from, to); err != nil {
 		return err
 	}
 	p.mutex.Lock()
@@ -538,9 +538,9 @@ func (p *Pins) MoveFile(from, to string) error {
 	return p.between(from, to, MoveFile, func(a, b name) error { return moveName(renameOrLink, a, b) })
 }
 
-// LinkFile is [LinkFile].
+// linkFile is linkFile.
 func (p *Pins) LinkFile(path, second string) error {
-	return p.between(path, second, LinkFile, func(a, b name) error {
+	return p.between(path, second, linkFile, func(a, b name) error {
 		if err := a.link(b); err != nil {
 			return explain("link "+path+" as", second, filepath.Dir(second), err)
 		}
@@ -624,9 +624,9 @@ func (p *Pins) Sweep(dir string, olderThan ...time.Duration) error {
 	})
 }
 
-// EndMoves is [EndMoves].
+// endMoves is endMoves.
 func (p *Pins) EndMoves(dir string) error {
-	return p.inside(dir, func() error { return EndMoves(dir) }, EndMovesIn)
+	return p.inside(dir, func() error { return endMoves(dir) }, endMovesIn)
 }
 
 // Leftovers is [Leftovers].

@@ -36,12 +36,12 @@ func (s System) MoveFile(from, to string) error {
 	return MoveFile(from, to)
 }
 
-// ExchangeFilesIn is [ExchangeFilesIn], and [ErrUnsupported] without exchanges.
+// exchangeFilesIn is exchangeFilesIn, and [ErrUnsupported] without exchanges.
 func (s System) ExchangeFilesIn(root *os.Root, a, b string) error {
 	if s.NoExchange {
 		return ErrUnsupported
 	}
-	return ExchangeFilesIn(root, a, b)
+	return exchangeFilesIn(root, a, b)
 }
 
 // MoveFileIn is [MoveFileIn], in two steps without renames that never replace.

@@ -24,8 +24,8 @@ type Runs struct {
 // it.
 func OpenRuns(dir string) Runs { return Runs{Dir: dir} }
 
-// Path returns where the record with this id is or would be.
-func (r Runs) Path(id string) string { return filepath.Join(r.Dir, id+".json") }
+// path returns where the record with this id is or would be.
+func (r Runs) path(id string) string { return filepath.Join(r.Dir, id+".json") }
 
 // Write makes a record durable, private to the user. It takes the place of the
 // record with the same id; the documents of its steps are left out.
@@ -42,7 +42,7 @@ func (r Runs) Write(record RunRecord) error {
 	if err != nil {
 		return fmt.Errorf("encode the record of a run: %w", err)
 	}
-	return r.Pins.ReplaceFile(r.Path(record.ID), 0o600, func(w io.Writer) error {
+	return r.Pins.ReplaceFile(r.path(record.ID), 0o600, func(w io.Writer) error {
 		_, err := w.Write(append(text, '\n'))
 		return err
 	})
@@ -76,7 +76,7 @@ func (r Runs) Examine(ctx context.Context) (records []RunRecord, bad []Unreadabl
 		switch {
 		case errors.Is(err, fs.ErrNotExist): // pruned since it was listed
 		case err != nil:
-			bad = append(bad, Unreadable{r.Path(id), err})
+			bad = append(bad, Unreadable{r.path(id), err})
 		default:
 			records = append(records, record)
 		}
@@ -106,7 +106,7 @@ func (r Runs) ids() ([]string, error) {
 const maxRecord = 4 << 20
 
 func (r Runs) read(id string) (record RunRecord, err error) {
-	text, err := r.Pins.ReadSmall(r.Path(id), maxRecord)
+	text, err := r.Pins.ReadSmall(r.path(id), maxRecord)
 	if err != nil {
 		return record, err
 	}
@@ -123,16 +123,16 @@ func (r Runs) read(id string) (record RunRecord, err error) {
 // age, so that a profile that runs every minute does not push out what is known
 // of one that runs at night.
 const (
-	KeptRuns       = 1000
-	KeptOfAProfile = 50
+	keptRuns       = 1000
+	keptOfAProfile = 50
 )
 
-// Prune removes the oldest records beyond [KeptRuns], but for the newest
-// [KeptOfAProfile] of each profile, and counts them for [Runs.Totals]. Records that
+// Prune removes the oldest records beyond keptRuns, but for the newest
+// keptOfAProfile of each profile, and counts them for [Runs.Totals]. Records that
 // cannot be read stay.
 func (r Runs) Prune(ctx context.Context) error {
 	ids, err := r.ids()
-	if err != nil || len(ids) <= KeptRuns {
+	if err != nil || len(ids) <= keptRuns {
 		return err
 	}
 	records, err := r.List(ctx)
@@ -143,7 +143,7 @@ func (r Runs) Prune(ctx context.Context) error {
 	of := map[string]int{}
 	for i, record := range records {
 		of[record.Profile]++
-		if i >= KeptRuns && of[record.Profile] > KeptOfAProfile {
+		if i >= keptRuns && of[record.Profile] > keptOfAProfile {
 			going = append(going, record)
 		}
 	}
@@ -154,7 +154,7 @@ func (r Runs) Prune(ctx context.Context) error {
 		return err
 	}
 	for _, record := range going {
-		if err := r.Pins.RemoveFile(r.Path(record.ID)); err != nil {
+		if err := r.Pins.RemoveFile(r.path(record.ID)); err != nil {
 			return fmt.Errorf("remove an old record of a run: %w", err)
 		}
 	}

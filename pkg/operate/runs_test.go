@@ -48,7 +48,7 @@ func TestRuns(t *testing.T) {
 	if got[1].Steps[0].Document != nil || first.Steps[0].Document == nil {
 		t.Error("the document of a step is stored, or was taken from the caller's record")
 	}
-	if info, err := os.Stat(runs.Path(first.ID)); runtime.GOOS != "windows" && (err != nil || info.Mode().Perm() != 0o600) {
+	if info, err := os.Stat(runs.path(first.ID)); runtime.GOOS != "windows" && (err != nil || info.Mode().Perm() != 0o600) {
 		t.Errorf("not private: %v, %v", info.Mode(), err)
 	}
 }
@@ -63,7 +63,7 @@ func TestRunsUnreadable(t *testing.T) {
 	for name, text := range map[string]string{
 		record(3, "").ID: `{"schema":1,`, newer.ID: `{"schema":2,"id":"` + newer.ID + `"}`, record(4, "").ID: `{"schema":1,"id":"../other"}`,
 	} {
-		if err := os.WriteFile(runs.Path(name), []byte(text), 0o600); err != nil {
+		if err := os.WriteFile(runs.path(name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -84,14 +84,14 @@ func TestPrune(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(runs.Path(r.ID), []byte(strings.Replace(string(text), `"schema":0`, `"schema":1`, 1)), 0o600); err != nil {
+		if err := os.WriteFile(runs.path(r.ID), []byte(strings.Replace(string(text), `"schema":0`, `"schema":1`, 1)), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for i := range KeptOfAProfile + 5 {
+	for i := range keptOfAProfile + 5 {
 		write(record(i, "nightly"))
 	}
-	for i := range KeptRuns + 5 {
+	for i := range keptRuns + 5 {
 		write(record(1000+i, "often"))
 	}
 	if err := runs.Prune(t.Context()); err != nil {
@@ -105,10 +105,10 @@ func TestPrune(t *testing.T) {
 	for _, r := range got {
 		count[r.Profile]++
 	}
-	if want := fmt.Sprint(map[string]int{"nightly": KeptOfAProfile, "often": KeptRuns}); fmt.Sprint(count) != want {
+	if want := fmt.Sprint(map[string]int{"nightly": keptOfAProfile, "often": keptRuns}); fmt.Sprint(count) != want {
 		t.Errorf("kept %v, want %s", count, want)
 	}
-	if !slices.ContainsFunc(got, func(r RunRecord) bool { return r.ID == record(KeptOfAProfile+4, "nightly").ID }) {
+	if !slices.ContainsFunc(got, func(r RunRecord) bool { return r.ID == record(keptOfAProfile+4, "nightly").ID }) {
 		t.Error("the newest of the rare profile is gone")
 	}
 }

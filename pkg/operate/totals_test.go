@@ -42,7 +42,7 @@ func TestTotals(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, r := range all[:3] {
-		if err := os.Remove(runs.Path(r.ID)); err != nil {
+		if err := os.Remove(runs.path(r.ID)); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -12,8 +12,8 @@ import (
 
 // The defaults of a selection (docs/dev/decisions.md D20).
 const (
-	DefaultRecent    = 6    // messages that are always there
-	DefaultTotal     = 20   // messages at most
+	defaultRecent    = 6    // messages that are always there
+	defaultTotal     = 20   // messages at most
 	DefaultRelevance = 0.45 // cosine from which an older turn counts
 )
 
@@ -30,10 +30,10 @@ type Selection struct {
 
 func (s Selection) withDefaults() Selection {
 	if s.Recent <= 0 {
-		s.Recent = DefaultRecent
+		s.Recent = defaultRecent
 	}
 	if s.Total <= 0 {
-		s.Total = DefaultTotal
+		s.Total = defaultTotal
 	}
 	if s.Relevance == 0 {
 		s.Relevance = DefaultRelevance
@@ -195,8 +195,8 @@ func Truncate(messages []Message, keep int) []Message {
 	return out
 }
 
-// Tokens estimates what a message takes in a context.
-func (m Message) Tokens() int64 {
+// tokens estimates what a message takes in a context.
+func (m Message) tokens() int64 {
 	n := session.EstimateTokens([]byte(m.Text))
 	for _, c := range m.ToolCalls {
 		n += session.EstimateTokens([]byte(c.Name)) + session.EstimateTokens([]byte(c.Arguments))
@@ -204,10 +204,10 @@ func (m Message) Tokens() int64 {
 	return n
 }
 
-// Tokens estimates what a context takes.
+// tokens estimates what a context takes.
 func Tokens(messages []Message) (n int64) {
 	for _, m := range messages {
-		n += m.Tokens()
+		n += m.tokens()
 	}
 	return n
 }

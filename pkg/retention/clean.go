@@ -351,7 +351,7 @@ func (c *Clean) Recover() error {
 		}
 		moved, err := c.Trash.recover(item, &ended)
 		if err == nil && !moved {
-			err = c.Trash.Drop(item.ID)
+			err = c.Trash.drop(item.ID)
 		}
 		if err != nil {
 			return fmt.Errorf("finish an earlier clean: %w", err)
@@ -504,7 +504,7 @@ func (c *Clean) dropUnlessMoved(item Item) error {
 	if err != nil || moved {
 		return err
 	}
-	return c.Trash.Drop(item.ID)
+	return c.Trash.drop(item.ID)
 }
 
 // item is the record of a file to be deleted.
@@ -716,5 +716,5 @@ func (c *Clean) Undelete(item Item) error {
 	}
 	line := item.line(ActionUndelete, c.Now().UTC(), s.Archive)
 	line.Rule = "clean --undelete"
-	return errors.Join(c.Audit.Append(line), c.Trash.Drop(item.ID))
+	return errors.Join(c.Audit.Append(line), c.Trash.drop(item.ID))
 }

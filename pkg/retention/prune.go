@@ -91,8 +91,8 @@ type PurgePlan struct {
 	Goes  bool
 }
 
-// Verdicts are those of all archives.
-func (p *PrunePlan) Verdicts() []Verdict {
+// verdicts are those of all archives.
+func (p *PrunePlan) verdicts() []Verdict {
 	var all []Verdict
 	for _, a := range p.Archives {
 		all = append(all, a.Verdict)
@@ -252,7 +252,7 @@ func (p *Prune) needed(e archive.Entry) string {
 func (p *Prune) planPurge(ctx context.Context, plan *PrunePlan, known *places) error {
 	now := p.Now()
 	going := map[string]bool{}
-	for _, v := range plan.Verdicts() {
+	for _, v := range plan.verdicts() {
 		going[v.ID] = v.Goes
 	}
 	items, err := p.Trash.List()
@@ -487,7 +487,7 @@ func (p *Prune) recoverItem(ctx context.Context, item Item, ended *movesEnded) e
 		if inTrash {
 			return nil
 		}
-		return p.Trash.Drop(item.ID)
+		return p.Trash.drop(item.ID)
 	}
 	entered, err := p.Archives.Get(ctx, e.ID)
 	known := err == nil
@@ -500,9 +500,9 @@ func (p *Prune) recoverItem(ctx context.Context, item Item, ended *movesEnded) e
 	case inTrash:
 		return nil
 	case !known && exists(item.From):
-		return errors.Join(p.Archives.Readmit(ctx, e), p.Trash.Drop(item.ID))
+		return errors.Join(p.Archives.Readmit(ctx, e), p.Trash.drop(item.ID))
 	}
-	return p.Trash.Drop(item.ID)
+	return p.Trash.drop(item.ID)
 }
 
 // ArchiveOf is the catalogue's entry of an archive in the trash.
@@ -611,7 +611,7 @@ func (p *Prune) Undelete(ctx context.Context, id string) (archive.Entry, error) 
 		func() error { return p.Trash.TakeBack(item) },
 		func() error { return p.Archives.Readmit(ctx, e) },
 		func() error { return p.Audit.Append(line) },
-		func() error { return p.Trash.Drop(item.ID) },
+		func() error { return p.Trash.drop(item.ID) },
 	} {
 		if err := step(); err != nil {
 			return e, fmt.Errorf("bring archive %s back: %w", item.ID, err)

@@ -170,7 +170,7 @@ func (t Trash) Get(idOrPrefix string) (Item, error) {
 }
 
 // TakeBack moves a file back to where it was. fs.ErrExist is returned when
-// something else is there by now. The record stays until [Trash.Drop]. The directory
+// something else is there by now. The record stays until drop. The directory
 // is there, as the trash is in it, unless its disk is not mounted: one that was made
 // in its place would look as if nothing were in the trash.
 func (t Trash) TakeBack(item Item) error {
@@ -184,11 +184,11 @@ func (t Trash) Remove(item Item) error {
 	if err := t.Pins.RemoveFile(item.To); err != nil {
 		return err
 	}
-	return t.Drop(item.ID)
+	return t.drop(item.ID)
 }
 
-// Drop removes a record whose file is not in the trash.
-func (t Trash) Drop(id string) error { return t.Pins.RemoveFile(t.path(id)) }
+// drop removes a record whose file is not in the trash.
+func (t Trash) drop(id string) error { return t.Pins.RemoveFile(t.path(id)) }
 
 // Recover says how far the run that made a record came: moved is true when the
 // file is in the trash. It moves nothing, but ends a move, in whichever

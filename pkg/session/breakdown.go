@@ -40,8 +40,8 @@ type LargeRecord struct {
 	Base64, Duplicate int64 // of the record
 }
 
-// MostLargest is how many of the largest records a Breakdown names.
-const MostLargest = 10
+// mostLargest is how many of the largest records a Breakdown names.
+const mostLargest = 10
 
 // longString is the length, in bytes as written, from which a string is looked
 // at for binary data and repetition.
@@ -130,13 +130,13 @@ func (b *Breakdown) line(l jsonl.Line) {
 
 // note keeps a record that is among the largest.
 func (b *Breakdown) note(r LargeRecord) {
-	full := len(b.Largest) == MostLargest
-	if full && r.compare(b.Largest[MostLargest-1]) >= 0 {
+	full := len(b.Largest) == mostLargest
+	if full && r.compare(b.Largest[mostLargest-1]) >= 0 {
 		return
 	}
 	at, _ := slices.BinarySearchFunc(b.Largest, r, LargeRecord.compare)
 	if full {
-		b.Largest = b.Largest[:MostLargest-1]
+		b.Largest = b.Largest[:mostLargest-1]
 	}
 	b.Largest = slices.Insert(b.Largest, at, r)
 }

@@ -115,7 +115,7 @@ func TestBreakdownLargest(t *testing.T) {
 		}
 	}
 	got := b.Largest
-	if len(got) != MostLargest || got[0].Log != 2 || got[0].Line != 2 || got[0].Type != "message toolResult" || got[0].Base64 < 15000 {
+	if len(got) != mostLargest || got[0].Log != 2 || got[0].Line != 2 || got[0].Type != "message toolResult" || got[0].Base64 < 15000 {
 		t.Fatalf("the largest: %+v", got)
 	}
 	if got[1].Line != 1 || got[1].Duplicate != 0 || got[2].Line != 2 || got[2].Duplicate < 8000 {

@@ -199,8 +199,8 @@ type IndexEntry struct {
 	// Reset is a JSON object of the fields that the rotation may reset or drop,
 	// as they were: a rotation that is reversed brings them back. "" for none.
 	Reset string `json:"reset,omitempty"`
-	// Complete says that Reset has every field of the entry. Receipts of
-	// earlier versions have only some that describe the old session.
+	// Complete says that Reset has every field of the entry: one that is too long is
+	// left out.
 	Complete bool `json:"complete,omitempty"`
 }
 

@@ -26,8 +26,8 @@ const (
 	RunOverdue      Kind = "overdue"
 )
 
-// Event returns the type of the events that tell of the kind.
-func (k Kind) Event() string {
+// event returns the type of the events that tell of the kind.
+func (k Kind) event() string {
 	switch k {
 	case NeedsCompaction:
 		return outbox.NeedsCompaction

@@ -57,7 +57,7 @@ func (s *State) tell(kind Kind, all []told, alerts []Alert, now time.Time, o Opt
 }
 
 func newEvent(kind Kind, subject string, data json.RawMessage, now time.Time, o Options) outbox.Event {
-	return outbox.Event{ID: o.NewID(), Type: kind.Event(), Time: now.UTC(), Subject: subject, Data: data}
+	return outbox.Event{ID: o.NewID(), Type: kind.event(), Time: now.UTC(), Subject: subject, Data: data}
 }
 
 // emit puts an event where it waits: for the outbox, or for the end of quiet

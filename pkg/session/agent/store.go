@@ -26,8 +26,8 @@ type Options struct {
 // window of its model is.
 const (
 	DefaultReserve = 16_384
-	DefaultKeep    = 20_000
-	DefaultWindow  = 200_000
+	defaultKeep    = 20_000
+	defaultWindow  = 200_000
 )
 
 // Store is one sessions directory, a [session.Store]. It holds nothing open and
@@ -41,8 +41,8 @@ type Store struct {
 // holds one.
 func Open(root string, o Options) *Store {
 	o.ReserveTokens = orDefault(o.ReserveTokens, DefaultReserve)
-	o.KeepRecentTokens = orDefault(o.KeepRecentTokens, DefaultKeep)
-	o.ContextWindow = orDefault(o.ContextWindow, DefaultWindow)
+	o.KeepRecentTokens = orDefault(o.KeepRecentTokens, defaultKeep)
+	o.ContextWindow = orDefault(o.ContextWindow, defaultWindow)
 	root = logfile.Absolute(root)
 	s := &Store{options: o}
 	s.Logs = logfile.Logs{

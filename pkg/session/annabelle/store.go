@@ -29,24 +29,24 @@ type Options struct {
 
 // The defaults are the runtime's own (docs/dev/formats.md, "annabelle").
 const (
-	DefaultThresholdChars  = 20_000
-	DefaultMinTurns        = 8
-	DefaultCooldown        = 2 * time.Minute
-	DefaultKeepRecentTurns = 5
+	defaultThresholdChars  = 20_000
+	defaultMinTurns        = 8
+	defaultCooldown        = 2 * time.Minute
+	defaultKeepRecentTurns = 5
 )
 
 func (o Options) withDefaults() Options {
 	if o.ThresholdChars <= 0 {
-		o.ThresholdChars = DefaultThresholdChars
+		o.ThresholdChars = defaultThresholdChars
 	}
 	if o.MinTurns <= 0 {
-		o.MinTurns = DefaultMinTurns
+		o.MinTurns = defaultMinTurns
 	}
 	if o.Cooldown <= 0 {
-		o.Cooldown = DefaultCooldown
+		o.Cooldown = defaultCooldown
 	}
 	if o.KeepRecentTurns <= 0 {
-		o.KeepRecentTurns = DefaultKeepRecentTurns
+		o.KeepRecentTurns = defaultKeepRecentTurns
 	}
 	return o
 }

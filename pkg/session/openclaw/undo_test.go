@@ -94,9 +94,9 @@ func TestUndoOfAnEntryThatHasGoneOn(t *testing.T) {
 	}
 }
 
-// A receipt of an earlier version has some of the fields only: nothing that the
+// A receipt may lack a field that was too long: nothing that the
 // entry has now is dropped by it.
-func TestUndoByAnOldReceipt(t *testing.T) {
+func TestUndoWithoutEveryField(t *testing.T) {
 	s, r := rotated(t)
 	r.Before[0].Reset, r.Before[0].Complete = `{"totalTokens":160000,"sessionFile":"/x/`+mainID+`.jsonl"}`, false
 	s.index(fmt.Sprintf(`{%q: {"sessionId": %q, "updatedAt": 5, "label": "desk", "totalTokens": 1, "unknown": [1]}, "agent:coordinator:cron:daily": { "sessionId":"other" }}`, mainKey, r.NewSession))

@@ -76,14 +76,14 @@ func (d *Reader) functionCall(c *jsonl.Cursor, m *session.Message) {
 		case "name":
 			p.Name, _ = c.Bytes()
 		case "args":
-			p.Text = Arguments(c)
+			p.Text = arguments(c)
 		}
 	}
 	m.Parts = append(m.Parts, p)
 }
 
-// Arguments are the arguments of a call as raw JSON, nil for null.
-func Arguments(c *jsonl.Cursor) []byte {
+// arguments are the arguments of a call as raw JSON, nil for null.
+func arguments(c *jsonl.Cursor) []byte {
 	if c.IsNull() {
 		c.Skip()
 		return nil

@@ -20,6 +20,6 @@ func (s *Store) Capabilities() session.Capabilities {
 		Liveness: s, Counter: s,
 		Rotator: s, Overlayer: s, Shortener: s, Carrier: s, Disposer: s,
 		Restorer: s, Recorder: s, Successor: s,
-		WithTailCache: s.WithTailCache, WithWorkers: s.WithWorkers,
+		WithTailCache: s.WithTailCache, WithWorkers: s.withWorkers,
 	}
 }

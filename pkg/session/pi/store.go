@@ -51,9 +51,9 @@ func (s *Store) WithSystem(system durable.System) *Store {
 	return &other
 }
 
-// WithWorkers returns the same store, whose List reads as many directories at a
+// withWorkers returns the same store, whose List reads as many directories at a
 // time.
-func (s *Store) WithWorkers(n int) session.Store {
+func (s *Store) withWorkers(n int) session.Store {
 	other := *s
 	other.workers = n
 	return &other

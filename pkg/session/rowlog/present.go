@@ -29,7 +29,7 @@ func (p *Present) Find(ctx context.Context, tx *sql.Tx, t Table, r Row) (there, 
 	if len(t.Key) > 0 {
 		return p.w.Find(ctx, tx, t, r)
 	}
-	sum := sha256.Sum256(Format{}.Append(nil, TypeRow, r))
+	sum := sha256.Sum256(Format{}.append(nil, TypeRow, r))
 	c := p.rows[sum]
 	if c == nil {
 		c = &copies{}
@@ -53,7 +53,7 @@ func (w *Writer) count(ctx context.Context, tx *sql.Tx, t Table, r Row) (n int, 
 func (r Row) equal() []string {
 	equal := make([]string, len(r.Columns))
 	for i, c := range r.Columns {
-		equal[i] = "(" + Exact(c) + ") IS ?"
+		equal[i] = "(" + exact(c) + ") IS ?"
 	}
 	return equal
 }

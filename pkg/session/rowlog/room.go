@@ -13,7 +13,7 @@ import (
 // back: a new database among the temporary files, and the same pages in the
 // write-ahead log.
 func Room(ctx context.Context, w *Writer, path string) error {
-	live, err := w.Live(ctx)
+	live, err := w.live(ctx)
 	if err != nil {
 		return err
 	}

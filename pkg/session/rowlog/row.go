@@ -36,8 +36,8 @@ const (
 	TypeChildren = "children" // the sessions that belong to this one
 )
 
-// Append appends a row as a line of a type.
-func (f Format) Append(to []byte, kind string, r Row) []byte {
+// append appends a row as a line of a type.
+func (f Format) append(to []byte, kind string, r Row) []byte {
 	to = append(to, `{"type":"`...)
 	to = append(to, kind...)
 	to = append(to, '"')

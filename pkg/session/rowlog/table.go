@@ -151,9 +151,9 @@ func Collect[T any](rows *sql.Rows, doing string, scan func(*sql.Rows) (T, error
 // Quoted is a name as SQL reads it.
 func Quoted(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 
-// Exact asks for a value as it is stored: as an expression it has no declared
+// exact asks for a value as it is stored: as an expression it has no declared
 // type that the driver could turn it into.
-func Exact(column string) string { return "+" + Quoted(column) }
+func exact(column string) string { return "+" + Quoted(column) }
 
 // Selection says which rows of a table are written, and as lines of which type.
 type Selection struct {
@@ -173,7 +173,7 @@ func (f Format) AppendRows(ctx context.Context, db Querier, to []byte, s Selecti
 	for _, c := range s.Table.Columns {
 		if !slices.Contains(s.Without, c) {
 			r.Columns = append(r.Columns, c)
-			list = append(list, Exact(c))
+			list = append(list, exact(c))
 		}
 	}
 	rows, err := db.QueryContext(ctx, "SELECT "+strings.Join(list, ", ")+" FROM "+Quoted(s.Table.Name)+" WHERE "+s.Where+" ORDER BY "+s.Order, s.Args...)
@@ -190,7 +190,7 @@ func (f Format) AppendRows(ctx context.Context, db Querier, to []byte, s Selecti
 		if err := rows.Scan(into...); err != nil {
 			return to, n, err
 		}
-		to = f.Append(to, s.Kind, r)
+		to = f.append(to, s.Kind, r)
 		if each != nil {
 			each(r)
 		}

@@ -257,8 +257,8 @@ func (f Format) EachRow(log io.Reader, take func(Row) error, named func(kind str
 	}
 }
 
-// Live returns how many bytes of pages are used.
-func (w *Writer) Live(ctx context.Context) (int64, error) {
+// live returns how many bytes of pages are used.
+func (w *Writer) live(ctx context.Context) (int64, error) {
 	var pages, free, size int64
 	for query, to := range map[string]*int64{"PRAGMA page_count": &pages, "PRAGMA freelist_count": &free, "PRAGMA page_size": &size} {
 		if err := w.conn.QueryRowContext(ctx, query).Scan(to); err != nil {

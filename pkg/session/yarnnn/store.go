@@ -15,8 +15,8 @@ import (
 
 // The defaults (docs/dev/formats.md, "yarnnn").
 const (
-	DefaultInactivity   = 4 * time.Hour
-	DefaultUserMessages = 5
+	defaultInactivity   = 4 * time.Hour
+	defaultUserMessages = 5
 	recentSessions      = 3
 	recentWindow        = 14 * 24 * time.Hour
 )
@@ -47,10 +47,10 @@ type Store struct {
 // of keywords and values; nothing is connected yet.
 func Open(dsn string, o Options) *Store {
 	if o.Inactivity <= 0 {
-		o.Inactivity = DefaultInactivity
+		o.Inactivity = defaultInactivity
 	}
 	if o.UserMessages <= 0 {
-		o.UserMessages = DefaultUserMessages
+		o.UserMessages = defaultUserMessages
 	}
 	return &Store{dsn: dsn, root: publicName(dsn), options: o}
 }

@@ -171,9 +171,9 @@ func (l *Log) rowError(seq int64, err error) error {
 	return fmt.Errorf("row %d of session %s: %w", seq, l.session, err)
 }
 
-// MaxEvent is the length in bytes that a compressed record may have once it is
+// maxEvent is the length in bytes that a compressed record may have once it is
 // decompressed: the schema's own bound of transcript_events.event_utf8_bytes.
-const MaxEvent = 4 << 20
+const maxEvent = 4 << 20
 
 // maxWindow bounds the memory that a compressed record can ask for, in bytes.
 const maxWindow = 8 << 20

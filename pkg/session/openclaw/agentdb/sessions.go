@@ -47,7 +47,7 @@ func (c columns) eventBytes() string {
 	if !c.zstd {
 		return "octet_length(event_json)"
 	}
-	return fmt.Sprintf("CASE WHEN event_json IS NOT NULL THEN octet_length(event_json) ELSE min(max(coalesce(event_utf8_bytes, 0), 0), %d) END", MaxEvent)
+	return fmt.Sprintf("CASE WHEN event_json IS NOT NULL THEN octet_length(event_json) ELSE min(max(coalesce(event_utf8_bytes, 0), 0), %d) END", maxEvent)
 }
 
 // Sessions returns the sessions in the order of their ids.
