@@ -3,8 +3,8 @@
 // flags, a RunE of a few lines), an options struct, its flags and checks, and
 // a run function that is a straight page: open, decide, act, render.
 //
-// The list of commands is in root.go, what the parts are made of is in
-// workspace.go, exit codes are decided in exit.go, and everything that is printed
-// goes through output.go. Only this package knows cobra, viper, lipgloss and
-// progressbar.
+// The list of commands is in root.go, and everything that is printed goes
+// through output.go. What a command works with is a workspace.Run; what it does
+// is in the packages below internal, which know no flags and print nothing. Only
+// this package knows cobra, viper, lipgloss and progressbar.
 package cmd
