@@ -14,7 +14,7 @@ import (
 // CPU seconds before its first test runs, whatever has changed: a package whose
 // tests need nothing that it keeps to itself is tested from the program of a
 // neighbour (docs/dev/architecture.md, "How it is tested").
-const mostTestPrograms = 31
+const mostTestPrograms = 30
 
 // TestFewTestPrograms counts the packages that have tests, of those that make test
 // runs.

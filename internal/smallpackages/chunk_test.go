@@ -1,4 +1,4 @@
-package chunk_test
+package smallpackages_test
 
 import (
 	"bytes"
@@ -15,11 +15,11 @@ import (
 	"github.com/sessctl/sessctl/pkg/chunk"
 )
 
-// failer is a test or a property test.
-type failer interface{ Fatal(args ...any) }
+// chunkFailer is a test or a property test.
+type chunkFailer interface{ Fatal(args ...any) }
 
 // cut runs the chunker and copies what it emits.
-func cut(t failer, o chunk.Options, pieces []chunk.Piece) []chunk.Chunk {
+func chunksOf(t chunkFailer, o chunk.Options, pieces []chunk.Piece) []chunk.Chunk {
 	var out []chunk.Chunk
 	c := chunk.New(o, func(c *chunk.Chunk) error {
 		kept := *c
@@ -41,21 +41,21 @@ func cut(t failer, o chunk.Options, pieces []chunk.Piece) []chunk.Chunk {
 	return out
 }
 
-func piece(i int, label, text string) chunk.Piece {
+func chunkPiece(i int, label, text string) chunk.Piece {
 	return chunk.Piece{
 		Label: label, Text: []byte(text), Message: i, Line: 2*i + 2,
 		Offset: int64(1000 * i), End: int64(1000*i + 900), Time: int64(1_770_000_000_000 + i),
 	}
 }
 
-func TestBlockLayout(t *testing.T) {
-	got := cut(t, chunk.Options{}, []chunk.Piece{
-		piece(0, "[Human]", "  Why does it hang?\n"),
-		piece(1, "[Agent]", "Let me look.\n\nOne moment."),
-		piece(2, "[Tool]", "\t \n"), // no text: no message
-		piece(3, "[Tool]", "line 4812"),
-		piece(4, "[Agent]", "Found it."),
-		piece(5, "[Human]", "Good."),
+func TestChunkBlockLayout(t *testing.T) {
+	got := chunksOf(t, chunk.Options{}, []chunk.Piece{
+		chunkPiece(0, "[Human]", "  Why does it hang?\n"),
+		chunkPiece(1, "[Agent]", "Let me look.\n\nOne moment."),
+		chunkPiece(2, "[Tool]", "\t \n"), // no text: no message
+		chunkPiece(3, "[Tool]", "line 4812"),
+		chunkPiece(4, "[Agent]", "Found it."),
+		chunkPiece(5, "[Human]", "Good."),
 	})
 	want := []chunk.Chunk{
 		{
@@ -72,18 +72,18 @@ func TestBlockLayout(t *testing.T) {
 	}
 }
 
-func TestNothing(t *testing.T) {
-	for _, pieces := range [][]chunk.Piece{nil, {piece(0, "[Human]", "")}, {piece(0, "[Human]", " \n"), piece(1, "[Agent]", "\u2003")}} {
-		if got := cut(t, chunk.Options{}, pieces); len(got) != 0 {
+func TestChunkNothing(t *testing.T) {
+	for _, pieces := range [][]chunk.Piece{nil, {chunkPiece(0, "[Human]", "")}, {chunkPiece(0, "[Human]", " \n"), chunkPiece(1, "[Agent]", "\u2003")}} {
+		if got := chunksOf(t, chunk.Options{}, pieces); len(got) != 0 {
 			t.Errorf("%d chunks of nothing", len(got))
 		}
 	}
 }
 
-// TestBoundaries pins the number of windows around every length at which it
+// TestChunkBoundaries pins the number of windows around every length at which it
 // changes, and their bounds, for one message a block and for code points of
 // every width.
-func TestBoundaries(t *testing.T) {
+func TestChunkBoundaries(t *testing.T) {
 	const label = "[Human]"
 	tests := []struct {
 		runes int // of the block
@@ -105,8 +105,8 @@ func TestBoundaries(t *testing.T) {
 				if unit == "\xf0\x9f" { // two code points
 					text = text[:body]
 				}
-				whole := split(label + ": " + text)
-				got := cut(t, chunk.Options{}, []chunk.Piece{piece(0, label, text)})
+				whole := splitRunes(label + ": " + text)
+				got := chunksOf(t, chunk.Options{}, []chunk.Piece{chunkPiece(0, label, text)})
 				if len(got) != len(tt.ends) {
 					t.Fatalf("%d chunks, want %d", len(got), len(tt.ends))
 				}
@@ -121,13 +121,13 @@ func TestBoundaries(t *testing.T) {
 	}
 }
 
-// TestCoverage puts message boundaries exactly at, before and after window
+// TestChunkCoverage puts message boundaries exactly at, before and after window
 // boundaries.
-func TestCoverage(t *testing.T) {
+func TestChunkCoverage(t *testing.T) {
 	for _, first := range []int{3297, 3298, 3299, 3300, 3301, 3495, 3496, 3497, 3498, 3499, 3500, 3501} {
 		text := strings.Repeat("x", first-len("[Human]: "))
-		pieces := []chunk.Piece{piece(0, "[Human]", text), piece(1, "[Agent]", strings.Repeat("y", 4000))}
-		got, want := cut(t, chunk.Options{}, pieces), reference(referenceOptions{3500, 200, 4}, pieces)
+		pieces := []chunk.Piece{chunkPiece(0, "[Human]", text), chunkPiece(1, "[Agent]", strings.Repeat("y", 4000))}
+		got, want := chunksOf(t, chunk.Options{}, pieces), referenceChunks(chunkReferenceOptions{3500, 200, 4}, pieces)
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("first message %d code points: %s", first, diff)
 		}
@@ -142,14 +142,14 @@ func TestCoverage(t *testing.T) {
 	}
 }
 
-func TestAbandonedApart(t *testing.T) {
+func TestChunkAbandonedApart(t *testing.T) {
 	var pieces []chunk.Piece
 	for i := range 7 {
-		p := piece(i, "[Human]", fmt.Sprintf("message %d", i))
+		p := chunkPiece(i, "[Human]", fmt.Sprintf("message %d", i))
 		p.Abandoned = i == 2 || i == 3
 		pieces = append(pieces, p)
 	}
-	got := cut(t, chunk.Options{}, pieces)
+	got := chunksOf(t, chunk.Options{}, pieces)
 	var ranges []string
 	for _, c := range got {
 		ranges = append(ranges, fmt.Sprint(c.FirstMessage, "-", c.LastMessage, " ", c.Abandoned))
@@ -159,11 +159,11 @@ func TestAbandonedApart(t *testing.T) {
 	}
 }
 
-func TestEmitError(t *testing.T) {
+func TestChunkEmitError(t *testing.T) {
 	full := errors.New("disk full")
 	calls := 0
 	c := chunk.New(chunk.Options{}, func(*chunk.Chunk) error { calls++; return full })
-	long := piece(0, "[Human]", strings.Repeat("word ", 5000))
+	long := chunkPiece(0, "[Human]", strings.Repeat("word ", 5000))
 	if err := c.Add(long); !errors.Is(err, full) {
 		t.Errorf("Add: %v", err)
 	}
@@ -176,7 +176,7 @@ func TestEmitError(t *testing.T) {
 }
 
 // anyText draws text of mixed scripts, sometimes long, sometimes not UTF-8.
-func anyText(t *rapid.T, broken bool) string {
+func anyChunkText(t *rapid.T, broken bool) string {
 	kinds := []*rapid.Generator[string]{
 		rapid.String(),
 		rapid.StringMatching(`[a-z .\n]{0,60}`),
@@ -193,47 +193,47 @@ func anyText(t *rapid.T, broken bool) string {
 	return strings.Join(rapid.SliceOfN(rapid.OneOf(kinds...), 0, 4).Draw(t, "text"), "")
 }
 
-func anyPieces(t *rapid.T, broken bool) []chunk.Piece {
+func anyChunkPieces(t *rapid.T, broken bool) []chunk.Piece {
 	var pieces []chunk.Piece
 	for i := range rapid.IntRange(0, 12).Draw(t, "messages") {
-		text := anyText(t, broken)
+		text := anyChunkText(t, broken)
 		if strings.TrimSpace(text) == "" {
 			continue
 		}
-		p := piece(i, rapid.SampledFrom([]string{"[Human]", "[Agent]", "[Tool]", "", "[Être]"}).Draw(t, "label"), text)
+		p := chunkPiece(i, rapid.SampledFrom([]string{"[Human]", "[Agent]", "[Tool]", "", "[Être]"}).Draw(t, "label"), text)
 		p.Abandoned = rapid.IntRange(0, 5).Draw(t, "branch") == 0
 		pieces = append(pieces, p)
 	}
 	return pieces
 }
 
-func TestEqualsReference(t *testing.T) {
+func TestChunkEqualsReference(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		size := rapid.OneOf(rapid.IntRange(16, 60), rapid.IntRange(61, 4000)).Draw(t, "size")
 		overlap := rapid.IntRange(1, size/2).Draw(t, "overlap")
 		if rapid.IntRange(0, 9).Draw(t, "none") == 0 {
 			overlap = 0
 		}
-		o := referenceOptions{size, overlap, rapid.IntRange(1, 6).Draw(t, "block")}
-		pieces := anyPieces(t, rapid.Bool().Draw(t, "broken"))
+		o := chunkReferenceOptions{size, overlap, rapid.IntRange(1, 6).Draw(t, "block")}
+		pieces := anyChunkPieces(t, rapid.Bool().Draw(t, "broken"))
 		asked := chunk.Options{Size: o.size, Overlap: o.overlap, Block: o.block}
 		if overlap == 0 {
 			asked.Overlap = -1
 		}
-		if diff := cmp.Diff(reference(o, pieces), cut(t, asked, pieces)); diff != "" {
+		if diff := cmp.Diff(referenceChunks(o, pieces), chunksOf(t, asked, pieces)); diff != "" {
 			t.Fatal(diff)
 		}
 	})
 }
 
-// TestWindowRule checks what recall relies on, without the reference: within a
+// TestChunkWindowRule checks what recall relies on, without the reference: within a
 // block, neighbours share exactly the overlap, and joined without it they are
 // the block, so every message's text is there.
-func TestWindowRule(t *testing.T) {
+func TestChunkWindowRule(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		pieces := anyPieces(t, false)
+		pieces := anyChunkPieces(t, false)
 		o := chunk.Options{Size: rapid.IntRange(16, 400).Draw(t, "size"), Overlap: 8}
-		chunks := cut(t, o, pieces)
+		chunks := chunksOf(t, o, pieces)
 		joined := ""
 		for i, c := range chunks {
 			text := string(c.Text)
@@ -259,25 +259,25 @@ func TestWindowRule(t *testing.T) {
 	})
 }
 
-func TestOptions(t *testing.T) {
+func TestChunkOptions(t *testing.T) {
 	text := strings.Repeat("x", 100)
 	for name, tt := range map[string]struct {
 		options chunk.Options
-		same    referenceOptions
+		same    chunkReferenceOptions
 	}{
-		"size at least 16":        {chunk.Options{Size: 3, Overlap: 2}, referenceOptions{16, 2, 4}},
-		"overlap at most half":    {chunk.Options{Size: 20, Overlap: 19}, referenceOptions{20, 10, 4}},
-		"default overlap is half": {chunk.Options{Size: 20}, referenceOptions{20, 10, 4}},
-		"negative block":          {chunk.Options{Block: -1}, referenceOptions{3500, 200, 1}},
+		"size at least 16":        {chunk.Options{Size: 3, Overlap: 2}, chunkReferenceOptions{16, 2, 4}},
+		"overlap at most half":    {chunk.Options{Size: 20, Overlap: 19}, chunkReferenceOptions{20, 10, 4}},
+		"default overlap is half": {chunk.Options{Size: 20}, chunkReferenceOptions{20, 10, 4}},
+		"negative block":          {chunk.Options{Block: -1}, chunkReferenceOptions{3500, 200, 1}},
 	} {
-		pieces := []chunk.Piece{piece(0, "[Human]", text), piece(1, "[Agent]", text)}
-		if diff := cmp.Diff(reference(tt.same, pieces), cut(t, tt.options, pieces)); diff != "" {
+		pieces := []chunk.Piece{chunkPiece(0, "[Human]", text), chunkPiece(1, "[Agent]", text)}
+		if diff := cmp.Diff(referenceChunks(tt.same, pieces), chunksOf(t, tt.options, pieces)); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
 	}
 }
 
-func TestNoAllocationPerChunk(t *testing.T) {
+func TestChunkNoAllocationPerChunk(t *testing.T) {
 	text := []byte(strings.Repeat("word é 語 ", 100_000))
 	c := chunk.New(chunk.Options{}, func(*chunk.Chunk) error { return nil })
 	work := func() {
@@ -293,7 +293,7 @@ func TestNoAllocationPerChunk(t *testing.T) {
 
 // A window that begins inside a message says who speaks; the others say it in
 // their text.
-func TestWindowsNameTheirSpeaker(t *testing.T) {
+func TestChunkWindowsNameTheirSpeaker(t *testing.T) {
 	var got []string
 	c := chunk.New(chunk.Options{Size: 40, Overlap: -1}, func(c *chunk.Chunk) error {
 		got = append(got, string(c.Label)+"|"+string(c.Text))

@@ -1,4 +1,4 @@
-package chunk_test
+package smallpackages_test
 
 import (
 	"strings"
@@ -7,7 +7,7 @@ import (
 	"github.com/sessctl/sessctl/pkg/chunk"
 )
 
-func benchTexts() map[string]string {
+func chunkBenchTexts() map[string]string {
 	return map[string]string{
 		"ascii": strings.Repeat("The importer stopped at line 4812 with exit code 2; retry after the lock is gone.\n", 12_000),
 		"mixed": strings.Repeat("The importer stopped at line 4812 – naïve café data, 数据 ok, and then it went on. ", 12_000),
@@ -17,7 +17,7 @@ func benchTexts() map[string]string {
 
 // BenchmarkChunker cuts one text of about a megabyte.
 func BenchmarkChunker(b *testing.B) {
-	for name, text := range benchTexts() {
+	for name, text := range chunkBenchTexts() {
 		b.Run(name, func(b *testing.B) {
 			c := chunk.New(chunk.Options{}, func(*chunk.Chunk) error { return nil })
 			p := chunk.Piece{Label: "[Human]", Text: []byte(text)}
@@ -36,8 +36,8 @@ func BenchmarkChunker(b *testing.B) {
 }
 
 // BenchmarkMessages cuts texts of 600 bytes, four a block.
-func BenchmarkMessages(b *testing.B) {
-	for name, text := range benchTexts() {
+func BenchmarkChunkMessages(b *testing.B) {
+	for name, text := range chunkBenchTexts() {
 		b.Run(name, func(b *testing.B) {
 			c := chunk.New(chunk.Options{}, func(*chunk.Chunk) error { return nil })
 			p := chunk.Piece{Label: "[Human]", Text: []byte(text[:600])}
@@ -53,8 +53,8 @@ func BenchmarkMessages(b *testing.B) {
 }
 
 // BenchmarkRuneSlice is the same cut by way of a slice of runes.
-func BenchmarkRuneSlice(b *testing.B) {
-	for name, text := range benchTexts() {
+func BenchmarkChunkRuneSlice(b *testing.B) {
+	for name, text := range chunkBenchTexts() {
 		b.Run(name, func(b *testing.B) {
 			b.SetBytes(int64(len(text)))
 			b.ReportAllocs()
@@ -62,7 +62,7 @@ func BenchmarkRuneSlice(b *testing.B) {
 				runes := []rune("[Human]: " + text)
 				for at := 0; ; at += 3300 {
 					end := min(at+3500, len(runes))
-					sink = string(runes[at:end])
+					chunkSink = string(runes[at:end])
 					if end == len(runes) {
 						break
 					}
@@ -72,11 +72,11 @@ func BenchmarkRuneSlice(b *testing.B) {
 	}
 }
 
-var sink string
+var chunkSink string
 
 // BenchmarkCountRunes counts the code points of about a megabyte.
-func BenchmarkCountRunes(b *testing.B) {
-	for name, text := range benchTexts() {
+func BenchmarkChunkCountRunes(b *testing.B) {
+	for name, text := range chunkBenchTexts() {
 		b.Run(name, func(b *testing.B) {
 			data := []byte(text)
 			b.SetBytes(int64(len(data)))

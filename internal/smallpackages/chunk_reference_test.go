@@ -1,4 +1,4 @@
-package chunk_test
+package smallpackages_test
 
 import (
 	"strings"
@@ -9,13 +9,13 @@ import (
 // The rule written down as plainly as possible: build the whole block, turn it
 // into a slice of code points, slice that as Python slices a string.
 
-type referenceOptions struct{ size, overlap, block int }
+type chunkReferenceOptions struct{ size, overlap, block int }
 
 // reference returns the chunks of messages that all have text.
-func reference(o referenceOptions, pieces []chunk.Piece) []chunk.Chunk {
+func referenceChunks(o chunkReferenceOptions, pieces []chunk.Piece) []chunk.Chunk {
 	var out []chunk.Chunk
-	for _, block := range blocks(o.block, pieces) {
-		for _, c := range windows(o, block) {
+	for _, block := range chunkBlocks(o.block, pieces) {
+		for _, c := range chunkWindows(o, block) {
 			c.Position = len(out)
 			out = append(out, c)
 		}
@@ -23,7 +23,7 @@ func reference(o referenceOptions, pieces []chunk.Piece) []chunk.Chunk {
 	return out
 }
 
-func blocks(size int, pieces []chunk.Piece) [][]chunk.Piece {
+func chunkBlocks(size int, pieces []chunk.Piece) [][]chunk.Piece {
 	var out [][]chunk.Piece
 	for _, p := range pieces {
 		last := len(out) - 1
@@ -36,11 +36,11 @@ func blocks(size int, pieces []chunk.Piece) [][]chunk.Piece {
 	return out
 }
 
-func windows(o referenceOptions, block []chunk.Piece) []chunk.Chunk {
+func chunkWindows(o chunkReferenceOptions, block []chunk.Piece) []chunk.Chunk {
 	var runes []string
 	var owner []int // of each code point: index in block, or -1 between messages
 	add := func(text string, who int) {
-		for _, r := range split(text) {
+		for _, r := range splitRunes(text) {
 			runes, owner = append(runes, r), append(owner, who)
 		}
 	}
@@ -51,12 +51,12 @@ func windows(o referenceOptions, block []chunk.Piece) []chunk.Chunk {
 		add(p.Label+": "+strings.TrimSpace(string(p.Text)), i)
 	}
 	if len(runes) <= o.size {
-		return []chunk.Chunk{cover(block, runes, owner)}
+		return []chunk.Chunk{chunkCover(block, runes, owner)}
 	}
 	var out []chunk.Chunk
 	for at := 0; ; at += o.size - o.overlap {
 		end := min(at+o.size, len(runes))
-		c := cover(block, runes[at:end], owner[at:end])
+		c := chunkCover(block, runes[at:end], owner[at:end])
 		if at > 0 && owner[at] >= 0 && owner[at-1] == owner[at] { // it begins inside a message
 			c.Label = []byte(block[owner[at]].Label + ": ")
 		}
@@ -67,7 +67,7 @@ func windows(o referenceOptions, block []chunk.Piece) []chunk.Chunk {
 	}
 }
 
-func cover(block []chunk.Piece, runes []string, owner []int) chunk.Chunk {
+func chunkCover(block []chunk.Piece, runes []string, owner []int) chunk.Chunk {
 	c := chunk.Chunk{Text: []byte(strings.Join(runes, "")), Runes: len(runes), Abandoned: block[0].Abandoned}
 	first := true
 	for _, who := range owner {
@@ -85,7 +85,7 @@ func cover(block []chunk.Piece, runes []string, owner []int) chunk.Chunk {
 }
 
 // split cuts a text into its code points, and bytes that belong to none.
-func split(text string) []string {
+func splitRunes(text string) []string {
 	var out []string
 	for len(text) > 0 {
 		n := 1
@@ -93,7 +93,7 @@ func split(text string) []string {
 			mask, bits byte
 			length     int
 		}{{0xE0, 0xC0, 2}, {0xF0, 0xE0, 3}, {0xF8, 0xF0, 4}} {
-			if text[0]&lead.mask == lead.bits && followed(text, lead.length) {
+			if text[0]&lead.mask == lead.bits && followedBy(text, lead.length) {
 				n = lead.length
 			}
 		}
@@ -103,7 +103,7 @@ func split(text string) []string {
 	return out
 }
 
-func followed(text string, n int) bool {
+func followedBy(text string, n int) bool {
 	if len(text) < n {
 		return false
 	}
