@@ -54,7 +54,7 @@ func (b *browser) read(ctx context.Context, place browse.Place, progress func(do
 func (b *browser) ask(ctx context.Context, question string) (hits []browse.Hit, note string, err error) {
 	own := b.piece(func(any) {})
 	defer workspace.End(own.Run)
-	var o recall.RecallOptions
+	var o recall.Options
 	if _, err := optionsOf(own, func(fs *pflag.FlagSet) { addRecallFlags(&o, fs) }, steps.StepFlags{}.Text("--agent", b.options.Agent).Text("--runtime", own.Global.Runtime).Number("--limit", 10)); err != nil {
 		return nil, "", err
 	}

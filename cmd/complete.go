@@ -37,7 +37,7 @@ func completeFlags() map[string]completer {
 		"undo": completeReceipts, "archive prune undelete": completeTrashedArchives, "clean undelete": completeTrashedSessions, "give-up": completeUnfinished,
 		"recall session": completeRemembered, "memory forget session": completeRemembered, "memory export session": completeRemembered,
 		"sort": words("tokens", "bytes", "age", "agent"), "strategy": words(steps.StrategyNames()...), "gateway": words("auto", "never", "require"),
-		"rank": words("hybrid", "text", "vector", "seed"), "category": words(recall.RecallCategories()[1:]...), "kind": words(strings.Split(recall.KindNames(), ", ")...), "recall kind": words(append(strings.Split(recall.KindNames(), ", "), recall.KindWork)...),
+		"rank": words("hybrid", "text", "vector", "seed"), "category": words(recall.Categories()[1:]...), "kind": words(strings.Split(recall.KindNames(), ", ")...), "recall kind": words(append(strings.Split(recall.KindNames(), ", "), recall.KindWork)...),
 		"replay-context format": words(formatNames()...), "memory export format": words("jsonl", "arrow"), "model": completeModels,
 		"since": words("1d", "7d", "30d"), "until": words("1d", "7d", "30d"), "max-age": words("7d", "30d", "90d"), "older-than": words("30d", "60d", "90d"), "shrink": words(removal.ShrinkReport, removal.ShrinkSessions, removal.ShrinkJournal, removal.ShrinkVacuum), "local-keep": words("7d", "30d", "90d"), "grace": words("7d", "30d"), "lock-wait": words("1m", "10m", "1h"), "interval": words("1m", "5m", "1h"), "listen": words("127.0.0.1:7433", "unix:"),
 		"host": completeHosts, "manager": words(unattended.ManagerNames()...), "every": words("5m", "30m", "1h", "6h", "1d"), "on-calendar": words("hourly", "daily", "weekly", "*-*-* 03:00"), "program": nil,

@@ -57,7 +57,7 @@ func (s *mcpServer) recall(ctx context.Context, in mcptool.RecallInput) (string,
 	a := s.request(io.Discard)
 	defer workspace.End(a.Run)
 	limit := min(max(cmp.Or(in.Limit, recall.UsualHits), 1), recall.MostHits)
-	o := recall.RecallOptions{Query: in.Query, Agent: agent, Since: in.Since, Until: in.Until, Category: in.Category, Rank: memory.RankHybrid, Limit: limit, Elsewhere: true, Everywhere: in.Everywhere}
+	o := recall.Options{Query: in.Query, Agent: agent, Since: in.Since, Until: in.Until, Category: in.Category, Rank: memory.RankHybrid, Limit: limit, Elsewhere: true, Everywhere: in.Everywhere}
 	if err := o.Validate(); err != nil {
 		return "", err
 	}

@@ -20,7 +20,7 @@ func (s *mcpServer) work(ctx context.Context, in mcptool.WorkInput) (string, err
 	}
 	a := s.request(io.Discard)
 	defer workspace.CloseStores(a.Run)
-	o := recall.RecallOptions{
+	o := recall.Options{
 		Query: in.Query, File: in.File, Command: in.Command, Error: in.Error, Kind: recall.KindWork, Agent: agent, Since: in.Since, Until: in.Until,
 		Rank: memory.RankHybrid, Limit: min(max(cmp.Or(in.Limit, recall.UsualHits), 1), recall.MostHits), Elsewhere: true,
 	}

@@ -98,7 +98,7 @@ func TestServeWork(t *testing.T) {
 		"file=label+layout": "/internal/label/layout.go", "command=deploy.sh": "tools/deploy.sh pi main", "error=" + url.QueryEscape("Connection REFUSED"): "nc -vz",
 		"kind=work&q=label+copies": "go run ./cmd/label",
 	} {
-		var doc recall.RecallDocument
+		var doc recall.Document
 		if err := json.Unmarshal(s.get("/api/v1/recall?"+question), &doc); err != nil {
 			t.Fatal(err)
 		}
@@ -113,7 +113,7 @@ func TestServeWork(t *testing.T) {
 			t.Errorf("%s: %+v", question, doc)
 		}
 	}
-	var doc recall.RecallDocument
+	var doc recall.Document
 	if err := json.Unmarshal(s.get("/api/v1/recall?file=billing.go"), &doc); err != nil || len(doc.Work) != 0 {
 		t.Errorf("nothing fits: %v %+v", err, doc)
 	}

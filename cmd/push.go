@@ -80,7 +80,7 @@ func runPush(ctx context.Context, a *app, o recall.PushOptions) error {
 	}
 	if o.DryRun {
 		defer look.Close()
-		return previewPush(ctx, a, recall.Preview{Store: look, Shared: shared, TakeOver: o.TakeOver, Verify: o.Verify}, doc)
+		return previewPush(ctx, a, recall.Transfer{Store: look, Shared: shared, TakeOver: o.TakeOver, Verify: o.Verify}, doc)
 	}
 	err = recall.MayTakeOver(ctx, look, o)
 	_ = look.Close() // it was only looked at
@@ -92,7 +92,7 @@ func runPush(ctx context.Context, a *app, o recall.PushOptions) error {
 		return fmt.Errorf("open memory: %w", err)
 	}
 	defer store.Close()
-	pushed := recall.Push(ctx, a.Run, store, shared, o, &doc)
+	pushed := recall.Push(ctx, a.Run, recall.Transfer{Store: store, Shared: shared, TakeOver: o.TakeOver, Verify: o.Verify}, &doc)
 	return errors.Join(pushed, tellPushed(a, doc, pushed))
 }
 
@@ -123,7 +123,7 @@ func tellSetUp(ctx context.Context, a *app, shared workspace.SharedMemory, doc r
 	return renderPush(a, doc)
 }
 
-func previewPush(ctx context.Context, a *app, p recall.Preview, doc recall.PushDocument) error {
+func previewPush(ctx context.Context, a *app, p recall.Transfer, doc recall.PushDocument) error {
 	pusher := remote.Pusher{Local: p.Store, Shared: p.Shared, Host: doc.Host, Server: p.Shared.Server(), Compare: p.Verify, TakeOver: p.TakeOver}
 	other, err := pusher.Preview(ctx)
 	if err != nil {

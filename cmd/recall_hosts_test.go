@@ -10,20 +10,20 @@ import (
 // What hosts have alike is one hit: the first, which counts the others with theirs.
 // A quotation is not left out for an agent's own words.
 func TestFoldHosts(t *testing.T) {
-	of := func(host, text string, duplicates int, stored *audit.StoredBy) recall.RecallHit {
-		return recall.RecallHit{Host: host, Text: text, Duplicates: duplicates, Stored: stored}
+	of := func(host, text string, duplicates int, stored *audit.StoredBy) recall.Hit {
+		return recall.Hit{Host: host, Text: text, Duplicates: duplicates, Stored: stored}
 	}
 	own := &audit.StoredBy{}
 	for name, x := range map[string]struct {
-		hits       []recall.RecallHit
+		hits       []recall.Hit
 		hosts      string
 		duplicates int // of the first
 	}{
-		"others":                  {[]recall.RecallHit{of("a", "heron", 0, nil), of("b", "walrus", 0, nil)}, "ab", 0},
-		"alike":                   {[]recall.RecallHit{of("a", "heron", 1, nil), of("b", "walrus", 0, nil), of("c", "heron", 2, nil)}, "ab", 4},
-		"own words behind":        {[]recall.RecallHit{of("a", "heron", 0, nil), of("b", "heron", 0, own)}, "a", 1},
-		"a quotation behind them": {[]recall.RecallHit{of("a", "heron", 0, own), of("b", "heron", 0, nil)}, "ab", 0},
-		"own words of both":       {[]recall.RecallHit{of("a", "heron", 0, own), of("b", "heron", 0, own)}, "a", 1},
+		"others":                  {[]recall.Hit{of("a", "heron", 0, nil), of("b", "walrus", 0, nil)}, "ab", 0},
+		"alike":                   {[]recall.Hit{of("a", "heron", 1, nil), of("b", "walrus", 0, nil), of("c", "heron", 2, nil)}, "ab", 4},
+		"own words behind":        {[]recall.Hit{of("a", "heron", 0, nil), of("b", "heron", 0, own)}, "a", 1},
+		"a quotation behind them": {[]recall.Hit{of("a", "heron", 0, own), of("b", "heron", 0, nil)}, "ab", 0},
+		"own words of both":       {[]recall.Hit{of("a", "heron", 0, own), of("b", "heron", 0, own)}, "a", 1},
 	} {
 		kept, hosts := recall.FoldHosts(x.hits), ""
 		for _, h := range kept {

@@ -22,7 +22,7 @@ func changedFlags(fs *pflag.FlagSet, names ...string) (typed []string) {
 }
 
 // renderWork prints what was done, in the shape of renderRecall.
-func renderWork(a *app, o recall.RecallOptions, doc recall.RecallDocument) error {
+func renderWork(a *app, o recall.Options, doc recall.Document) error {
 	if a.JSON {
 		if err := a.printJSON(doc); err != nil || len(doc.Work) > 0 {
 			return err
@@ -33,7 +33,7 @@ func renderWork(a *app, o recall.RecallOptions, doc recall.RecallDocument) error
 		a.Notice(workspace.Note{Message: doc.Notice})
 	}
 	if len(doc.Work) == 0 {
-		a.Notice(recall.NothingFound(recall.RecallDocument{Query: doc.Query}))
+		a.Notice(recall.NothingFound(recall.Document{Query: doc.Query}))
 		return &failure.Outcome{Exit: failure.ExitFailed}
 	}
 	p := recall.WorkPrinter{PassagePrinter: newPassagePrinter(a, doc.Query, o.Full), Source: recall.WorkSource}

@@ -62,7 +62,7 @@ func runProfile(ctx context.Context, a *app, profile string) (operate.RunRecord,
 	}
 	r.sweep()
 	r.tellEarlier(ctx)
-	workspace.EmitNow(ctx, r.app.Run, outbox.DeriveID(r.record.Started, "start "+r.record.ID), outbox.RunStarted, profile, steps.StartedRun{ID: r.record.ID, Profile: profile, Started: r.record.Started})
+	workspace.EmitNow(ctx, r.app.Run, outbox.Event{ID: outbox.DeriveID(r.record.Started, "start "+r.record.ID), Type: outbox.RunStarted, Subject: profile}, steps.StartedRun{ID: r.record.ID, Profile: profile, Started: r.record.Started})
 	r.steps(ctx)
 	r.end(ctx)
 	return r.record, nil
@@ -120,12 +120,11 @@ func (r *profileRun) tellEarlier(ctx context.Context) {
 
 // tellEnd keeps the event of a run's end, and notes that in its record.
 func (r *profileRun) tellEnd(ctx context.Context, record *operate.RunRecord) {
-	event := outbox.RunFailed
+	event := outbox.Event{ID: outbox.DeriveID(record.Started, "run "+record.ID), Type: outbox.RunFailed, Subject: record.Profile}
 	if record.Outcome == operate.OK || record.Outcome == operate.Busy {
-		event = outbox.RunFinished
+		event.Type = outbox.RunFinished
 	}
-	id := outbox.DeriveID(record.Started, "run "+record.ID)
-	if workspace.EmitOnce(ctx, r.app.Run, id, event, record.Profile, steps.WithoutDocuments(*record)) != nil {
+	if workspace.EmitOnce(ctx, r.app.Run, event, steps.WithoutDocuments(*record)) != nil {
 		r.unrecorded = true // it was told
 		return
 	}
@@ -248,7 +247,7 @@ func (r *profileRun) tellDamage(ctx context.Context, damage []audit.Problem) {
 	subject := cmp.Or(event.Items[0].ID, event.Items[0].Path)
 	event.Items = event.Items[:min(event.Count, operate.MaxProblems)]
 	id := outbox.DeriveID(r.record.Started, "damaged "+r.record.ID)
-	if workspace.EmitOnce(ctx, r.app.Run, id, outbox.ArchiveDamaged, subject, event) != nil {
+	if workspace.EmitOnce(ctx, r.app.Run, outbox.Event{ID: id, Type: outbox.ArchiveDamaged, Subject: subject}, event) != nil {
 		r.unrecorded = true // it was told
 	}
 }

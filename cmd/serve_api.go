@@ -46,7 +46,7 @@ func newAPI(s *api) (http.Handler, huma.API) {
 		OpenAPI: &huma.OpenAPI{
 			OpenAPI:    "3.1.0",
 			Info:       &huma.Info{Title: "sessctl", Version: "1", Description: apiDescription},
-			Components: &huma.Components{SecuritySchemes: map[string]*huma.SecurityScheme{"token": {Type: "http", Scheme: "bearer", Description: "what is in the file serve-token of the data directory; not needed on a unix socket"}}},
+			Components: &huma.Components{Schemas: huma.NewMapRegistry("#/components/schemas/", schemaName), SecuritySchemes: map[string]*huma.SecurityScheme{"token": {Type: "http", Scheme: "bearer", Description: "what is in the file serve-token of the data directory; not needed on a unix socket"}}},
 			Security:   []map[string][]string{{"token": {}}},
 		},
 		Formats:                      map[string]huma.Format{"application/json": format, "json": format},
@@ -69,6 +69,16 @@ func newAPI(s *api) (http.Handler, huma.API) {
 		return err
 	}))
 	return known(mux), h
+}
+
+// schemaName names the schema of a type. Clients are generated from these names:
+// what Go tells apart by its package has the package's name in front of its own.
+func schemaName(t reflect.Type, hint string) string {
+	name := huma.DefaultSchemaNamer(t, hint)
+	if t == reflect.TypeFor[recall.Document]() || t == reflect.TypeFor[recall.Hit]() {
+		return "Recall" + name
+	}
+	return name
 }
 
 // known answers with a problem where nothing is registered.
@@ -142,11 +152,11 @@ func (s *api) registerSessions(h huma.API) {
 			})
 		})
 	huma.Register(h, operation(h, "recall", http.MethodGet, "/api/v1/recall", "What was said and done in compacted sessions (sessctl recall)"),
-		func(ctx context.Context, in *web.RecallQuery) (*reply[recall.RecallDocument], error) {
-			return answered(ctx, s, func(ctx context.Context, a *app) (recall.RecallDocument, error) {
+		func(ctx context.Context, in *web.RecallQuery) (*reply[recall.Document], error) {
+			return answered(ctx, s, func(ctx context.Context, a *app) (recall.Document, error) {
 				o := in.Options(a.Run)
 				if err := cmp.Or(web.KnownRuntime(in.Runtime), o.Validate()); err != nil {
-					return recall.RecallDocument{}, err
+					return recall.Document{}, err
 				}
 				return recall.Recall(ctx, a.Run, o)
 			})

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	_ "time/tzdata"
 
 	"github.com/sessctl/sessctl/internal/failure"
 	"github.com/sessctl/sessctl/internal/front/web"

@@ -17,7 +17,7 @@ const askedOfMemory = "/api/v1/recall?q=which+port+does+the+label+printer+use"
 // hits are the ids of what a recall over HTTP finds, and its notice.
 func (s *serving) hits() (ids, notice string) {
 	s.Helper()
-	var doc recall.RecallDocument
+	var doc recall.Document
 	if err := json.Unmarshal(s.get(askedOfMemory), &doc); err != nil {
 		s.Fatal(err)
 	}

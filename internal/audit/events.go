@@ -33,13 +33,13 @@ type EventsDocument struct {
 	Events     []outbox.Kept       `json:"events"` // the newest first
 	Counts     map[string]int      `json:"counts"` // of all that are kept, by state
 	Dead       int                 `json:"dead"`   // those that a target has not taken for a day, waiting for others or not
-	Targets    []targetRow         `json:"targets"`
+	Targets    []TargetRow         `json:"targets"`
 	Unreadable []outbox.Unreadable `json:"unreadable"`
 	Notes      []workspace.Note    `json:"notes"`
 }
 
-// targetRow is a target of the configuration.
-type targetRow struct {
+// TargetRow is a target of the configuration, and whether it answers.
+type TargetRow struct {
 	Name   string         `json:"name"`
 	Kind   string         `json:"kind"`  // webhook, command or healthchecks
 	Where  string         `json:"where"` // host or program
@@ -48,11 +48,11 @@ type targetRow struct {
 }
 
 // TargetRows are the targets of the configuration, and which do not answer.
-func TargetRows(run *workspace.Run, silent []outbox.Silent) ([]targetRow, error) {
+func TargetRows(run *workspace.Run, silent []outbox.Silent) ([]TargetRow, error) {
 	named, err := workspace.EventTargets(run)
-	rows := make([]targetRow, 0, len(named))
+	rows := make([]TargetRow, 0, len(named))
 	for _, t := range named {
-		row := targetRow{Name: t.Name, Kind: t.Kind, Where: t.Where, Types: t.Types}
+		row := TargetRow{Name: t.Name, Kind: t.Kind, Where: t.Where, Types: t.Types}
 		for _, s := range silent {
 			if s.Target == t.Name {
 				row.Silent = &s

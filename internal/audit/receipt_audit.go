@@ -38,17 +38,17 @@ type ReceiptAudit struct {
 	Reading bool
 	copies  *archive.Store
 	damaged []archive.Damage // files of the catalogue that cannot be read
-	Found   []receiptProblem
+	Found   []ReceiptProblem
 }
 
-// receiptProblem is what is wrong with a receipt.
-type receiptProblem struct {
+// ReceiptProblem is what is wrong with a receipt.
+type ReceiptProblem struct {
 	Problem
 	ofMemory bool // the archives can mend it
 }
 
 // About is the problem with the receipt that it is of.
-func (p receiptProblem) About() string {
+func (p ReceiptProblem) About() string {
 	if p.ID == "" {
 		return p.Message
 	}
@@ -69,7 +69,7 @@ func NewReceiptAudit(ctx context.Context, run *workspace.Run) (*ReceiptAudit, er
 		undone: compact.UndoneBy(receipts), undoing: map[memory.Source]bool{},
 	}
 	for _, u := range unreadable {
-		v.Found = append(v.Found, receiptProblem{Problem: Problem{Path: u.Path, Message: u.Err.Error()}})
+		v.Found = append(v.Found, ReceiptProblem{Problem: Problem{Path: u.Path, Message: u.Err.Error()}})
 	}
 	if v.copies, err = run.OpenArchive(); err != nil {
 		return nil, err
@@ -145,7 +145,7 @@ func (v *ReceiptAudit) problem(r compact.Receipt, format string, args ...any) {
 	if r.Archive != nil {
 		path = r.Archive.Path
 	}
-	v.Found = append(v.Found, receiptProblem{Problem: Problem{ID: r.ID, Path: path, Message: fmt.Sprintf(format, args...)}})
+	v.Found = append(v.Found, ReceiptProblem{Problem: Problem{ID: r.ID, Path: path, Message: fmt.Sprintf(format, args...)}})
 }
 
 // memoryProblem is a problem that the archives can mend.
@@ -155,7 +155,7 @@ func (v *ReceiptAudit) memoryProblem(r compact.Receipt, format string, args ...a
 }
 
 // OfMemory are the problems found that the archives can mend.
-func (v *ReceiptAudit) OfMemory() (found []receiptProblem) {
+func (v *ReceiptAudit) OfMemory() (found []ReceiptProblem) {
 	for _, p := range v.Found {
 		if p.ofMemory {
 			found = append(found, p)

@@ -8,16 +8,16 @@ import (
 	"github.com/sessctl/sessctl/pkg/report"
 )
 
-// pageLinks leads from lines of archives to the pages that are kept.
-type pageLinks struct {
+// PageLinks leads from lines of archives to the pages that are kept.
+type PageLinks struct {
 	dir   string
 	names []string
 }
 
 // KeptPages are the pages that are kept. That they cannot be listed is no reason
 // not to answer without them.
-func KeptPages(run *workspace.Run) pageLinks {
-	links := pageLinks{dir: run.PagesDir()}
+func KeptPages(run *workspace.Run) PageLinks {
+	links := PageLinks{dir: run.PagesDir()}
 	entries, _ := run.Pins.ReadDir(links.dir)
 	for _, e := range entries {
 		links.names = append(links.names, e.Name())
@@ -26,7 +26,7 @@ func KeptPages(run *workspace.Run) pageLinks {
 }
 
 // of is the address of a line of an archive, or "" where no page of it is kept.
-func (l pageLinks) of(id string, line int) string {
+func (l PageLinks) of(id string, line int) string {
 	name, begins, whole := "", 0, false
 	for _, n := range l.names {
 		at, ok := report.PageLine(id+".html", n)

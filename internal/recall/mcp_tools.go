@@ -25,16 +25,16 @@ const (
 	runningSession = 10 * time.Minute // a session that changed since then is running
 )
 
-// contexts are what running sessions have in their contexts now.
-type contexts struct {
+// RunningContexts are what running sessions have in their contexts now.
+type RunningContexts struct {
 	Refs  map[memory.Source]workspace.Found
 	lines map[memory.Source]map[int]bool // of the log, of those that were asked for
 }
 
 // RunningSessions are the sessions that changed within the last ten minutes: one
 // of them may be the one that asks. A store that cannot be listed has none.
-func RunningSessions(ctx context.Context, run *workspace.Run) *contexts {
-	c := &contexts{Refs: map[memory.Source]workspace.Found{}, lines: map[memory.Source]map[int]bool{}}
+func RunningSessions(ctx context.Context, run *workspace.Run) *RunningContexts {
+	c := &RunningContexts{Refs: map[memory.Source]workspace.Found{}, lines: map[memory.Source]map[int]bool{}}
 	all, _, err := run.ListStores(ctx)
 	if err != nil {
 		return c
@@ -48,7 +48,7 @@ func RunningSessions(ctx context.Context, run *workspace.Run) *contexts {
 }
 
 // without are the first hits that no running session would send anyway.
-func (c *contexts) without(ctx context.Context, hits []memory.Hit, most int) []memory.Hit {
+func (c *RunningContexts) without(ctx context.Context, hits []memory.Hit, most int) []memory.Hit {
 	hits = slices.DeleteFunc(hits, func(h memory.Hit) bool { return c.has(ctx, h.Record) })
 	return hits[:min(len(hits), most)]
 }
@@ -56,7 +56,7 @@ func (c *contexts) without(ctx context.Context, hits []memory.Hit, most int) []m
 // has reports whether a record is of a session that waits for the answer to this
 // question, and would send the record with its next turn anyway. Of a session
 // whose context cannot be read everything is.
-func (c *contexts) has(ctx context.Context, r memory.Record) bool {
+func (c *RunningContexts) has(ctx context.Context, r memory.Record) bool {
 	source := memory.Source{Runtime: r.Runtime, Agent: r.Agent, Session: r.Session}
 	s, running := c.Refs[source]
 	if !running || r.OwnWords() {

@@ -65,20 +65,20 @@ func MayTakeOver(ctx context.Context, store *memory.Store, o PushOptions) error 
 	return err
 }
 
-// Preview is what a dry run looks at.
-type Preview struct {
-	Store    *memory.Store
-	Shared   workspace.SharedMemory
-	TakeOver bool
-	Verify   bool
+// Transfer is what a push sends, or what a dry run of one looks at.
+type Transfer struct {
+	Store    *memory.Store          // of this host
+	Shared   workspace.SharedMemory // where its records go
+	TakeOver bool                   // what another memory has sent for this host may go
+	Verify   bool                   // compare everything that is there
 }
 
 // Push sends what is to be sent, and fills in the document.
-func Push(ctx context.Context, run *workspace.Run, store *memory.Store, shared workspace.SharedMemory, o PushOptions, doc *PushDocument) error {
+func Push(ctx context.Context, run *workspace.Run, t Transfer, doc *PushDocument) error {
 	bar := workspace.NewProgress(run)
 	defer bar.Clear()
 	p := remote.Pusher{
-		Local: store, Shared: shared, Host: doc.Host, Server: shared.Server(), Compare: o.Verify, TakeOver: o.TakeOver,
+		Local: t.Store, Shared: t.Shared, Host: doc.Host, Server: t.Shared.Server(), Compare: t.Verify, TakeOver: t.TakeOver,
 		Lock: func(ctx context.Context) (func(), error) {
 			lock, err := run.Lock(ctx)
 			if err != nil {
@@ -93,10 +93,10 @@ func Push(ctx context.Context, run *workspace.Run, store *memory.Store, shared w
 	if told := workspace.TellUnwiped(run, err); told != nil {
 		return workspace.ExplainShared(told)
 	}
-	model, err := store.VectorModel(ctx)
+	model, err := t.Store.VectorModel(ctx)
 	if err == nil {
 		bar.Draw("index", 0, 1)
-		doc.Indexed, err = shared.Index(ctx, model)
+		doc.Indexed, err = t.Shared.Index(ctx, model)
 	}
 	return workspace.ExplainShared(err)
 }

@@ -19,8 +19,8 @@ import (
 	"github.com/sessctl/sessctl/pkg/session"
 )
 
-// RecallOptions are the options of recall.
-type RecallOptions struct {
+// Options are the options of recall.
+type Options struct {
 	Query     string
 	Agent     string
 	Runtime   string
@@ -51,7 +51,7 @@ type RecallOptions struct {
 }
 
 // Validate refuses options that contradict each other.
-func (o *RecallOptions) Validate() error {
+func (o *Options) Validate() error {
 	if o.Everywhere && o.Asked() {
 		return failure.Usage("--everywhere asks one server that has the memories of all hosts, --host each host by ssh", "--everywhere and --host exclude each other")
 	}
@@ -71,7 +71,7 @@ func (o *RecallOptions) Validate() error {
 	if o.MinScore < 0 || o.MinScore > 1 {
 		return failure.Usage("how well a hit fits is between 0 and 1", "--min-score must be between 0 and 1, not %v", o.MinScore)
 	}
-	if !slices.Contains(RecallCategories(), o.Category) {
+	if !slices.Contains(Categories(), o.Category) {
 		return failure.Usage("categories: session_history, session_summary, fact, lesson", "unknown category %q", o.Category)
 	}
 	if ranks := []string{"hybrid", "text", "vector", "seed"}; !slices.Contains(ranks, o.Rank) {
@@ -90,18 +90,18 @@ func (o *RecallOptions) Validate() error {
 // maxNeighbors bounds --neighbors: 50 pieces on each side are most sessions.
 const maxNeighbors = 50
 
-// RecallCategories are what --category may say; "" is all.
-func RecallCategories() []string {
+// Categories are what --category may say; "" is all.
+func Categories() []string {
 	return []string{"", compact.CategoryHistory, compact.CategorySummary, memory.CategoryFact, compact.CategoryLesson}
 }
 
 // FoldHosts makes one hit of those of several hosts that say the same, as a host
 // does with its own: the best, which counts the others. A quotation is not left out
 // for an agent's own words.
-func FoldHosts(hits []RecallHit) []RecallHit {
-	kept := make([]RecallHit, 0, len(hits))
+func FoldHosts(hits []Hit) []Hit {
+	kept := make([]Hit, 0, len(hits))
 	for _, h := range hits {
-		at := slices.IndexFunc(kept, func(k RecallHit) bool {
+		at := slices.IndexFunc(kept, func(k Hit) bool {
 			return k.Text == h.Text && (k.Stored == nil || h.Stored != nil)
 		})
 		if at < 0 {
@@ -115,33 +115,33 @@ func FoldHosts(hits []RecallHit) []RecallHit {
 
 // Recall searches the memory. The memory is opened for this one question: another
 // process may have put another in its place since the last one.
-func Recall(ctx context.Context, run *workspace.Run, o RecallOptions) (RecallDocument, error) {
+func Recall(ctx context.Context, run *workspace.Run, o Options) (Document, error) {
 	if o.Everywhere {
 		return recallEverywhere(ctx, run, o)
 	}
 	query, err := o.query(run.Now())
 	if err != nil {
-		return RecallDocument{}, err
+		return Document{}, err
 	}
 	store, err := ReadMemory(ctx, run)
 	if err != nil {
-		return RecallDocument{}, err
+		return Document{}, err
 	}
 	defer store.Close()
 	missing, err := PartOfMemory(ctx, run, store)
 	if err != nil {
-		return RecallDocument{}, err
+		return Document{}, err
 	}
 	if err := selection.CheckAgent(ctx, run, store, o.Agent); err != nil {
-		return RecallDocument{}, err
+		return Document{}, err
 	}
 	if query.Session, err = selection.SessionID(ctx, run, store, o.Session, selection.Scope{Runtime: o.Runtime, Agent: o.Agent}); err != nil {
-		return RecallDocument{}, err
+		return Document{}, err
 	}
 	if o.AsksWork() {
 		return recallWork(ctx, run, store, o, query)
 	}
-	running := &contexts{}
+	running := &RunningContexts{}
 	if o.Elsewhere {
 		if running = RunningSessions(ctx, run); len(running.Refs) > 0 {
 			query.Limit += MostNeighbors + MostHits // some may be left out
@@ -149,7 +149,7 @@ func Recall(ctx context.Context, run *workspace.Run, o RecallOptions) (RecallDoc
 	}
 	result, err := workspace.AskMemory(ctx, &run.Settings, store, query)
 	if err != nil {
-		return RecallDocument{}, fmt.Errorf("recall: %w", err)
+		return Document{}, fmt.Errorf("recall: %w", err)
 	}
 	result.Hits = running.without(ctx, result.Hits, o.Limit)
 	doc := newRecallDocument(o.Query, result)
@@ -168,7 +168,7 @@ func Recall(ctx context.Context, run *workspace.Run, o RecallOptions) (RecallDoc
 }
 
 // Link adds the addresses of the lines whose archives have pages.
-func (d *RecallDocument) Link(pages pageLinks) {
+func (d *Document) Link(pages PageLinks) {
 	for i := range d.Hits {
 		s := &d.Hits[i].Source
 		s.Page = pages.of(s.Archive, s.FirstLine)
@@ -181,7 +181,7 @@ func (d *RecallDocument) Link(pages pageLinks) {
 }
 
 // relocate lets the sources name where they are now, if they were moved.
-func (d *RecallDocument) relocate(moves relocate.Moves) {
+func (d *Document) relocate(moves relocate.Moves) {
 	for i := range d.Hits {
 		h := &d.Hits[i]
 		h.Source.Path = moves.Path(h.Source.Path)
@@ -198,7 +198,7 @@ func (d *RecallDocument) relocate(moves relocate.Moves) {
 	}
 }
 
-func (o *RecallOptions) query(now time.Time) (memory.Query, error) {
+func (o *Options) query(now time.Time) (memory.Query, error) {
 	since, err := audit.ParseTime(o.Since, now)
 	if err != nil {
 		return memory.Query{}, failure.Usage("write 30d, 12h, 2026-03-01 or 2026-03-01T12:00:00Z", "--since: %w", err)
@@ -219,7 +219,7 @@ func (o *RecallOptions) query(now time.Time) (memory.Query, error) {
 }
 
 // addFacts says of those hits that are facts what is known of them.
-func (d *RecallDocument) addFacts(ctx context.Context, store *memory.Store) error {
+func (d *Document) addFacts(ctx context.Context, store *memory.Store) error {
 	var ids []string
 	for _, h := range d.Hits {
 		if h.Category == memory.CategoryFact {
@@ -249,26 +249,26 @@ func (d *RecallDocument) addFacts(ctx context.Context, store *memory.Store) erro
 }
 
 // Tell adds to the notice.
-func (d *RecallDocument) Tell(notice string) {
+func (d *Document) Tell(notice string) {
 	d.Notice = strings.TrimPrefix(d.Notice+"; "+notice, "; ")
 }
 
-// RecallDocument is `recall --json` (docs/json.md).
-type RecallDocument struct {
-	Schema int         `json:"schema"`
-	Quoted string      `json:"quoted"` // session.RecallStamp
-	Query  string      `json:"query"`
-	Rank   string      `json:"rank"`
-	Notice string      `json:"notice"`
-	Fit    float64     `json:"fit"` // of the best that was found, also if it is no hit
-	Hits   []RecallHit `json:"hits"`
-	Work   []workHit   `json:"work"` // what was done, if that is asked for; then there are no hits
+// Document is `recall --json` (docs/json.md).
+type Document struct {
+	Schema int       `json:"schema"`
+	Quoted string    `json:"quoted"` // session.RecallStamp
+	Query  string    `json:"query"`
+	Rank   string    `json:"rank"`
+	Notice string    `json:"notice"`
+	Fit    float64   `json:"fit"` // of the best that was found, also if it is no hit
+	Hits   []Hit     `json:"hits"`
+	Work   []workHit `json:"work"` // what was done, if that is asked for; then there are no hits
 
 	Hosts []selection.HostAnswer `json:"hosts,omitempty"` // of --host
 }
 
-// RecallHit is one answer of recall, as JSON.
-type RecallHit struct {
+// Hit is one answer of recall, as JSON.
+type Hit struct {
 	Host       string  `json:"host,omitempty"` // with --host
 	ID         string  `json:"id"`
 	Score      float64 `json:"score"`
@@ -312,11 +312,11 @@ type recallNeighbor struct {
 	Source audit.RecallSource `json:"source"`
 }
 
-func newRecallDocument(query string, r memory.Result) RecallDocument {
+func newRecallDocument(query string, r memory.Result) Document {
 	p := PassagePrinter{Terms: QueryTerms(query)}
-	doc := RecallDocument{Schema: 1, Quoted: session.RecallStamp, Query: query, Rank: r.Rank, Notice: r.Notice, Fit: r.Fit, Hits: []RecallHit{}, Work: []workHit{}}
+	doc := Document{Schema: 1, Quoted: session.RecallStamp, Query: query, Rank: r.Rank, Notice: r.Notice, Fit: r.Fit, Hits: []Hit{}, Work: []workHit{}}
 	for _, h := range r.Hits {
-		doc.Hits = append(doc.Hits, RecallHit{
+		doc.Hits = append(doc.Hits, Hit{
 			ID: h.ID, Score: h.Score, Relevance: h.Relevance, Fit: h.Fit, Importance: h.Importance, Category: h.Category,
 			Runtime: h.Runtime, Agent: h.Agent, Session: h.Session, PromptsOnly: selection.PromptsOnly(h.Session), Branch: h.Branch, Text: h.Text, Matched: p.matched(h.Text), Duplicates: h.Duplicates,
 			CreatedAt: time.UnixMilli(h.CreatedAt).UTC().Format(time.RFC3339),
@@ -328,7 +328,7 @@ func newRecallDocument(query string, r memory.Result) RecallDocument {
 
 // neighborsOf is how many pieces to show on each side of a hit: as many as was
 // asked for, else one beside a hit that is too short to be understood alone.
-func (o *RecallOptions) neighborsOf(h memory.Hit) int {
+func (o *Options) neighborsOf(h memory.Hit) int {
 	if o.Beside && len(h.Text) <= memory.ShortBytes {
 		return max(o.Neighbors, 1)
 	}
@@ -337,7 +337,7 @@ func (o *RecallOptions) neighborsOf(h memory.Hit) int {
 
 // addNeighbors adds to each hit what came before and after it, as many pieces as
 // count says. What is shown already is not shown again.
-func (d *RecallDocument) addNeighbors(ctx context.Context, store *memory.Store, r memory.Result, count func(memory.Hit) int) error {
+func (d *Document) addNeighbors(ctx context.Context, store *memory.Store, r memory.Result, count func(memory.Hit) int) error {
 	shown := map[string]bool{}
 	for _, h := range d.Hits {
 		shown[h.ID] = true
@@ -367,7 +367,7 @@ func (d *RecallDocument) addNeighbors(ctx context.Context, store *memory.Store, 
 }
 
 // NothingFound says how near the best was to what was asked.
-func NothingFound(doc RecallDocument) workspace.Note {
+func NothingFound(doc Document) workspace.Note {
 	query := session.CutText(doc.Query, MostComplaint, " …")
 	if doc.Fit == 0 {
 		return workspace.Note{Message: fmt.Sprintf("nothing found that fits %q", query)}
@@ -376,7 +376,7 @@ func NothingFound(doc RecallDocument) workspace.Note {
 }
 
 // Origin says where a hit can be read.
-func (h RecallHit) Origin() string {
+func (h Hit) Origin() string {
 	from := source(h.Source)
 	if h.Stored != nil {
 		from = Line(h.Stored)
@@ -393,7 +393,7 @@ func (h RecallHit) Origin() string {
 }
 
 // HitLine says whose a hit is.
-func HitLine(h RecallHit) string {
+func HitLine(h Hit) string {
 	line := fmt.Sprintf("%s  %s  %s  fit %.2f  score %.2f  %s session %s", wording.Visible(cmp.Or(h.Agent, "?")), h.CreatedAt[:10], wording.Visible(h.Category), h.Fit, h.Score,
 		wording.Visible(h.Runtime), wording.Visible(cmp.Or(h.Session, "not known")))
 	if h.Branch == session.Abandoned.String() {

@@ -18,7 +18,7 @@ import (
 
 // recallEverywhere asks the memory that hosts share. While its server cannot be
 // reached, the memory of this host answers, and a note says so.
-func recallEverywhere(ctx context.Context, run *workspace.Run, o RecallOptions) (RecallDocument, error) {
+func recallEverywhere(ctx context.Context, run *workspace.Run, o Options) (Document, error) {
 	o.Everywhere = false
 	doc, err := askShared(ctx, run, o)
 	if !errors.Is(err, remote.ErrUnreachable) {
@@ -31,16 +31,16 @@ func recallEverywhere(ctx context.Context, run *workspace.Run, o RecallOptions) 
 }
 
 // askShared answers from the shared memory.
-func askShared(ctx context.Context, run *workspace.Run, o RecallOptions) (RecallDocument, error) {
+func askShared(ctx context.Context, run *workspace.Run, o Options) (Document, error) {
 	query, err := o.query(run.Now())
 	if err != nil {
-		return RecallDocument{}, err
+		return Document{}, err
 	}
 	bounded, cancel := context.WithTimeout(ctx, run.Config.Memory.Remote.Timeout)
 	defer cancel()
 	shared, err := workspace.OpenShared(bounded, &run.Settings, false)
 	if err != nil {
-		return RecallDocument{}, err
+		return Document{}, err
 	}
 	defer shared.Close()
 	doc, err := askOpened(bounded, run, shared, o, query)
@@ -50,7 +50,7 @@ func askShared(ctx context.Context, run *workspace.Run, o RecallOptions) (Recall
 	return doc, workspace.ExplainShared(err)
 }
 
-func askOpened(ctx context.Context, run *workspace.Run, shared workspace.SharedMemory, o RecallOptions, query memory.Query) (doc RecallDocument, err error) {
+func askOpened(ctx context.Context, run *workspace.Run, shared workspace.SharedMemory, o Options, query memory.Query) (doc Document, err error) {
 	if query.Session, err = sharedSession(ctx, shared, o.Session); err != nil {
 		return doc, err
 	}
@@ -58,7 +58,7 @@ func askOpened(ctx context.Context, run *workspace.Run, shared workspace.SharedM
 	if err != nil {
 		return doc, err
 	}
-	running := &contexts{}
+	running := &RunningContexts{}
 	if o.Elsewhere {
 		running = RunningSessions(ctx, run)
 	}
@@ -93,13 +93,13 @@ func askOpened(ctx context.Context, run *workspace.Run, shared workspace.SharedM
 }
 
 // leaveOut leaves out what stands around a hit and is forgotten.
-func (h *RecallHit) leaveOut(forgotten map[string]bool) {
+func (h *Hit) leaveOut(forgotten map[string]bool) {
 	is := func(n recallNeighbor) bool { return forgotten[n.ID] }
 	h.Before, h.After = slices.DeleteFunc(h.Before, is), slices.DeleteFunc(h.After, is)
 }
 
 // relocateHere lets the sources on this host name where they are now.
-func (d *RecallDocument) relocateHere(now func(string) string) {
+func (d *Document) relocateHere(now func(string) string) {
 	for i := range d.Hits {
 		if h := &d.Hits[i]; h.here {
 			h.Source.Path = now(h.Source.Path)
@@ -124,7 +124,7 @@ func askRemote(ctx context.Context, a *workspace.Settings, shared remote.Memory,
 }
 
 // completeShared adds what stands around a hit, and what it says as a fact.
-func (d *RecallDocument) completeShared(ctx context.Context, shared workspace.SharedMemory, i int, h memory.Hit, neighbors int) error {
+func (d *Document) completeShared(ctx context.Context, shared workspace.SharedMemory, i int, h memory.Hit, neighbors int) error {
 	if h.Category == memory.CategoryFact {
 		f, err := shared.Fact(ctx, h)
 		if err != nil {

@@ -90,15 +90,15 @@ func (p *PassagePrinter) Beside(b *strings.Builder, where string, n recallNeighb
 	fmt.Fprintf(b, "   %s, lines %d-%d:\n%s\n", where, n.Source.FirstLine, n.Source.LastLine, Indent(wording.VisibleText(text)))
 }
 
-// queryWord is a word of a text that the query has too.
-type queryWord struct {
-	from, to int // bytes
-	Term     string
+// QueryWord is a word of a text that the query has too.
+type QueryWord struct {
+	from, to int    // bytes
+	Term     string // of the query
 }
 
 // Find returns the words of a text that the query has too. A word is what
 // stands between spaces, without what is around it.
-func (p *PassagePrinter) Find(text string) (words []queryWord) {
+func (p *PassagePrinter) Find(text string) (words []QueryWord) {
 	for at := 0; at < len(text); {
 		size := strings.IndexFunc(text[at:], unicode.IsSpace)
 		if size < 0 {
@@ -107,7 +107,7 @@ func (p *PassagePrinter) Find(text string) (words []queryWord) {
 		if from, to := core(text, at, at+size); from < to {
 			for _, term := range TermsOf(text[from:to]) {
 				if p.Terms[term] {
-					words = append(words, queryWord{from, to, term})
+					words = append(words, QueryWord{from, to, term})
 					break
 				}
 			}
@@ -130,7 +130,7 @@ func core(text string, from, to int) (int, int) {
 // Window is where most of the query's words stand, each counted once, within so
 // many runes, and of several such places the one where they stand closest
 // together: from the beginning of a line if one is near.
-func Window(text string, words []queryWord, runes int) (from, to int) {
+func Window(text string, words []QueryWord, runes int) (from, to int) {
 	if utf8.RuneCountInString(text) <= runes {
 		return 0, len(text)
 	}

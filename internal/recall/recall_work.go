@@ -23,10 +23,10 @@ const KindWork = "work"
 const rankWork = "work"
 
 // AsksWork says whether the question is what was done, and not what was said.
-func (o *RecallOptions) AsksWork() bool { return o.Kind == KindWork || o.Names() > 0 }
+func (o *Options) AsksWork() bool { return o.Kind == KindWork || o.Names() > 0 }
 
 // Names counts what is asked for by a name.
-func (o *RecallOptions) Names() (n int) {
+func (o *Options) Names() (n int) {
 	for _, name := range []string{o.File, o.Command, o.Error} {
 		if name != "" {
 			n++
@@ -36,10 +36,10 @@ func (o *RecallOptions) Names() (n int) {
 }
 
 // Wanted is what is looked for.
-func (o *RecallOptions) Wanted() string { return cmp.Or(o.File, o.Command, o.Error, o.Query) }
+func (o *Options) Wanted() string { return cmp.Or(o.File, o.Command, o.Error, o.Query) }
 
 // validateWork checks a question for what was done.
-func (o *RecallOptions) validateWork() error {
+func (o *Options) validateWork() error {
 	const hint = "for example: sessctl recall --file importer.go, or sessctl recall --kind work \"npm install\""
 	switch {
 	case o.Names() > 1:
@@ -61,12 +61,12 @@ func (o *RecallOptions) validateWork() error {
 }
 
 // recallWork finds what was done.
-func recallWork(ctx context.Context, run *workspace.Run, store *memory.Store, o RecallOptions, q memory.Query) (RecallDocument, error) {
+func recallWork(ctx context.Context, run *workspace.Run, store *memory.Store, o Options, q memory.Query) (Document, error) {
 	ask := memory.WorkQuery{File: o.File, Command: o.Command, Error: o.Error, Agent: q.Agent, Runtime: q.Runtime, Session: q.Session, Since: q.Since, Until: q.Until, Limit: o.Limit}
 	if o.Names() == 0 {
 		ask.Text = o.Query
 	}
-	running := &contexts{}
+	running := &RunningContexts{}
 	if o.Elsewhere {
 		if running = RunningSessions(ctx, run); len(running.Refs) > 0 {
 			ask.Limit += MostHits // some may be left out
@@ -74,7 +74,7 @@ func recallWork(ctx context.Context, run *workspace.Run, store *memory.Store, o 
 	}
 	found, err := store.Work(ctx, ask)
 	if err != nil {
-		return RecallDocument{}, fmt.Errorf("recall: %w", err)
+		return Document{}, fmt.Errorf("recall: %w", err)
 	}
 	found.Hits = slices.DeleteFunc(found.Hits, func(h memory.WorkHit) bool { return running.has(ctx, h.Record) })
 	doc := newRecallDocument(o.Wanted(), memory.Result{Rank: rankWork})

@@ -79,14 +79,14 @@ type PruneDocument struct {
 	MaxAge   string           `json:"max_age"`
 	Local    string           `json:"local_keep"`
 	Keep     int              `json:"keep"`
-	Archives []pruneRow       `json:"archives"`
+	Archives []PruneRow       `json:"archives"`
 	Bytes    int64            `json:"bytes"`  // of the files that go
 	Spared   []string         `json:"spared"` // the agents, with their runtime, of which nothing goes because more than half would
 	Notes    []workspace.Note `json:"notes"`
 }
 
-// pruneRow is one archive, or one file in the trash.
-type pruneRow struct {
+// PruneRow is one archive, or one file in the trash, and what becomes of it.
+type PruneRow struct {
 	ID        string `json:"id"`
 	Runtime   string `json:"runtime"`
 	Agent     string `json:"agent"`
@@ -294,7 +294,7 @@ const PruneKept = "kept"
 
 // makeDocument shows what goes, and what is old enough and stays all the same.
 func (p *Pruner) makeDocument() {
-	p.Doc = PruneDocument{Schema: 1, DryRun: p.Options.DryRun, MaxAge: p.Options.MaxAge, Local: p.Options.LocalKeep, Keep: p.Options.Keep, Archives: []pruneRow{}, Spared: append([]string{}, p.Plan.Spared...)}
+	p.Doc = PruneDocument{Schema: 1, DryRun: p.Options.DryRun, MaxAge: p.Options.MaxAge, Local: p.Options.LocalKeep, Keep: p.Options.Keep, Archives: []PruneRow{}, Spared: append([]string{}, p.Plan.Spared...)}
 	for _, a := range p.Plan.Archives {
 		if !a.Verdict.Goes && (p.young(a.Entry) || workspace.Place(a.Entry) == "only") {
 			continue
@@ -327,14 +327,14 @@ func (p *Pruner) young(e archive.Entry) bool {
 	return age <= p.Options.maxAge && (p.Options.KeepLocal == 0 || age <= p.Options.KeepLocal)
 }
 
-func newPruneRow(e archive.Entry) pruneRow {
-	return pruneRow{
+func newPruneRow(e archive.Entry) PruneRow {
+	return PruneRow{
 		ID: e.ID, Runtime: e.Runtime, Agent: e.Agent, Session: e.Session, Path: e.Path, SHA256: e.SHA256, Bytes: e.StoredBytes,
 		CreatedAt: e.CreatedAt.UTC().Format(time.RFC3339),
 	}
 }
 
-func (p *Pruner) addRow(row pruneRow) {
+func (p *Pruner) addRow(row PruneRow) {
 	p.Doc.Archives = append(p.Doc.Archives, row)
 	if row.Outcome != PruneKept {
 		p.Doc.Bytes += row.Bytes
@@ -342,8 +342,8 @@ func (p *Pruner) addRow(row pruneRow) {
 }
 
 // Going are the rows of what is to be deleted.
-func (p *Pruner) Going() []pruneRow {
-	var rows []pruneRow
+func (p *Pruner) Going() []PruneRow {
+	var rows []PruneRow
 	for _, r := range p.Doc.Archives {
 		if r.Outcome != PruneKept {
 			rows = append(rows, r)

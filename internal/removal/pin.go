@@ -36,8 +36,9 @@ func (p PinnedSession) Same(o PinnedSession) bool {
 	return p.Runtime == o.Runtime && p.Agent == o.Agent && p.Session == o.Session
 }
 
-// pinned are all of them, as they stand in the data directory.
-type pinned struct {
+// PinnedSessions are all sessions that are pinned, as the file in the data
+// directory has them.
+type PinnedSessions struct {
 	Schema   int             `json:"schema"`
 	Sessions []PinnedSession `json:"sessions"`
 }
@@ -49,8 +50,8 @@ const mostPinned = 16 << 20
 
 // ReadPinned reads which sessions are pinned. Without the file none are; one that
 // cannot be read is an error, and whoever deletes something deletes nothing then.
-func ReadPinned(run *workspace.Run) (pinned, error) {
-	p := pinned{Schema: 1, Sessions: []PinnedSession{}}
+func ReadPinned(run *workspace.Run) (PinnedSessions, error) {
+	p := PinnedSessions{Schema: 1, Sessions: []PinnedSession{}}
 	text, err := readPinnedFile(run)
 	if errors.Is(err, fs.ErrNotExist) {
 		return p, nil
@@ -86,7 +87,7 @@ func readPinnedFile(run *workspace.Run) ([]byte, error) {
 const isPinned = "pinned (sessctl pin --remove unpins it)"
 
 // keeps returns why nothing of a session may be deleted, or "".
-func (p pinned) keeps(ref session.Ref) string {
+func (p PinnedSessions) keeps(ref session.Ref) string {
 	for _, s := range p.Sessions {
 		own := ref.Agent == s.Agent && ref.ID == s.Session
 		if ref.Runtime == s.Runtime && (own || ref.Parent == s.Session && s.Session != "" || strings.HasPrefix(ref.Key, s.Session+"/")) {
@@ -97,7 +98,7 @@ func (p pinned) keeps(ref session.Ref) string {
 }
 
 // neededBy joins two reasons why nothing of a session may be deleted.
-func neededBy(needs compact.Needs, p pinned) func(session.Ref) string {
+func neededBy(needs compact.Needs, p PinnedSessions) func(session.Ref) string {
 	return func(ref session.Ref) string { return cmp.Or(needs.Keeps(ref), p.keeps(ref)) }
 }
 
@@ -134,7 +135,7 @@ type PinDocument struct {
 }
 
 // PlanPins says what would be changed, and what is pinned after it.
-func PlanPins(ctx context.Context, run *workspace.Run, o PinOptions, known pinned) (doc PinDocument, after pinned, err error) {
+func PlanPins(ctx context.Context, run *workspace.Run, o PinOptions, known PinnedSessions) (doc PinDocument, after PinnedSessions, err error) {
 	doc = PinDocument{Schema: 1, DryRun: o.DryRun, Removed: o.Remove, Asked: []AskedPin{}, Pinned: known.Sessions}
 	sessions, places, err := sessionsToPin(ctx, run, o, known)
 	if err != nil {
@@ -150,23 +151,23 @@ func PlanPins(ctx context.Context, run *workspace.Run, o PinOptions, known pinne
 	return doc, after, nil
 }
 
-func (p pinned) with(more []PinnedSession) pinned {
+func (p PinnedSessions) with(more []PinnedSession) PinnedSessions {
 	all := slices.Clone(p.Sessions)
 	for _, s := range more {
 		if !slices.ContainsFunc(all, s.Same) {
 			all = append(all, s)
 		}
 	}
-	return pinned{Schema: 1, Sessions: all}
+	return PinnedSessions{Schema: 1, Sessions: all}
 }
 
-func (p pinned) without(some []PinnedSession) pinned {
+func (p PinnedSessions) without(some []PinnedSession) PinnedSessions {
 	all := slices.DeleteFunc(slices.Clone(p.Sessions), func(s PinnedSession) bool { return slices.ContainsFunc(some, s.Same) })
-	return pinned{Schema: 1, Sessions: all}
+	return PinnedSessions{Schema: 1, Sessions: all}
 }
 
 // WritePinned replaces the file. The caller holds the lock.
-func WritePinned(run *workspace.Run, p pinned) error {
+func WritePinned(run *workspace.Run, p PinnedSessions) error {
 	text, err := json.MarshalIndent(p, "", "  ")
 	if err != nil {
 		return err
@@ -183,7 +184,7 @@ func WritePinned(run *workspace.Run, p pinned) error {
 
 // sessionsToPin finds the sessions that were named: in the stores and in the
 // archive, or to let go among those that are pinned. places are where sessions are.
-func sessionsToPin(ctx context.Context, run *workspace.Run, o PinOptions, known pinned) (sessions []PinnedSession, places selection.SessionPlaces, err error) {
+func sessionsToPin(ctx context.Context, run *workspace.Run, o PinOptions, known PinnedSessions) (sessions []PinnedSession, places selection.SessionPlaces, err error) {
 	var all []archive.Meta
 	for _, p := range known.Sessions {
 		all = append(all, archive.Meta{Runtime: p.Runtime, Agent: p.Agent, Session: p.Session, Key: p.Key})

@@ -144,7 +144,7 @@ func ShrinkOutcome(all []ShrinkDatabase) error {
 // Keep keeps the sessions that are pinned. Where the runtime's own program removes
 // sessions it does not know of our pins, and so must not be started while it would
 // remove one.
-func (d *ShrinkDatabase) Keep(pinned pinned, now time.Time, o ShrinkOptions) {
+func (d *ShrinkDatabase) Keep(pinned PinnedSessions, now time.Time, o ShrinkOptions) {
 	for i := range d.Found.Sessions {
 		s := &d.Found.Sessions[i]
 		pin := pinned.keeps(s.Ref)

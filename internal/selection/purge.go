@@ -42,7 +42,7 @@ func SoonPurged(a *workspace.Settings, sessions []workspace.Found) (soon []works
 }
 
 // PurgeNotes say, agent by agent, which of these sessions have no archive.
-func PurgeNotes(a *workspace.Settings, soon []workspace.Found, archived map[fileState]bool) (notes []workspace.Note) {
+func PurgeNotes(a *workspace.Settings, soon []workspace.Found, archived map[FileState]bool) (notes []workspace.Note) {
 	var owners []workspace.Owner
 	losing := map[workspace.Owner][]workspace.Found{}
 	for _, s := range soon {
@@ -79,7 +79,7 @@ func purgeNote(a *workspace.Settings, o workspace.Owner, sessions []workspace.Fo
 }
 
 // archivedNow says of which files, as they are, there is an archive.
-func archivedNow(ctx context.Context, run *workspace.Run) (map[fileState]bool, error) {
+func archivedNow(ctx context.Context, run *workspace.Run) (map[FileState]bool, error) {
 	store, err := run.OpenArchive()
 	if err != nil {
 		return nil, err
@@ -89,8 +89,8 @@ func archivedNow(ctx context.Context, run *workspace.Run) (map[fileState]bool, e
 }
 
 // ArchivedStates are the files, as they were, that archives are copies of.
-func ArchivedStates(entries []archive.Entry) map[fileState]bool {
-	archived := make(map[fileState]bool, len(entries))
+func ArchivedStates(entries []archive.Entry) map[FileState]bool {
+	archived := make(map[FileState]bool, len(entries))
 	for _, e := range entries {
 		state := stateOf(e.Source, e.Bytes, e.SourceModTime)
 		if !session.Kind(e.Kind).InFile() {
@@ -101,8 +101,8 @@ func ArchivedStates(entries []archive.Entry) map[fileState]bool {
 	return archived
 }
 
-// fileState is what can be seen of a file without reading it.
-type fileState struct {
+// FileState is what can be seen of a file without reading it.
+type FileState struct {
 	path  string
 	bytes int64
 	mod   int64 // nanoseconds
@@ -110,13 +110,13 @@ type fileState struct {
 
 // State is what can be seen of a session's log. One that is rows of a database is
 // known by when it was used last: how long its log is shows when it is written out.
-func State(s workspace.Found) fileState {
+func State(s workspace.Found) FileState {
 	if !s.Kind.InFile() {
 		return stateOf(s.Path, 0, s.ModTime)
 	}
 	return stateOf(s.Path, s.Bytes, s.ModTime)
 }
 
-func stateOf(path string, bytes int64, mod time.Time) fileState {
-	return fileState{path, bytes, mod.UnixNano()}
+func stateOf(path string, bytes int64, mod time.Time) FileState {
+	return FileState{path, bytes, mod.UnixNano()}
 }

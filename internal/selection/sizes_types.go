@@ -38,16 +38,16 @@ type typeRow struct {
 	Percent float64 `json:"percent"` // of all bytes
 }
 
-// logTypes says what logs are made of.
-type logTypes struct {
+// LogTypes says what logs are made of: records and bytes by type.
+type LogTypes struct {
 	Doc     TypesDocument
 	Largest []session.LargeRecord // their Log is the index of a log
 	Failed  []error               // by log: why it could not be read
 }
 
 // TypesOf reads logs in full and says what fills them.
-func TypesOf(ctx context.Context, a *workspace.Settings, logs []workspace.Found) (logTypes, error) {
-	t := logTypes{Doc: TypesDocument{Schema: 1, Types: []typeRow{}}}
+func TypesOf(ctx context.Context, a *workspace.Settings, logs []workspace.Found) (LogTypes, error) {
+	t := LogTypes{Doc: TypesDocument{Schema: 1, Types: []typeRow{}}}
 	whole := map[string]*session.Breakdown{} // by runtime
 	for _, s := range logs {
 		if whole[s.Runtime] == nil {

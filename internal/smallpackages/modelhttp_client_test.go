@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/sessctl/sessctl/internal/modelhttp"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -12,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/sessctl/sessctl/internal/modelhttp"
 )
 
 const key = "the-key-of-the-test"

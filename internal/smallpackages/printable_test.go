@@ -1,8 +1,9 @@
 package smallpackages_test
 
 import (
-	"github.com/sessctl/sessctl/pkg/printable"
 	"testing"
+
+	"github.com/sessctl/sessctl/pkg/printable"
 )
 
 func TestPrintableLineAndText(t *testing.T) {

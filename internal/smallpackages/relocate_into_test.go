@@ -1,9 +1,10 @@
 package smallpackages_test
 
 import (
-	"github.com/sessctl/sessctl/pkg/relocate"
 	"path/filepath"
 	"testing"
+
+	"github.com/sessctl/sessctl/pkg/relocate"
 )
 
 func TestRelocateInto(t *testing.T) {

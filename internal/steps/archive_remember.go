@@ -12,8 +12,8 @@ import (
 	"github.com/sessctl/sessctl/pkg/session"
 )
 
-// keeper archives sessions, and remembers them if it was asked for.
-type keeper struct {
+// Keeper archives sessions, and remembers them if it was asked for.
+type Keeper struct {
 	*workspace.Run
 	*workspace.Workspace
 	remember bool
@@ -24,8 +24,8 @@ type keeper struct {
 }
 
 // NewKeeper prepares to remember what was archived.
-func NewKeeper(ctx context.Context, run *workspace.Run, w *workspace.Workspace, o ArchiveOptions) (*keeper, error) {
-	k := &keeper{Run: run, Workspace: w, remember: o.Remember, there: map[string]bool{}}
+func NewKeeper(ctx context.Context, run *workspace.Run, w *workspace.Workspace, o ArchiveOptions) (*Keeper, error) {
+	k := &Keeper{Run: run, Workspace: w, remember: o.Remember, there: map[string]bool{}}
 	entries, err := w.Archives.List(ctx, archive.Filter{})
 	if err != nil {
 		return nil, err
@@ -43,7 +43,7 @@ func NewKeeper(ctx context.Context, run *workspace.Run, w *workspace.Workspace, 
 }
 
 // Keep archives one session, and remembers what can be read of it.
-func (k *keeper) Keep(ctx context.Context, s workspace.Found) selection.ArchiveRow {
+func (k *Keeper) Keep(ctx context.Context, s workspace.Found) selection.ArchiveRow {
 	row := k.keepOne(ctx, s)
 	if row.Outcome == "archived" && !row.Unchanged {
 		k.lacking += s.Lacking
@@ -51,7 +51,7 @@ func (k *keeper) Keep(ctx context.Context, s workspace.Found) selection.ArchiveR
 	return row
 }
 
-func (k *keeper) keepOne(ctx context.Context, s workspace.Found) selection.ArchiveRow {
+func (k *Keeper) keepOne(ctx context.Context, s workspace.Found) selection.ArchiveRow {
 	read, isOutput := selection.Output(s)
 	if k.remember && s.Kind != session.KindDatabase && (isOutput || s.Kind != session.KindOutput) {
 		if row, ok := k.rememberOne(ctx, read); ok {
@@ -68,7 +68,7 @@ func (k *keeper) keepOne(ctx context.Context, s workspace.Found) selection.Archi
 
 // rememberOne is false for a log that says nothing, or that cannot be read as
 // one: it is only archived.
-func (k *keeper) rememberOne(ctx context.Context, s workspace.Found) (selection.ArchiveRow, bool) {
+func (k *Keeper) rememberOne(ctx context.Context, s workspace.Found) (selection.ArchiveRow, bool) {
 	policy := k.policy
 	policy.SkipSummary = policy.SkipSummary || s.Kind == session.KindOutput || s.Kind == session.KindPrompts
 	result, err := CompactOne(ctx, k.Run, k.Workspace, s, policy)
@@ -102,7 +102,7 @@ func (k *keeper) rememberOne(ctx context.Context, s workspace.Found) (selection.
 }
 
 // End embeds what an earlier run could not.
-func (k *keeper) End(ctx context.Context) error {
+func (k *Keeper) End(ctx context.Context) error {
 	if k.lacking > 0 {
 		k.Notice(workspace.Note{Message: "texts that were pasted into prompts and are gone: " + wording.Count(int64(k.lacking)) + "; the prompts are archived without them"})
 	}

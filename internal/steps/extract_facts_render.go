@@ -36,7 +36,7 @@ type FactsSession struct {
 	Repeated  int              `json:"repeated"`  // known already
 	LeftOut   int              `json:"left_out"`  // new, and not stored because of --max
 	Forgotten int              `json:"forgotten"` // forgotten on purpose: not stored again
-	Refused   []factsRefusal   `json:"refused"`   // looked like a fact and were not made one
+	Refused   []FactsRefusal   `json:"refused"`   // looked like a fact and were not made one
 	Calls     int              `json:"llm_calls"`
 	Tokens    int64            `json:"llm_tokens"`
 	Facts     []recall.FactRow `json:"facts"`
@@ -45,7 +45,8 @@ type FactsSession struct {
 	Damaged bool `json:"-"` // it failed because an archive, or the memory, is damaged
 }
 
-type factsRefusal struct {
+// FactsRefusal is why something was not made a fact. Line is of the log, or 0.
+type FactsRefusal struct {
 	Line   int    `json:"line"`
 	Reason string `json:"reason"`
 }
@@ -60,14 +61,14 @@ func PlaceOfSuperseded(s recall.SupersededFact, from string) string {
 
 // NewFactsSession is a session without facts yet.
 func NewFactsSession(t workspace.Found) FactsSession {
-	return FactsSession{Runtime: t.Runtime, Agent: t.Agent, Session: t.ID, Path: t.Path, Refused: []factsRefusal{}, Facts: []recall.FactRow{}}
+	return FactsSession{Runtime: t.Runtime, Agent: t.Agent, Session: t.ID, Path: t.Path, Refused: []FactsRefusal{}, Facts: []recall.FactRow{}}
 }
 
 // Refusals counts what was not stored, by the reason.
-func Refusals(all []facts.Refusal) []factsRefusal {
-	rows := []factsRefusal{}
+func Refusals(all []facts.Refusal) []FactsRefusal {
+	rows := []FactsRefusal{}
 	for _, r := range all {
-		rows = append(rows, factsRefusal{Line: r.Line, Reason: r.Reason})
+		rows = append(rows, FactsRefusal{Line: r.Line, Reason: r.Reason})
 	}
 	return rows
 }

@@ -12,8 +12,8 @@ const (
 	diffEdits  = 1500 // that are looked for line by line; more are shown as one change
 )
 
-// edit is a line of one text, of the other (+, -), or of both (space).
-type edit struct {
+// LineEdit is a line of one text, of the other (+, -), or of both (space).
+type LineEdit struct {
 	Mark byte
 	Text string
 	Line int // of the first text, 1-based
@@ -23,10 +23,10 @@ type edit struct {
 func Difference(path string, want, got []string) string {
 	head, tail := sameEnds(want, got)
 	edits := LineEdits(want[head:len(want)-tail], got[head:len(got)-tail])
-	var all []edit
+	var all []LineEdit
 	add := func(mark byte, lines []string, first int) {
 		for i, text := range lines {
-			all = append(all, edit{mark, text, first + i})
+			all = append(all, LineEdit{mark, text, first + i})
 		}
 	}
 	before := max(0, head-diffAround)
@@ -52,7 +52,7 @@ func sameEnds(a, b []string) (head, tail int) {
 }
 
 // hunks writes what changed and the lines around it.
-func hunks(all []edit) string {
+func hunks(all []LineEdit) string {
 	var b strings.Builder
 	printed, shown := 0, -1 // shown is the last line that was written
 	for i := range all {
@@ -72,7 +72,7 @@ func hunks(all []edit) string {
 	return b.String()
 }
 
-func nearChange(all []edit, i int) bool {
+func nearChange(all []LineEdit, i int) bool {
 	for _, e := range all[max(0, i-diffAround):min(len(all), i+diffAround+1)] {
 		if e.Mark != ' ' {
 			return true
@@ -84,7 +84,7 @@ func nearChange(all []edit, i int) bool {
 // LineEdits makes b of a with the fewest lines taken out and put in (Myers,
 // "An O(ND) Difference Algorithm", 1986), or with all of them where that would
 // take too many.
-func LineEdits(a, b []string) []edit {
+func LineEdits(a, b []string) []LineEdit {
 	reached := map[int]int{1: 0} // on each diagonal, the furthest line of a
 	var trace []map[int]int
 	for d := 0; d <= min(diffEdits, len(a)+len(b)); d++ {
@@ -108,8 +108,8 @@ func LineEdits(a, b []string) []edit {
 }
 
 // backtrack reads the edits from the rows of Myers' search, from its end.
-func backtrack(a, b []string, trace []map[int]int) []edit {
-	var edits []edit
+func backtrack(a, b []string, trace []map[int]int) []LineEdit {
+	var edits []LineEdit
 	x, y := len(a), len(b)
 	for d := len(trace) - 1; d > 0; d-- {
 		k, before := x-y, trace[d-1]
@@ -119,18 +119,18 @@ func backtrack(a, b []string, trace []map[int]int) []edit {
 		}
 		startX := before[from]
 		for startY := startX - from; x > startX && y > startY; x, y = x-1, y-1 {
-			edits = append(edits, edit{' ', a[x-1], x})
+			edits = append(edits, LineEdit{' ', a[x-1], x})
 		}
 		if x == startX {
-			edits = append(edits, edit{'+', b[y-1], x + 1})
+			edits = append(edits, LineEdit{'+', b[y-1], x + 1})
 			y--
 		} else {
-			edits = append(edits, edit{'-', a[x-1], x})
+			edits = append(edits, LineEdit{'-', a[x-1], x})
 			x--
 		}
 	}
 	for ; x > 0; x-- {
-		edits = append(edits, edit{' ', a[x-1], x})
+		edits = append(edits, LineEdit{' ', a[x-1], x})
 	}
 	for i, j := 0, len(edits)-1; i < j; i, j = i+1, j-1 {
 		edits[i], edits[j] = edits[j], edits[i]
@@ -139,12 +139,12 @@ func backtrack(a, b []string, trace []map[int]int) []edit {
 }
 
 // wholly removes all lines and inserts all others.
-func wholly(a, b []string) (edits []edit) {
+func wholly(a, b []string) (edits []LineEdit) {
 	for i, text := range a {
-		edits = append(edits, edit{'-', text, i + 1})
+		edits = append(edits, LineEdit{'-', text, i + 1})
 	}
 	for _, text := range b {
-		edits = append(edits, edit{'+', text, len(a) + 1})
+		edits = append(edits, LineEdit{'+', text, len(a) + 1})
 	}
 	return edits
 }

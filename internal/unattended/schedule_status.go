@@ -89,7 +89,8 @@ func RunScheduleFailed(ctx context.Context, a *workspace.Run, profile string) er
 		if r.Ended() || r.Told || process.Runs(r.Process, r.Started.Add(justNow)) {
 			continue
 		}
-		if err := workspace.EmitOnce(ctx, a, outbox.DeriveID(r.Started, "run "+r.ID), outbox.RunFailed, profile, r); err != nil {
+		e := outbox.Event{ID: outbox.DeriveID(r.Started, "run "+r.ID), Type: outbox.RunFailed, Subject: profile}
+		if err := workspace.EmitOnce(ctx, a, e, r); err != nil {
 			return err
 		}
 		a.Tell(workspace.Note{Message: fmt.Sprintf("the run %s of %s was ended from outside: %s", r.ID, profile, unitResult(&a.Settings))})
@@ -101,7 +102,8 @@ func RunScheduleFailed(ctx context.Context, a *workspace.Run, profile string) er
 	day := a.Now().UTC().Truncate(24 * time.Hour)
 	failed := map[string]any{"profile": profile, "unit": a.Getenv("MONITOR_UNIT"), "result": a.Getenv("MONITOR_SERVICE_RESULT"), "exit_status": a.Getenv("MONITOR_EXIT_STATUS"), "reason": "the schedule could not start a run: " + unitResult(&a.Settings)}
 	a.Tell(workspace.Note{Message: fmt.Sprintf("the schedule of %s failed: %s", profile, unitResult(&a.Settings)), Hint: "journalctl shows why"})
-	return workspace.EmitOnce(ctx, a, outbox.DeriveID(day, "unit "+profile+" "+unitResult(&a.Settings)), outbox.RunFailed, profile, failed)
+	id := outbox.DeriveID(day, "unit "+profile+" "+unitResult(&a.Settings))
+	return workspace.EmitOnce(ctx, a, outbox.Event{ID: id, Type: outbox.RunFailed, Subject: profile}, failed)
 }
 
 // unitResult is what systemd says of the unit that has failed.

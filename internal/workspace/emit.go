@@ -52,11 +52,12 @@ func (f Failing) Send(context.Context, outbox.Event) error {
 // EmitOnce keeps an event that is told to whoever the configuration names, at
 // the end of the command or later. It is on disk when EmitOnce returns. An error
 // was told already: the caller goes on with what it does, and does not take the
-// event for told. The id is derived from what the event is about
+// event for told. Its time is now. Its id is derived from what the event is about
 // (outbox.DeriveID, or a receipt's): if this run is killed before it has noted
 // that it did and a later one makes the event again, the second is dropped.
-func EmitOnce(ctx context.Context, run *Run, id, eventType, subject string, data any) error {
-	err := PutEvent(ctx, run, outbox.Event{ID: id, Type: eventType, Time: run.Now().UTC().Truncate(time.Millisecond), Subject: subject}, data)
+func EmitOnce(ctx context.Context, run *Run, e outbox.Event, data any) error {
+	e.Time = run.Now().UTC().Truncate(time.Millisecond)
+	err := PutEvent(ctx, run, e, data)
 	if err != nil {
 		run.PassOver(Note{Path: run.OutboxDir(), Message: err.Error(), Hint: failure.Explain(err).Hint})
 	}
@@ -111,8 +112,8 @@ func listReceipts(run *Run) ([]string, error) {
 	return ids, err
 }
 
-// compactedEvent is the data of session.compacted (docs/events.md).
-type compactedEvent struct {
+// CompactedEvent is the data of session.compacted (docs/events.md).
+type CompactedEvent struct {
 	Runtime   string           `json:"runtime"`
 	Agent     string           `json:"agent"`
 	Session   string           `json:"session_id"`
@@ -130,11 +131,11 @@ type compactedEvent struct {
 
 // EventOf is the event of a receipt: a session that was compacted. Its id is the
 // receipt's.
-func EventOf(run *Run, r compact.Receipt) (compactedEvent, bool) {
+func EventOf(run *Run, r compact.Receipt) (CompactedEvent, bool) {
 	if _, err := ulid.ParseStrict(r.ID); err != nil || r.Outcome != compact.Compacted || r.Undo != nil || r.At.IsZero() {
-		return compactedEvent{}, false
+		return CompactedEvent{}, false
 	}
-	data := compactedEvent{
+	data := CompactedEvent{
 		Runtime: r.Runtime, Agent: r.Agent, Session: r.Session, Key: r.Key, Tokens: r.TokensBefore, TokensNow: r.TokensAfter,
 		Chunks: r.Chunks, Receipt: run.Receipts().Path(r.ID), Strategy: r.Strategy, Bytes: r.Bytes,
 	}
@@ -186,8 +187,8 @@ func EmitCompacted(ctx context.Context, run *Run) error {
 
 // EmitNow is EmitOnce for an event that says when: told at the end of the command
 // it would say nothing.
-func EmitNow(ctx context.Context, run *Run, id, eventType, subject string, data any) {
-	if EmitOnce(ctx, run, id, eventType, subject, data) == nil && wanted(run, eventType) {
+func EmitNow(ctx context.Context, run *Run, e outbox.Event, data any) {
+	if EmitOnce(ctx, run, e, data) == nil && wanted(run, e.Type) {
 		TellEvents(ctx, run)
 	}
 }

@@ -3,7 +3,7 @@ package workspace
 import (
 	"math"
 	"time"
-	_ "time/tzdata"
+	_ "time/tzdata" // machines without time zones know those of the configuration too
 
 	"github.com/dustin/go-humanize"
 	"github.com/sessctl/sessctl/internal/failure"

@@ -96,7 +96,7 @@ type Stores struct {
 
 // lockState is how a run has the lock of the data directory.
 type lockState struct {
-	Held      *dataLock // of the run whose step the command is; nil for a command of its own
+	Held      *DataLock // of the run whose step the command is; nil for a command of its own
 	LockUntil time.Time // until when the lock is waited for; zero before somebody else has it
 }
 

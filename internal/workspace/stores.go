@@ -266,11 +266,12 @@ func NoStores(a *Settings) error {
 // StoresDocument is `stores --json`.
 type StoresDocument struct {
 	Schema int        `json:"schema"`
-	Stores []storeRow `json:"stores"`
+	Stores []StoreRow `json:"stores"`
 	Notes  []Note     `json:"notes"`
 }
 
-type storeRow struct {
+// StoreRow is one store of sessions, and how much it holds.
+type StoreRow struct {
 	Runtime    string             `json:"runtime"`
 	Root       string             `json:"root"`
 	Agents     int                `json:"agents"`
@@ -282,8 +283,8 @@ type storeRow struct {
 }
 
 // LookAtStore lists one store and adds up what it holds.
-func LookAtStore(ctx context.Context, store session.Store) (storeRow, []session.Notice, error) {
-	row := storeRow{Runtime: store.Runtime(), Root: store.Root(), Strategies: store.Capabilities().StrategiesOf(session.Ref{})}
+func LookAtStore(ctx context.Context, store session.Store) (StoreRow, []session.Notice, error) {
+	row := StoreRow{Runtime: store.Runtime(), Root: store.Root(), Strategies: store.Capabilities().StrategiesOf(session.Ref{})}
 	listing, err := store.List(ctx)
 	if err != nil {
 		return row, nil, err

@@ -60,7 +60,7 @@ func OthersOf(r compact.Receipt) iter.Seq2[string, compact.Archived] {
 // Workspace is what a command holds open that changes sessions or archives, or
 // that plans such a change.
 type Workspace struct {
-	lock      *dataLock     // nil in a dry run
+	lock      *DataLock     // nil in a dry run
 	pins      *durable.Pins // held until the workspace is closed
 	Memory    *memory.Store // nil where the mode does not open it
 	Archives  *archive.Store
@@ -584,15 +584,15 @@ func (r Archiver) ModTime(ctx context.Context, a compact.Archived) (time.Time, e
 // just started and does not know the time yet.
 const earliestYear = 2020
 
-// dataLock is the lock of the data directory, as a command has it.
-type dataLock struct {
+// DataLock is the lock of the data directory, as a command has it.
+type DataLock struct {
 	file   *durable.FileLock
 	lent   bool // by the run whose step the command is: that one gives it back
 	waited bool // another sessctl had it first
 }
 
 // Unlock gives the lock back, unless it was lent.
-func (l *dataLock) Unlock() {
+func (l *DataLock) Unlock() {
 	if !l.lent {
 		l.file.Unlock()
 	}
@@ -600,9 +600,9 @@ func (l *dataLock) Unlock() {
 
 // Lock makes the data directory and takes its lock. While another sessctl has it
 // the command waits for as long as --lock-wait says, once.
-func (run *Run) Lock(ctx context.Context) (*dataLock, error) {
+func (run *Run) Lock(ctx context.Context) (*DataLock, error) {
 	if run.Held != nil {
-		return &dataLock{file: run.Held.file, lent: true}, nil
+		return &DataLock{file: run.Held.file, lent: true}, nil
 	}
 	if err := run.Guard(ctx); err != nil {
 		return nil, err
@@ -640,17 +640,17 @@ func renewMemory(run *Run) error {
 	return err
 }
 
-func takeLock(ctx context.Context, run *Run, path string) (*dataLock, error) {
+func takeLock(ctx context.Context, run *Run, path string) (*DataLock, error) {
 	lock, err := run.Pins.Lock(path)
 	if err == nil || run.Global.LockWait == 0 || !errors.Is(err, durable.ErrLocked) {
-		return &dataLock{file: lock}, err
+		return &DataLock{file: lock}, err
 	}
 	if run.LockUntil.IsZero() {
 		run.LockUntil = time.Now().Add(run.Global.LockWait)
 		run.Notice(Note{Message: fmt.Sprintf("waiting up to %s for another sessctl: %s", run.Global.LockWait, err)})
 	}
 	lock, err = run.Pins.LockWithin(ctx, path, max(time.Until(run.LockUntil), 0))
-	return &dataLock{file: lock, waited: true}, err
+	return &DataLock{file: lock, waited: true}, err
 }
 
 // AtWork says whether a state-changing sessctl runs.

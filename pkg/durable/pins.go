@@ -482,7 +482,10 @@ func (p *Pins) CreateNamed(dir, label string, perm os.FileMode, write func(io.Wr
 	return j.runNamed(write)
 }
 
-// appendRows is appendRows.
+// AppendRows writes rows at a byte offset of a file that only grows, and syncs it.
+// What stood behind the offset is cut off first; the file and its directory are
+// made if they are missing. A caller names the rows only after this has returned
+// nil: after an error they may be there or not.
 func (p *Pins) AppendRows(path string, offset int64, rows []byte, perm fs.FileMode) error {
 	if err := p.MakeDir(filepath.Dir(path), 0o700); err != nil {
 		return err
@@ -510,7 +513,9 @@ func (p *Pins) AppendLine(path string, line []byte, perm fs.FileMode) error {
 	})
 }
 
-// moveDir is moveDir. What lies at the old name from now on is another
+// MoveDir renames a directory within one file system and syncs the directories
+// that hold its names; [ErrExists] is returned when anything is at to. The caller
+// holds a lock under which nobody else makes that name. What lies at the old name from now on is another
 // directory, and is opened when it is needed.
 func (p *Pins) MoveDir(from, to string) error {
 	if p == nil {
@@ -538,7 +543,9 @@ func (p *Pins) MoveFile(from, to string) error {
 	return p.between(from, to, MoveFile, func(a, b name) error { return moveName(renameOrLink, a, b) })
 }
 
-// linkFile is linkFile.
+// LinkFile gives a file a second name and makes it durable. [ErrExists] is
+// returned when anything has that name, another error where the file system
+// knows no second names.
 func (p *Pins) LinkFile(path, second string) error {
 	return p.between(path, second, linkFile, func(a, b name) error {
 		if err := a.link(b); err != nil {
@@ -624,7 +631,8 @@ func (p *Pins) Sweep(dir string, olderThan ...time.Duration) error {
 	})
 }
 
-// endMoves is endMoves.
+// EndMoves ends the moves of files in dir that were killed where the file system
+// can only link and unlink. [Pins.Sweep] does it too.
 func (p *Pins) EndMoves(dir string) error {
 	return p.inside(dir, func() error { return endMoves(dir) }, endMovesIn)
 }

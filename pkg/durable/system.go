@@ -36,7 +36,8 @@ func (s System) MoveFile(from, to string) error {
 	return MoveFile(from, to)
 }
 
-// exchangeFilesIn is exchangeFilesIn, and [ErrUnsupported] without exchanges.
+// ExchangeFilesIn is [ExchangeFiles] for two names below root, which is held open,
+// and [ErrUnsupported] without exchanges.
 func (s System) ExchangeFilesIn(root *os.Root, a, b string) error {
 	if s.NoExchange {
 		return ErrUnsupported

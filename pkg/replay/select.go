@@ -204,7 +204,7 @@ func (m Message) tokens() int64 {
 	return n
 }
 
-// tokens estimates what a context takes.
+// Tokens estimates what a context takes.
 func Tokens(messages []Message) (n int64) {
 	for _, m := range messages {
 		n += m.tokens()

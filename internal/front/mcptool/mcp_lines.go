@@ -10,11 +10,11 @@ import (
 	"time"
 )
 
-// requestLines stands between stdin and the server of MCP. A line that is no
+// RequestLines stands between stdin and the server of MCP. A line that is no
 // request gets the error that JSON-RPC has for it, and the next one is read: the
 // library would end the connection, and the agent would be without its memory
 // until it is started again. When stdin ends, what is being answered is answered.
-type requestLines struct {
+type RequestLines struct {
 	in   *bufio.Reader
 	out  io.Writer
 	pipe *io.PipeReader
@@ -26,21 +26,21 @@ type requestLines struct {
 }
 
 // NewRequestLines bounds the lines of a connection.
-func NewRequestLines(in io.Reader, out io.Writer) *requestLines {
-	l := &requestLines{in: bufio.NewReaderSize(in, 64<<10), out: out, waiting: map[string]bool{}}
+func NewRequestLines(in io.Reader, out io.Writer) *RequestLines {
+	l := &RequestLines{in: bufio.NewReaderSize(in, 64<<10), out: out, waiting: map[string]bool{}}
 	l.pipe, l.to = io.Pipe()
 	l.idle = sync.NewCond(&l.mu)
 	return l
 }
 
 // Read implements io.Reader for the server.
-func (l *requestLines) Read(p []byte) (int, error) { return l.pipe.Read(p) }
+func (l *RequestLines) Read(p []byte) (int, error) { return l.pipe.Read(p) }
 
 // Close implements io.Closer.
-func (l *requestLines) Close() error { return l.pipe.Close() }
+func (l *RequestLines) Close() error { return l.pipe.Close() }
 
 // Write implements io.Writer for the server: whole lines.
-func (l *requestLines) Write(p []byte) (int, error) {
+func (l *RequestLines) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	n, err := l.out.Write(p)
@@ -67,7 +67,7 @@ const (
 const lastAnswers = 30 * time.Second
 
 // Pass hands the requests on until stdin ends.
-func (l *requestLines) Pass() {
+func (l *RequestLines) Pass() {
 	for {
 		line, whole, err := l.line()
 		if len(bytes.TrimSpace(line)) > 0 {
@@ -88,7 +88,7 @@ func (l *requestLines) Pass() {
 }
 
 // line reads a line, and says whether it is not too long.
-func (l *requestLines) line() (line []byte, whole bool, err error) {
+func (l *RequestLines) line() (line []byte, whole bool, err error) {
 	for whole = true; ; {
 		piece, err := l.in.ReadSlice('\n')
 		if len(line)+len(piece) > MaxMCPLine {
@@ -103,7 +103,7 @@ func (l *requestLines) line() (line []byte, whole bool, err error) {
 }
 
 // take hands a request on, or answers what is none.
-func (l *requestLines) take(line []byte, whole bool) {
+func (l *RequestLines) take(line []byte, whole bool) {
 	var request struct {
 		Version string          `json:"jsonrpc"`
 		ID      json.RawMessage `json:"id"`
@@ -133,7 +133,7 @@ func scalar(id json.RawMessage) bool {
 	return len(id) == 0 || id[0] == '"' || id[0] == '-' || id[0] >= '0' && id[0] <= '9'
 }
 
-func (l *requestLines) refuse(code int, message string) {
+func (l *RequestLines) refuse(code int, message string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	answer, _ := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": nil, "error": map[string]any{"code": code, "message": message}}) // such a map always is JSON

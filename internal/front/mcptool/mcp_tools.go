@@ -33,7 +33,7 @@ type RecallInput struct {
 // RecallText is what memory_recall returns, in at most RecallBytes. Its lines
 // have the shape of recall's, so that no later recall finds them in a session.
 // reading says how a hit is read in full.
-func RecallText(doc recall.RecallDocument, reading func(recall.RecallHit) string) string {
+func RecallText(doc recall.Document, reading func(recall.Hit) string) string {
 	if len(doc.Hits) == 0 {
 		return "nothing found that fits"
 	}
@@ -59,7 +59,7 @@ func RecallText(doc recall.RecallDocument, reading func(recall.RecallHit) string
 }
 
 // ReadingOf says how a hit is read in full.
-func ReadingOf(h recall.RecallHit) string {
+func ReadingOf(h recall.Hit) string {
 	if h.Stored != nil {
 		return recall.Line(h.Stored)
 	}
@@ -178,21 +178,21 @@ type SessionsInput struct {
 	Since string `json:"since,omitempty" jsonschema:"only sessions that were used since then: 30d, 12h, 2026-03-01"`
 }
 
-// knownSessions are a session's log, if there is one, and its archives.
-type sessionAnswer struct {
+// KnownSession is a session of which there is a log, an archive, or both.
+type KnownSession struct {
 	source   memory.Source
-	Last     time.Time
-	bytes    int64
-	live     bool
-	archives []string
+	Last     time.Time // when it was used last
+	bytes    int64     // of its log
+	live     bool      // an agent may still be using it
+	archives []string  // ids
 }
 
 // AllSessions are the sessions of the stores and of the archive, newest first.
-func AllSessions(ctx context.Context, a *workspace.Run, of selection.Scope) ([]*sessionAnswer, error) {
-	known := map[memory.Source]*sessionAnswer{}
-	at := func(source memory.Source) *sessionAnswer {
+func AllSessions(ctx context.Context, a *workspace.Run, of selection.Scope) ([]*KnownSession, error) {
+	known := map[memory.Source]*KnownSession{}
+	at := func(source memory.Source) *KnownSession {
 		if known[source] == nil {
-			known[source] = &sessionAnswer{source: source}
+			known[source] = &KnownSession{source: source}
 		}
 		return known[source]
 	}
@@ -217,20 +217,20 @@ func AllSessions(ctx context.Context, a *workspace.Run, of selection.Scope) ([]*
 			x.live, x.Last, x.bytes = true, s.ModTime, s.Bytes
 		}
 	}
-	var all []*sessionAnswer
+	var all []*KnownSession
 	for source, x := range known {
 		if of.Holds(source.Runtime, source.Agent) {
 			all = append(all, x)
 		}
 	}
-	slices.SortFunc(all, func(x, y *sessionAnswer) int {
+	slices.SortFunc(all, func(x, y *KnownSession) int {
 		return cmp.Or(y.Last.Compare(x.Last), strings.Compare(x.source.Session, y.source.Session))
 	})
 	return all, nil
 }
 
 // Line is the session as sessions shows it: its newest archives last.
-func (x *sessionAnswer) Line() string {
+func (x *KnownSession) Line() string {
 	where := "not archived"
 	if n := len(x.archives); n > 0 {
 		where = "archives " + strings.Join(x.archives[max(0, n-3):], " ")

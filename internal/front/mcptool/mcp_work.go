@@ -25,7 +25,7 @@ type WorkInput struct {
 
 // WorkText is what work_history returns, in at most RecallBytes: in lines of
 // recall's shape, so that no later recall finds them in a session.
-func WorkText(doc recall.RecallDocument) string {
+func WorkText(doc recall.Document) string {
 	notice := ""
 	if doc.Notice != "" {
 		notice = "\nnote: " + wording.Visible(doc.Notice)

@@ -83,8 +83,8 @@ func (in *SizesQuery) Options(a *workspace.Run) selection.SizesOptions {
 }
 
 // Options are the options of the command that answers.
-func (in *RecallQuery) Options(a *workspace.Run) recall.RecallOptions {
-	return recall.RecallOptions{
+func (in *RecallQuery) Options(a *workspace.Run) recall.Options {
+	return recall.Options{
 		Query: in.Query, File: in.File, Command: in.Command, Error: in.Error, Agent: in.Agent, Runtime: in.Runtime, Session: in.Session, Category: in.Category, Kind: in.Kind, Superseded: in.Superseded,
 		Since: in.Since, Until: in.Until, Limit: cmp.Or(in.Limit, a.Config.Recall.Limit), MinScore: max(in.MinScore, 0), Any: in.MinScore >= 0,
 		Rank: cmp.Or(in.Rank, a.Config.Recall.Rank), Neighbors: max(in.Neighbors, 0), Beside: in.Neighbors < 0, Everywhere: in.Everywhere,

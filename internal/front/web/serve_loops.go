@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 	"time"
-	_ "time/tzdata"
 
 	"github.com/sessctl/sessctl/internal/audit"
 	"github.com/sessctl/sessctl/internal/failure"
