@@ -22,8 +22,9 @@ const module = "github.com/sessctl/sessctl"
 
 var layers = map[string][]string{
 	"":                       {"cmd"},
-	"cmd":                    {"internal/wording", "internal/failure", "internal/workspace", "internal/selection", "internal/audit", "internal/removal", "internal/recall", "internal/steps", "internal/unattended", "internal/front/...", "pkg/..."},
+	"cmd":                    {"internal/wording", "internal/failure", "internal/workspace", "internal/selection", "internal/audit", "internal/removal", "internal/recall", "internal/steps", "internal/unattended", "internal/doctor", "internal/front/...", "pkg/..."},
 	"internal/front/...":     {"internal/wording", "internal/failure", "internal/workspace", "internal/selection", "internal/audit", "internal/removal", "internal/recall", "internal/steps", "internal/unattended", "pkg/..."},
+	"internal/doctor":        {"internal/wording", "internal/failure", "internal/workspace", "internal/selection", "internal/audit", "internal/removal", "internal/recall", "internal/unattended", "pkg/..."},
 	"internal/unattended":    {"internal/wording", "internal/failure", "internal/workspace", "internal/selection", "internal/audit", "internal/removal", "internal/recall", "internal/steps", "pkg/..."},
 	"internal/wording":       {"pkg/..."},
 	"internal/failure":       {"internal/wording", "pkg/..."},
@@ -293,6 +294,8 @@ func TestImportsCanFail(t *testing.T) {
 		{"internal/front/web", ours("internal/front/tui"), false},
 		{"internal/steps", ours("internal/front/web"), false},
 		{"internal/removal", ours("internal/audit"), true},
+		{"internal/doctor", ours("internal/removal"), true},
+		{"internal/audit", ours("internal/doctor"), false},
 		{"internal/steps", ours("cmd"), false},
 		{"internal/steps", "github.com/spf13/cobra", false},
 		{"pkg/compact", ours("internal/workspace"), false},

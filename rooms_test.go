@@ -26,8 +26,7 @@ const (
 // crowded are the packages and types that are above that. A number may only go
 // down; those of cmd must, as soon as less is needed.
 var crowded = map[string]int{
-	"cmd":                               13600, // until it is 13,000: then it may stay
-	"cmd checkup":                       52,
+	"cmd":                               12500, // it is to stay below 13,000
 	"pkg/memory":                        15024,
 	"pkg/archive Store":                 50,
 	"pkg/archive/objects Bucket":        34,

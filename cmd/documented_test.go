@@ -78,7 +78,7 @@ func sourceFiles(t *testing.T) []string {
 
 // rooms are the directories of what the command line is made of.
 func rooms() (all []string) {
-	for _, name := range []string{"wording", "failure", "workspace", "selection", "audit", "removal", "recall", "steps", "unattended", "front/web", "front/mcptool", "front/tui", "front/pages"} {
+	for _, name := range []string{"wording", "failure", "workspace", "selection", "audit", "removal", "recall", "steps", "unattended", "doctor", "front/web", "front/mcptool", "front/tui", "front/pages"} {
 		all = append(all, filepath.Join("..", "internal", name))
 	}
 	return all
@@ -235,11 +235,11 @@ func configurationProblem(t *testing.T, file string, text []byte) string {
 	return ""
 }
 
-var checkOfDoctor = regexp.MustCompile(`\{"([a-z]+)", d\.examine`)
+var checkOfDoctor = regexp.MustCompile(`\{"([a-z ]+)", d\.(?:examine|alone)`)
 
 // Every check of doctor is explained in its page.
 func TestEveryCheckOfDoctorIsInThePage(t *testing.T) {
-	source, err := os.ReadFile("doctor.go")
+	source, err := os.ReadFile(filepath.Join("..", "internal", "doctor", "examine.go"))
 	if err != nil {
 		t.Fatal(err)
 	}

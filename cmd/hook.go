@@ -188,23 +188,3 @@ func runHookStatus(a *app) error {
 	_, err := io.WriteString(a.Out, b.String())
 	return err
 }
-
-// examineHooks tells of hooks that went wrong, and of registrations that call
-// another sessctl.
-func (d *checkup) examineHooks(context.Context) error {
-	if failures := unattended.HookFailures(&d.app.Run.Settings); len(failures) > 0 {
-		last := failures[len(failures)-1]
-		d.warn(unattended.HookFailuresFile(&d.app.Run.Settings), fmt.Sprintf("%s in the last week; the last one, %s: %s", wording.Plural(len(failures), "hook")+" failed", last.What(), last.Error),
-			"sessctl hook status lists them; sessctl archive --all --remember takes in what they missed")
-	}
-	for _, runtime := range hooks.Names() {
-		target, err := unattended.HookTarget(d.app.Run, runtime, "")
-		if err != nil {
-			return err
-		}
-		if s := unattended.NewHookStatus(hooks.Look(target, d.HooksDir())); s.State == "differs" {
-			d.note(target.Dir, "sessctl's registration with "+runtime+" is incomplete, or calls another sessctl", "sessctl hook install "+runtime+" lets it call this one")
-		}
-	}
-	return nil
-}

@@ -25,6 +25,9 @@ type Bench struct {
 	// second time only where the first has left something to do, and after the run
 	// without a fault.
 	Twice bool
+	// Renames says that a share of the runs with a writer has, beside those calls, every
+	// one that gives a file of the sessions another name.
+	Renames bool
 	// Seed decides at which calls a share of the runs is made; "" always at the same.
 	Seed string
 	// Carried counts the runs after which a line was carried that had reached
@@ -152,7 +155,7 @@ func (b *Bench) Try(f Fault, share int) (Result, error) {
 	if err != nil {
 		return r, err
 	}
-	places = spread(places, share, b.Seed+r.Command+f.Name)
+	places = b.chosen(f, places, share)
 	if f.exit {
 		places = append(places, crashloop.Call{Name: exitCall})
 	}
@@ -167,6 +170,22 @@ func (b *Bench) Try(f Fault, share int) (Result, error) {
 		}
 	}
 	return r, nil
+}
+
+// chosen is where a fault is tried: everywhere with a share of 0, else at about share
+// places and, of a writer, before every call that gives a file of the sessions another
+// name. There most is at stake, and there are one to five of them among a thousand.
+func (b *Bench) chosen(f Fault, places []crashloop.Call, share int) []crashloop.Call {
+	some := spread(places, share, b.Seed+b.home.Command.Name+f.Name)
+	if !b.Renames || share == 0 || kinds[kindOf(f.Name)].begins != "" {
+		return some
+	}
+	for _, c := range places {
+		if strings.HasPrefix(c.Name, "rename") && inSessions(b, c) && !slices.Contains(some, c) {
+			some = append(some, c)
+		}
+	}
+	return some
 }
 
 // exitCall stands for the moment right after the end of the program.

@@ -244,6 +244,24 @@ func TestRetentionCleanUndeletesAndPurges(t *testing.T) {
 	}
 }
 
+// A log that is made again and deleted again within a second waits beside the first.
+func TestRetentionCleanTwiceInASecond(t *testing.T) {
+	r := newRoom(t)
+	for i := range 2 {
+		r.clean.Now = func() time.Time { return retentionNow.Add(time.Duration(i) * time.Millisecond) }
+		r.sessions = nil
+		r.session("new", 0)
+		r.session("one", 30+i)
+		if result, err := r.clean.Execute(t.Context(), r.plan()); err != nil || result.Failed != 0 {
+			t.Fatalf("deletion %d: %+v, %v", i+1, result, err)
+		}
+	}
+	items, err := r.clean.Trash.List()
+	if err != nil || len(items) != 2 {
+		t.Errorf("the trash has %+v (%v), want both", items, err)
+	}
+}
+
 // A file that a killed run has recorded and not moved was not deleted.
 func TestRetentionCleanRecovers(t *testing.T) {
 	r := newRoom(t)

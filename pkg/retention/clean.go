@@ -514,7 +514,7 @@ func (c *Clean) item(p *SessionPlan, f File, e archive.Entry) (Item, error) {
 		return Item{}, err
 	}
 	now := c.Now().UTC()
-	id := fmt.Sprintf("%s-%s", fileID(f.Path), now.Format("20060102T150405Z"))
+	id := fmt.Sprintf("%s-%s", fileID(f.Path), now.Format(trashTime))
 	return Item{
 		ID: id, Kind: "session", From: f.Path, To: Place(f.Path, id), SHA256: e.SHA256, Bytes: f.Seen.Size,
 		At: now, Until: now.Add(c.Grace), Rule: c.Rule, Detail: detail,

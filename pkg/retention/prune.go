@@ -574,7 +574,7 @@ func (p *Prune) discard(ctx context.Context, a ArchivePlan) error {
 		return err
 	}
 	now := p.Now().UTC()
-	id := e.ID + "-" + now.Format("20060102T150405Z") // the same bytes may be archived and deleted again
+	id := e.ID + "-" + now.Format(trashTime) // the same bytes may be archived and deleted again
 	item := Item{
 		ID: id, Kind: kindArchive, From: e.Path, To: Place(e.Path, id), SHA256: e.SHA256, Bytes: e.StoredBytes,
 		At: now, Until: now.Add(p.Grace), Rule: p.Rule + ": " + a.Verdict.Reason, Detail: detail,

@@ -20,6 +20,10 @@ import (
 // on the same file system, a file gets there in one step.
 const DirName = ".sessctl-trash"
 
+// trashTime is the form of the time in the ids of records: the same file may be
+// deleted, brought back and deleted again within a second.
+const trashTime = "20060102T150405.000Z"
+
 // ErrNotInTrash is returned when there is no record with an id.
 var ErrNotInTrash = errors.New("not in the trash")
 
