@@ -8,15 +8,14 @@ import (
 	"github.com/sessctl/sessctl/internal/selection"
 	"github.com/sessctl/sessctl/internal/steps"
 	"github.com/sessctl/sessctl/internal/workspace"
-	"github.com/sessctl/sessctl/pkg/archive"
 	"github.com/sessctl/sessctl/pkg/compact"
 )
 
 // runDeposit puts the rows of an archived session back into every database that
 // they came from, with its journal and with the sessions that its agents have
 // begun.
-func runDeposit(ctx context.Context, a *app, archives *archive.Store, entry archive.Entry, o steps.RestoreOptions, into []selection.Deposit) error {
-	if !o.DryRun {
+func runDeposit(ctx context.Context, a *app, of steps.ArchivedRows, into []selection.Deposit) error {
+	if !of.DryRun {
 		w, err := workspace.Open(ctx, a.Run, workspace.Mode{Reason: "restore", Recover: &workspace.Recovery{Policy: a.RecoveryPolicy(), Optional: true}})
 		if err != nil {
 			return err
@@ -26,7 +25,7 @@ func runDeposit(ctx context.Context, a *app, archives *archive.Store, entry arch
 	rows := make([]steps.AlsoRestored, 0, len(into))
 	var failed []error
 	for _, d := range into {
-		row, err := steps.DepositOne(ctx, a.Run, archives, entry, o, d)
+		row, err := steps.DepositOne(ctx, a.Run, of, d)
 		if err != nil && (len(into) == 1 || ctx.Err() != nil) {
 			return err
 		}
@@ -37,7 +36,7 @@ func runDeposit(ctx context.Context, a *app, archives *archive.Store, entry arch
 		}
 		rows = append(rows, row)
 	}
-	doc := steps.RestoreDocument{Schema: 1, DryRun: o.DryRun, Outcome: rows[0].Outcome, Reason: rows[0].Reason, Archive: steps.NewArchiveRow(entry), Path: rows[0].Path, SHA256: entry.SHA256, Bytes: entry.Bytes, Also: rows[1:]}
+	doc := steps.RestoreDocument{Schema: 1, DryRun: of.DryRun, Outcome: rows[0].Outcome, Reason: rows[0].Reason, Archive: steps.NewArchiveRow(of.Entry), Path: rows[0].Path, SHA256: of.Entry.SHA256, Bytes: of.Entry.Bytes, Also: rows[1:]}
 	return errors.Join(renderDeposit(a, doc), steps.DepositOutcome(failed, len(into)))
 }
 

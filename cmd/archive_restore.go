@@ -68,7 +68,7 @@ func runRestore(ctx context.Context, a *app, id string, o steps.RestoreOptions) 
 			return err
 		}
 		if len(into) > 0 {
-			return runDeposit(ctx, a, archives, entry, o, into)
+			return runDeposit(ctx, a, steps.ArchivedRows{Archives: archives, Entry: entry, DryRun: o.DryRun}, into)
 		}
 	}
 	into, err := selection.RestorePath(ctx, a.Run, entry)
@@ -93,7 +93,11 @@ func runRestore(ctx context.Context, a *app, id string, o steps.RestoreOptions) 
 	}
 	doc := steps.NewRestoreDocument(entry, plan)
 	doc.DryRun = o.DryRun
-	if doc.Files, err = steps.AttachedOf(ctx, a.Run, w, entry, request, o); err != nil {
+	attached := steps.RestoreAttached
+	if o.DryRun {
+		attached = steps.CountAttached
+	}
+	if doc.Files, err = attached(ctx, a.Run, w, entry, request); err != nil {
 		return err
 	}
 	if _, dir := steps.Attachments(request); doc.Files > 0 && o.To != "" {

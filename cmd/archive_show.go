@@ -103,9 +103,7 @@ func runArchiveShow(ctx context.Context, a *app, id string, o steps.ShowOptions)
 	case o.Lines == "" && !a.OutTTY:
 		return steps.CopyArchive(ctx, a.Out, store, entry)
 	}
-	return a.paged(ctx, func(ctx context.Context, out io.Writer) error {
-		return printLines(ctx, a, out, store, entry, o.LineRange)
-	})
+	return a.paged(ctx, printLines(a, store, entry, o.LineRange))
 }
 
 func printText(ctx context.Context, a *app, store *archive.Store, entry archive.Entry, o steps.ShowOptions) error {
@@ -121,21 +119,23 @@ func printText(ctx context.Context, a *app, store *archive.Store, entry archive.
 	return err
 }
 
-// printLines prints lines as they are.
-func printLines(ctx context.Context, a *app, out io.Writer, store *archive.Store, entry archive.Entry, lines steps.LineRange) error {
-	end := 0
-	err := store.Lines(ctx, entry, lines.First, lines.Last, func(n int, piece []byte) error {
-		end = n
-		if a.OutTTY {
-			piece = []byte(wording.VisibleText(string(piece)))
+// printLines prints lines as they are, where it is told to.
+func printLines(a *app, store *archive.Store, entry archive.Entry, lines steps.LineRange) func(context.Context, io.Writer) error {
+	return func(ctx context.Context, out io.Writer) error {
+		end := 0
+		err := store.Lines(ctx, entry, lines.First, lines.Last, func(n int, piece []byte) error {
+			end = n
+			if a.OutTTY {
+				piece = []byte(wording.VisibleText(string(piece)))
+			}
+			_, err := out.Write(piece)
+			return err
+		})
+		if err != nil {
+			return err
 		}
-		_, err := out.Write(piece)
-		return err
-	})
-	if err != nil {
-		return err
+		return lines.Check(ctx, a.Run, store, entry, end)
 	}
-	return lines.Check(ctx, a.Run, store, entry, end)
 }
 
 func printArchive(ctx context.Context, a *app, store *archive.Store, entry archive.Entry, lines steps.LineRange) error {

@@ -3,9 +3,10 @@ package smallpackages_test
 import (
 	"encoding/json"
 	"fmt"
-	"github.com/sessctl/sessctl/pkg/replay"
 	"regexp"
 	"strings"
+
+	"github.com/sessctl/sessctl/pkg/replay"
 )
 
 // The rules of the providers, checked on what is written and not on what it

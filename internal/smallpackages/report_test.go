@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"fmt"
-	"github.com/sessctl/sessctl/pkg/report"
 	"html"
 	"io"
 	"regexp"
@@ -13,6 +12,8 @@ import (
 	"testing"
 	"time"
 	"unicode/utf8"
+
+	"github.com/sessctl/sessctl/pkg/report"
 )
 
 // hostile are texts that would do something if one got out as it is.

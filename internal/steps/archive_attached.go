@@ -16,7 +16,7 @@ import (
 	"github.com/sessctl/sessctl/pkg/session"
 )
 
-// UndoAttached is [app.restoreAttached] for the log that an undo has put back:
+// UndoAttached is [app.RestoreAttached] for the log that an undo has put back:
 // its runtime may have removed what only lines named that were away.
 func UndoAttached(ctx context.Context, run *workspace.Run, w *workspace.Workspace, r compact.Receipt) error {
 	if r.Archive == nil || workspace.TraitsOf(r.Runtime).Attached == nil {
@@ -29,7 +29,7 @@ func UndoAttached(ctx context.Context, run *workspace.Run, w *workspace.Workspac
 	log := session.Ref{Runtime: e.Runtime, Agent: e.Agent, ID: e.Session, Path: e.Source}
 	home, err := RestoreRequest(ctx, run, e, compact.Destination{Log: log}, RestoreOptions{})
 	if err == nil {
-		_, err = restoreAttached(ctx, run, w, e, home)
+		_, err = RestoreAttached(ctx, run, w, e, home)
 	}
 	return err
 }
@@ -62,10 +62,10 @@ func Attachments(request compact.RestoreRequest) (of func(hash string) session.R
 	}, dir
 }
 
-// restoreAttached puts the files that an archived log names where they belong
+// RestoreAttached puts the files that an archived log names where they belong
 // ([attachments]), if they are not there, also if they were archived with the log
 // of another home. It returns how many, and tells which are in no archive.
-func restoreAttached(ctx context.Context, run *workspace.Run, w *workspace.Workspace, e archive.Entry, place compact.RestoreRequest) (restored int, err error) {
+func RestoreAttached(ctx context.Context, run *workspace.Run, w *workspace.Workspace, e archive.Entry, place compact.RestoreRequest) (restored int, err error) {
 	hashes, err := audit.AttachedTo(ctx, w.Archives, e)
 	if err != nil {
 		return 0, err
@@ -86,7 +86,11 @@ func restoreAttached(ctx context.Context, run *workspace.Run, w *workspace.Works
 			missing = append(missing, log)
 			continue
 		}
-		done, err := restoreFile(ctx, run, w, file, log, place.Store == nil)
+		to := compact.Destination{Log: log}
+		if place.Store == nil {
+			to.To = log.Path
+		}
+		done, err := restoreFile(ctx, run, w, file, to)
 		if err != nil {
 			return restored, err
 		}
@@ -98,11 +102,7 @@ func restoreAttached(ctx context.Context, run *workspace.Run, w *workspace.Works
 }
 
 // restoreFile puts one of them back, in its store or outside of every one.
-func restoreFile(ctx context.Context, run *workspace.Run, w *workspace.Workspace, file archive.Entry, log session.Ref, outside bool) (done bool, err error) {
-	to := compact.Destination{Log: log}
-	if outside {
-		to.To = log.Path
-	}
+func restoreFile(ctx context.Context, run *workspace.Run, w *workspace.Workspace, file archive.Entry, to compact.Destination) (done bool, err error) {
 	request, err := RestoreRequest(ctx, run, file, to, RestoreOptions{})
 	if err != nil {
 		return false, err

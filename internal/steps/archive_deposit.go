@@ -71,18 +71,25 @@ func DepositOutcome(failed []error, of int) error {
 	return &failure.Outcome{Exit: failure.ExitCode(failed[0])}
 }
 
+// ArchivedRows is an archived session whose rows go back into databases.
+type ArchivedRows struct {
+	Archives *archive.Store
+	Entry    archive.Entry
+	DryRun   bool // only look at what would be put back
+}
+
 // DepositOne puts the rows back into one database.
-func DepositOne(ctx context.Context, run *workspace.Run, archives *archive.Store, entry archive.Entry, o RestoreOptions, into selection.Deposit) (AlsoRestored, error) {
+func DepositOne(ctx context.Context, run *workspace.Run, of ArchivedRows, into selection.Deposit) (AlsoRestored, error) {
 	row := AlsoRestored{Path: PlaceInDatabase(into, into.Source), Outcome: string(compact.Planned)}
 	depositor := into.Store.Capabilities().Depositor
-	family, err := familyOf(ctx, run, archives, entry, into)
+	family, err := familyOf(ctx, run, of.Archives, of.Entry, into)
 	if err != nil {
 		return row, err
 	}
 	if n := len(family) - 1; n > 0 {
 		row.Reason = "with " + wording.Plural(n, "archive") + " of what belongs to it"
 	}
-	if o.DryRun {
+	if of.DryRun {
 		return row, nil
 	}
 	rest := slices.Clone(family)
@@ -92,10 +99,10 @@ func DepositOne(ctx context.Context, run *workspace.Run, archives *archive.Store
 		}
 		e := rest[0]
 		rest = rest[1:]
-		return archives.OpenEntry(ctx, e.Entry)
+		return of.Archives.OpenEntry(ctx, e.Entry)
 	})
 	if err != nil {
-		return row, depositFailure(err, entry, into)
+		return row, depositFailure(err, of.Entry, into)
 	}
 	row.Outcome = string(compact.Restored)
 	if rows == 0 {

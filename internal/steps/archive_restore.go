@@ -68,12 +68,9 @@ func Restore(ctx context.Context, run *workspace.Run, w *workspace.Workspace, pl
 	return noteRestored(run, plan)
 }
 
-// AttachedOf puts the files that the log names where they belong, and returns how
-// many; in a dry run, to a place of the user's choice, how many it would be.
-func AttachedOf(ctx context.Context, run *workspace.Run, w *workspace.Workspace, entry archive.Entry, request compact.RestoreRequest, o RestoreOptions) (int, error) {
-	if !o.DryRun {
-		return restoreAttached(ctx, run, w, entry, request)
-	}
+// CountAttached is [RestoreAttached] in a dry run: it returns how many files the
+// log names.
+func CountAttached(ctx context.Context, _ *workspace.Run, w *workspace.Workspace, entry archive.Entry, _ compact.RestoreRequest) (int, error) {
 	hashes, err := audit.AttachedTo(ctx, w.Archives, entry)
 	return len(hashes), err
 }

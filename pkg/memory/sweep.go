@@ -21,6 +21,7 @@ type sweep struct {
 	vector  []float32
 	scores  []float32 // of all vectors: their cosines, to within slack
 	records []int64   // whose those are
+	kept    sweptRows // of the best
 	slack   float64
 }
 
@@ -61,7 +62,7 @@ func (x *embeddedIndex) newSweep(ctx context.Context) (*sweep, error) {
 func (w *sweep) compare(ctx context.Context, vector []float32) error {
 	w.vector = vector
 	c := newComparer(vector)
-	w.slack = c.slack
+	w.slack, w.kept = c.slack, newSweptRows()
 	for _, s := range w.spaces {
 		if err := w.compareSpace(ctx, s, c); err != nil {
 			return err
@@ -83,7 +84,7 @@ func (w *sweep) compareSpace(ctx context.Context, s vectorSpace, c *comparer) er
 			return fmt.Errorf("read vectors: %w", classifyError(err))
 		}
 		block, _ := number.(int64)
-		if sum != sumOfBlock(block, list, data) || !w.compareBlock(c, list, data) {
+		if sum != sumOfBlock(block, list, data) || !w.compareBlock(c, block, list, data) {
 			return errSweepMore
 		}
 	}
@@ -92,17 +93,19 @@ func (w *sweep) compareSpace(ctx context.Context, s vectorSpace, c *comparer) er
 
 // compareBlock compares the query with the rows of a block. It reports whether there
 // is one for each of its records.
-func (w *sweep) compareBlock(c *comparer, list, data []byte) (ok bool) {
+func (w *sweep) compareBlock(c *comparer, block int64, list, data []byte) (ok bool) {
 	from := len(w.records)
 	if w.records, ok = readRecords(w.records, list); !ok {
 		return false
 	}
-	for range w.records[from:] {
+	for _, record := range w.records[from:] {
 		row := cutRow(data)
 		if row == nil {
 			return false
 		}
-		w.scores, data = append(w.scores, c.cosine(row)), data[len(row):]
+		score := c.cosine(row)
+		w.kept.add(record, block, score, row)
+		w.scores, data = append(w.scores, score), data[len(row):]
 	}
 	return len(data) == 0
 }
@@ -122,12 +125,9 @@ func (w *sweep) nearest(ctx context.Context, n int, reader *rowReader) ([]scored
 			return nil, err
 		}
 		best := &shortlist{n: n}
-		err = reader.each(ctx, places, func(b rowsAtOnce) error {
-			for i, row := range b.rows {
-				cosine := dot(w.vector, row)
-				best.add(scored{b.places[i].record, cosine, cosine})
-			}
-			return nil
+		err = w.each(ctx, places, reader, func(p place, vector []float32) {
+			cosine := dot(w.vector, vector)
+			best.add(scored{p.record, cosine, cosine})
 		})
 		found := best.take()
 		if err != nil || best.full && best.floor > float64(floor)+w.slack {
@@ -135,6 +135,17 @@ func (w *sweep) nearest(ctx context.Context, n int, reader *rowReader) ([]scored
 		}
 		reader.damaged = 0
 	}
+}
+
+// each hands out the vectors at places, first those that the sweep has kept.
+func (w *sweep) each(ctx context.Context, places []place, reader *rowReader, fn func(p place, vector []float32)) error {
+	others := w.kept.take(places, len(w.vector), fn)
+	return reader.each(ctx, others, func(b rowsAtOnce) error {
+		for i, vector := range b.rows {
+			fn(b.places[i], vector)
+		}
+		return nil
+	})
 }
 
 // best returns the records with the k highest scores, more if several have the
@@ -172,7 +183,9 @@ func (w *sweep) cosines(ctx context.Context, keys []int64, reader *rowReader) (m
 	if err != nil {
 		return nil, err
 	}
-	return cosinesOf(ctx, reader, vectorQuery{vector: w.vector, places: places})
+	cosines := make(map[int64]float64, len(places))
+	err = w.each(ctx, places, reader, func(p place, vector []float32) { cosines[p.record] = dot(w.vector, vector) })
+	return cosines, err
 }
 
 // placesOf returns where the vectors of records are; found leaves those out that the

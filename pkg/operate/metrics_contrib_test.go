@@ -3,13 +3,14 @@ package operate_test
 import (
 	"bytes"
 	"encoding/json"
-	"github.com/sessctl/sessctl/pkg/operate/metrics"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"testing"
+
+	"github.com/sessctl/sessctl/pkg/operate/metrics"
 )
 
 const contrib = "../../contrib"

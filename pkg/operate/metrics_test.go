@@ -2,12 +2,13 @@ package operate_test
 
 import (
 	"fmt"
-	"github.com/sessctl/sessctl/pkg/operate/metrics"
 	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
 	"unicode/utf8"
+
+	"github.com/sessctl/sessctl/pkg/operate/metrics"
 )
 
 func full() metrics.Reading {

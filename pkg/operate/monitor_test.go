@@ -3,12 +3,13 @@ package operate_test
 import (
 	"encoding/json"
 	"fmt"
-	"github.com/sessctl/sessctl/pkg/operate/monitor"
 	"os"
 	"path/filepath"
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/sessctl/sessctl/pkg/operate/monitor"
 )
 
 var monitorNoon = time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)

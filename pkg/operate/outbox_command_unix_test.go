@@ -6,12 +6,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/sessctl/sessctl/pkg/operate/outbox"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/sessctl/sessctl/pkg/operate/outbox"
 )
 
 // TestOutboxCommand: the program gets the envelope and no shell, only exit code 0 is a

@@ -2,6 +2,7 @@ package session_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -18,8 +19,8 @@ type read struct {
 	said                                                  []string
 }
 
-func (r *read) table() *fields.Table {
-	return fields.New(
+var reads = fields.New(func(r *read) []fields.Field {
+	return []fields.Field{
 		fields.Text("type", &r.name),
 		fields.Value("copy", &r.text),
 		fields.ID("id", &r.id),
@@ -28,20 +29,20 @@ func (r *read) table() *fields.Table {
 		fields.Raw("raw", &r.raw),
 		fields.Int("at", &r.at),
 		fields.Flag("flag", &r.flag),
-		fields.Begin("message", func(object bool) { r.object, r.began = object, r.began+1 }),
+		fields.Begin("message", func(r *read, object bool) { r.object, r.began = object, r.began+1 }),
 		fields.Text("message.model", &r.model),
 		fields.Count("message.usage.in", &r.in),
 		fields.Text("a name that is longer than both ends", &r.long),
 		fields.Text("error", &r.error),
 		fields.Text("error.message", &r.error),
 		fields.Text("thinking", &r.deep).When(&r.wanted),
-		fields.Func("content", func(c *jsonl.Cursor) {
+		fields.Func("content", func(r *read, c *jsonl.Cursor) {
 			fields.Content(c, func(text []byte) { r.said = append(r.said, string(text)) }, func(c *jsonl.Cursor) {
 				r.said = append(r.said, string(c.Raw()))
 			})
 		}),
-	)
-}
+	}
+})
 
 func TestFields(t *testing.T) {
 	long, other := "a name that is longer than both ends", "a name that is LONGER than both ends"
@@ -75,7 +76,8 @@ func TestFields(t *testing.T) {
 		}},
 	} {
 		var r read
-		if err := r.table().Read([]byte(test.line)); err != nil || !test.holds(&r) {
+		var c jsonl.Cursor
+		if err := reads.Read(&r, &c, []byte(test.line)); err != nil || !test.holds(&r) {
 			t.Errorf("%s: %+v, error %v", test.line, r, err)
 		}
 	}
@@ -83,27 +85,65 @@ func TestFields(t *testing.T) {
 
 func TestFieldsOfBrokenText(t *testing.T) {
 	var r read
-	table := r.table()
+	var c jsonl.Cursor
 	for _, line := range []string{``, `7`, `[]`, `{"type":"x"`, `{"type":"x"} {}`, `{"message":{"usage":{"in":1}}`} {
-		if err := table.Read([]byte(line)); !errors.Is(err, jsonl.ErrSyntax) {
+		if err := reads.Read(&r, &c, []byte(line)); !errors.Is(err, jsonl.ErrSyntax) {
 			t.Errorf("%q: %v", line, err)
 		}
 	}
-	if table.Peek([]byte(`{"type":"first","id":`)); string(r.name) != "first" {
+	if reads.Peek(&r, &c, []byte(`{"type":"first","id":`)); string(r.name) != "first" {
 		t.Errorf("the beginning of an object says %q", r.name)
 	}
-	if table.Peek([]byte(`"type"`)) {
+	if reads.Peek(&r, &c, []byte(`"type"`)) {
 		t.Error("a string is an object")
 	}
 }
 
-// A field that hides another one is a mistake that is seen at once.
-func TestFieldsOfOneValue(t *testing.T) {
-	defer func() {
-		if recover() == nil {
-			t.Error("two fields take one value")
+// A table that would lose a value, or write beside its state, is a mistake that its
+// first use shows.
+func TestFieldsThatCannotBe(t *testing.T) {
+	var beside []byte
+	for name, all := range map[string]func(*read) []fields.Field{
+		"one value": func(r *read) []fields.Field { return []fields.Field{fields.Text("x", &r.name), fields.Raw("x", &r.id)} },
+		"ends": func(r *read) []fields.Field {
+			return []fields.Field{fields.Text("one end, 1, and the other", &r.name), fields.Text("one end, 2, and the other", &r.id)}
+		},
+		"beside":    func(*read) []fields.Field { return []fields.Field{fields.Text("x", &beside)} },
+		"condition": func(r *read) []fields.Field { return []fields.Field{fields.Text("x", &r.name).When(new(bool))} },
+		"function": func(*read) []fields.Field {
+			return []fields.Field{fields.Func("x", func(s *[]byte, c *jsonl.Cursor) { *s = c.Raw() })}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			defer func() {
+				if recover() == nil {
+					t.Error("the table is used")
+				}
+			}()
+			var c jsonl.Cursor
+			_ = fields.New(all).Read(&read{}, &c, []byte("{}"))
+		})
+	}
+}
+
+// Names that are as long and begin alike are told apart, in a table of any size.
+func TestFieldsOfManyNames(t *testing.T) {
+	type many struct{ values [300]int64 }
+	name := func(i int) string { return fmt.Sprintf("a name of a member with the number %08d", i) }
+	table := fields.New(func(m *many) (all []fields.Field) {
+		for i := range m.values {
+			all = append(all, fields.Int(name(i), &m.values[i]))
+			all = append(all, fields.Int(fmt.Sprint(i), &m.values[i]))
 		}
-	}()
-	var a, b []byte
-	fields.New(fields.Text("x", &a), fields.Raw("x", &b))
+		return all
+	})
+	var c jsonl.Cursor
+	for i := range 300 {
+		for _, path := range []string{name(i), fmt.Sprint(i)} {
+			var m many
+			if err := table.Read(&m, &c, fmt.Appendf(nil, `{"%s":%d}`, path, i+1)); err != nil || m.values[i] != int64(i+1) {
+				t.Errorf("%s: %d, error %v", path, m.values[i], err)
+			}
+		}
+	}
 }

@@ -102,8 +102,7 @@ type record struct {
 
 // decoder turns the text of a record into a message.
 type decoder struct {
-	records *fields.Table
-	blocks  *fields.Table // into block
+	cursor  jsonl.Cursor // of the record
 	block   block
 	record  record
 	message session.Message
@@ -112,54 +111,51 @@ type decoder struct {
 // decode reads one record. It returns an error that wraps [jsonl.ErrSyntax] if
 // raw is not one JSON object.
 func (d *decoder) decode(raw []byte) error {
-	if d.records == nil {
-		d.records, d.blocks = d.table(), d.blockTable()
-	}
 	d.record = record{}
 	d.message = session.Message{Parts: d.message.Parts[:0]}
-	if err := d.records.Read(raw); err != nil {
+	if err := records.Read(d, &d.cursor, raw); err != nil {
 		return err
 	}
 	d.settle()
 	return nil
 }
 
-// table is what is read of a record (docs/dev/formats.md, "agent").
-func (d *decoder) table() *fields.Table {
+// records is what is read of a record (docs/dev/formats.md, "agent").
+var records = fields.New(func(d *decoder) []fields.Field {
 	r, m := &d.record, &d.message
-	return fields.New(
+	return []fields.Field{
 		fields.Text("recordType", &r.kind),
-		fields.Func("seq", func(c *jsonl.Cursor) { r.seq = number(c) }),
+		fields.Func("seq", func(d *decoder, c *jsonl.Cursor) { d.record.seq = number(c) }),
 		fields.Text("role", &r.role),
-		fields.Func("content", func(c *jsonl.Cursor) {
+		fields.Func("content", func(d *decoder, c *jsonl.Cursor) {
 			if c.Kind() != jsonl.Object { // one block alone is not in the format
-				fields.Content(c, m.AddText, d.addBlock)
+				fields.Content(c, d.message.AddText, d.addBlock)
 			}
 		}),
 		fields.Text("toolCallId", &m.CallID),
 		fields.Flag("isError", &m.IsError),
 		fields.Text("summary", &r.summary),
 		fields.Text("summaryBy", &r.by),
-		fields.Func("firstKeptSeq", func(c *jsonl.Cursor) { r.firstKept = number(c) }),
-		fields.Func("readFiles", func(c *jsonl.Cursor) { m.ReadFiles = session.StringList(c) }),
-		fields.Func("modifiedFiles", func(c *jsonl.Cursor) { m.ModifiedFiles = session.StringList(c) }),
+		fields.Func("firstKeptSeq", func(d *decoder, c *jsonl.Cursor) { d.record.firstKept = number(c) }),
+		fields.Func("readFiles", func(d *decoder, c *jsonl.Cursor) { d.message.ReadFiles = session.StringList(c) }),
+		fields.Func("modifiedFiles", func(d *decoder, c *jsonl.Cursor) { d.message.ModifiedFiles = session.StringList(c) }),
 		fields.Raw("timestamp", &r.time),
-	)
-}
+	}
+})
 
 // block is one block of content while it is read.
 type block struct{ kind, text, id, name, arguments []byte }
 
-func (d *decoder) blockTable() *fields.Table {
-	b := &d.block
-	return fields.New(
+// blocks is what is read of a block.
+var blocks = fields.New(func(b *block) []fields.Field {
+	return []fields.Field{
 		fields.Text("type", &b.kind),
 		fields.Text("text", &b.text),
 		fields.Text("id", &b.id),
 		fields.Text("name", &b.name),
 		fields.Raw("arguments", &b.arguments),
-	)
-}
+	}
+})
 
 // number returns the digits of a whole number.
 func number(c *jsonl.Cursor) []byte {
@@ -173,7 +169,7 @@ func number(c *jsonl.Cursor) []byte {
 func (d *decoder) addBlock(c *jsonl.Cursor) {
 	b, m := &d.block, &d.message
 	*b = block{}
-	d.blocks.Take(c)
+	blocks.Take(&d.block, c)
 	switch string(b.kind) {
 	case "toolCall":
 		m.Parts = append(m.Parts, session.Part{Kind: session.PartToolCall, Name: b.name, CallID: b.id, Text: b.arguments})

@@ -16,17 +16,14 @@ import (
 // a turn have the place of its record.
 func (s *Store) Scan(ctx context.Context, r io.Reader, _ session.ScanOptions, emit func(*session.Message) error) (session.Scan, error) {
 	scan := &scanner{}
-	scan.cores = fields.New(fields.ID("role", &scan.core.role), fields.Raw("content", &scan.core.content))
-	scan.parts = scan.part.table()
 	return scan.lines.Run(ctx, r, emit, scan.read)
 }
 
 type scanner struct {
 	decoder
-	inner    jsonl.Cursor  // of the chain
-	cores    *fields.Table // into core
+	inner    jsonl.Cursor // of the chain
+	link     jsonl.Cursor // of one message of it
 	core     coreMessage
-	parts    *fields.Table // into part
 	part     corePart
 	lines    session.LineScan
 	message  session.Message
@@ -124,7 +121,7 @@ func (s *scanner) chain(r *jsonl.Record) (bool, error) {
 	whole := r.CutBytes == 0
 	for c.NextElement() {
 		raw := c.Raw()
-		if s.core = (coreMessage{}); !s.cores.Peek(raw) {
+		if s.core = (coreMessage{}); !cores.Peek(&s.core, &s.link, raw) {
 			continue
 		}
 		if s.source = nil; whole {
@@ -140,6 +137,10 @@ func (s *scanner) chain(r *jsonl.Record) (bool, error) {
 
 // coreMessage is one message of a chain.
 type coreMessage struct{ role, content []byte }
+
+var cores = fields.New(func(x *coreMessage) []fields.Field {
+	return []fields.Field{fields.ID("role", &x.role), fields.Raw("content", &x.content)}
+})
 
 // spoken hands out a message; every result of a tool message is one of its own.
 func (s *scanner) spoken(r *jsonl.Record) (bool, error) {
@@ -186,7 +187,7 @@ func (s *scanner) content(r *jsonl.Record, raw []byte) error {
 		return nil
 	}
 	for c.NextElement() {
-		if s.part = (corePart{}); s.parts.Take(&c) {
+		if s.part = (corePart{}); parts.Take(&s.part, &c) {
 			if err := s.addPart(r); err != nil {
 				return err
 			}
@@ -204,18 +205,19 @@ func (s *scanner) add(p session.Part) {
 // corePart is one part of a core message.
 type corePart struct{ kind, text, id, name, args, result []byte }
 
-func (p *corePart) table() *fields.Table {
-	return fields.New(
+// parts is what is read of a part.
+var parts = fields.New(func(p *corePart) []fields.Field {
+	return []fields.Field{
 		fields.ID("type", &p.kind),
 		fields.ID("text", &p.text),
 		fields.ID("toolCallId", &p.id),
 		fields.ID("toolName", &p.name),
 		fields.Raw("args", &p.args),
 		fields.Raw("input", &p.args),
-		fields.Func("result", func(c *jsonl.Cursor) { p.result = plain(c) }),
-		fields.Func("output", func(c *jsonl.Cursor) { p.result = plain(c) }),
-	)
-}
+		fields.Func("result", func(p *corePart, c *jsonl.Cursor) { p.result = plain(c) }),
+		fields.Func("output", func(p *corePart, c *jsonl.Cursor) { p.result = plain(c) }),
+	}
+})
 
 func (s *scanner) addPart(r *jsonl.Record) error {
 	p := &s.part
@@ -283,23 +285,20 @@ type record struct {
 
 // decoder reads records and keeps its memory from one to the next.
 type decoder struct {
-	records *fields.Table
-	record  record
+	cursor jsonl.Cursor
+	record record
 }
 
 // decode reads one record. It returns an error that wraps [jsonl.ErrSyntax] if
 // raw is not one JSON object.
 func (d *decoder) decode(raw []byte) error {
-	if d.records == nil {
-		d.records = d.record.table()
-	}
 	d.record = record{}
-	return d.records.Read(raw)
+	return records.Read(&d.record, &d.cursor, raw)
 }
 
-// table is what is read of a record (docs/dev/formats.md, "annabelle").
-func (r *record) table() *fields.Table {
-	return fields.New(
+// records is what is read of a record (docs/dev/formats.md, "annabelle").
+var records = fields.New(func(r *record) []fields.Field {
+	return []fields.Field{
 		fields.Text("type", &r.kind),
 		fields.ID("chatId", &r.chat),
 		fields.ID("agentId", &r.agent),
@@ -312,6 +311,6 @@ func (r *record) table() *fields.Table {
 		fields.Int("tokens.completion", &r.completion),
 		fields.ID("summary", &r.summary),
 		fields.ID("summaryBy", &r.by),
-		fields.Func("compactedTurns", func(c *jsonl.Cursor) { r.compacted, _ = c.Float64() }),
-	)
-}
+		fields.Func("compactedTurns", func(r *record, c *jsonl.Cursor) { r.compacted, _ = c.Float64() }),
+	}
+})

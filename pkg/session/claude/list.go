@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sessctl/sessctl/pkg/durable"
+	"github.com/sessctl/sessctl/pkg/jsonl"
 	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/sessctl/sessctl/pkg/session/fields"
 	"github.com/sessctl/sessctl/pkg/session/logfile"
@@ -92,8 +93,7 @@ func (l *lister) project(base *logfile.Dir, name string) {
 func workingDirectory(d *logfile.Dir, files []string) string {
 	const few = 4
 	looked := 0
-	var cwd []byte
-	records := fields.New(fields.Text("cwd", &cwd))
+	var start beginning
 	for _, file := range files {
 		if _, isLog, _ := parseName(file); !isLog {
 			continue
@@ -102,13 +102,23 @@ func workingDirectory(d *logfile.Dir, files []string) string {
 			break
 		}
 		for line := range firstLines(d, file) {
-			if records.Peek(line); len(cwd) > 0 {
-				return string(cwd)
+			if beginnings.Peek(&start, &start.cursor, line); len(start.cwd) > 0 {
+				return string(start.cwd)
 			}
 		}
 	}
 	return ""
 }
+
+// beginning is what is read of the first records of a log.
+type beginning struct {
+	cursor jsonl.Cursor
+	cwd    []byte
+}
+
+var beginnings = fields.New(func(b *beginning) []fields.Field {
+	return []fields.Field{fields.Text("cwd", &b.cwd)}
+})
 
 // firstLines yields the whole lines at the beginning of a file.
 func firstLines(d *logfile.Dir, name string) iter.Seq[[]byte] {

@@ -91,14 +91,12 @@ type record struct {
 // decoder turns the text of a record into a message. It keeps its memory from
 // record to record.
 type decoder struct {
-	thinking bool // whether thinking parts are wanted
-	unsent   bool // whether output is wanted that the model was not sent
-	details  bool // whether what stands beside a tool's output is wanted
-	records  *fields.Table
-	blocks   *fields.Table // into block
-	inners   *fields.Table // into inner
-	queue    jsonl.Cursor  // of a prompt, which is read after its type is known
-	printed  jsonl.Cursor  // of what a tool printed, which is compared with what was sent
+	thinking bool         // whether thinking parts are wanted
+	unsent   bool         // whether output is wanted that the model was not sent
+	details  bool         // whether what stands beside a tool's output is wanted
+	cursor   jsonl.Cursor // of the record
+	queue    jsonl.Cursor // of a prompt, which is read after its type is known
+	printed  jsonl.Cursor // of what a tool printed, which is compared with what was sent
 	record   record
 	message  session.Message
 	block    block
@@ -106,10 +104,10 @@ type decoder struct {
 	scratch  []byte // texts that are put together
 }
 
-// table is what is read of a record (docs/dev/formats.md, "claude").
-func (d *decoder) table() *fields.Table {
+// records is what is read of a record (docs/dev/formats.md, "claude").
+var records = fields.New(func(d *decoder) []fields.Field {
 	r, m := &d.record, &d.message
-	return fields.New(
+	return []fields.Field{
 		fields.Text("type", &r.name),
 		fields.Text("uuid", &r.id),
 		fields.Text("parentUuid", &r.parent),
@@ -138,49 +136,56 @@ func (d *decoder) table() *fields.Table {
 		fields.Text("attachment.origin.kind", &r.sender),
 		fields.Raw("toolUseResult", &r.printed),
 
-		fields.Begin("message", d.begin),
+		fields.Begin("message", (*decoder).begin),
 		fields.Text("message.id", &r.reply),
 		fields.Text("message.model", &m.Model),
 		fields.Text("message.stop_reason", &m.StopReason),
-		fields.Begin("message.usage", func(bool) { m.Usage = session.Usage{} }),
+		fields.Begin("message.usage", func(d *decoder, _ bool) { d.message.Usage = session.Usage{} }),
 		fields.Count("message.usage.input_tokens", &m.Usage.Input),
 		fields.Count("message.usage.output_tokens", &m.Usage.Output),
 		fields.Count("message.usage.cache_read_input_tokens", &m.Usage.CacheRead),
 		fields.Count("message.usage.cache_creation_input_tokens", &m.Usage.CacheWrite),
-		fields.Func("message.content", d.content),
-	)
-}
+		fields.Func("message.content", (*decoder).content),
+	}
+})
 
-// table is what is read of a block of content.
-func (b *block) table(thinking *bool, content func(*jsonl.Cursor)) *fields.Table {
-	return fields.New(
+// blocks is what is read of a block of content, into block.
+var blocks = fields.New(func(d *decoder) []fields.Field {
+	return append(d.block.fields(),
+		fields.Text("thinking", &d.block.thinking).When(&d.thinking),
+		fields.Begin("source", func(d *decoder, _ bool) { d.block.source = source{} }),
+		fields.Func("content", (*decoder).replaceInside),
+	)
+})
+
+// inners is what is read of a block inside of a tool's result, into inner.
+var inners = fields.New(func(d *decoder) []fields.Field {
+	return append(d.inner.fields(),
+		fields.Begin("source", func(d *decoder, _ bool) { d.inner.source = source{} }),
+	)
+})
+
+func (b *block) fields() []fields.Field {
+	return []fields.Field{
 		fields.Text("type", &b.kind),
 		fields.Text("text", &b.text),
-		fields.Text("thinking", &b.thinking).When(thinking),
 		fields.Text("name", &b.name),
 		fields.Text("id", &b.id),
 		fields.Value("input", &b.input),
 		fields.Text("tool_use_id", &b.call),
 		fields.Flag("is_error", &b.failed),
-		fields.Begin("source", func(bool) { b.source = source{} }),
 		fields.Text("source.type", &b.source.kind),
 		fields.Raw("source.data", &b.source.data),
-		fields.Func("content", content),
-	)
+	}
 }
 
 // decode reads one record. It returns an error that wraps [jsonl.ErrSyntax]
 // if raw is not one JSON object.
 func (d *decoder) decode(raw []byte) error {
-	if d.records == nil {
-		d.records = d.table()
-		d.blocks = d.block.table(&d.thinking, d.replaceInside)
-		d.inners = d.inner.table(new(bool), (*jsonl.Cursor).Skip)
-	}
 	d.record = record{}
 	d.scratch = d.scratch[:0]
 	d.message = session.Message{Parts: d.message.Parts[:0]}
-	if err := d.records.Read(raw); err != nil {
+	if err := records.Read(d, &d.cursor, raw); err != nil {
 		return err
 	}
 	d.classify()
@@ -429,7 +434,7 @@ func (d *decoder) content(c *jsonl.Cursor) {
 
 func (d *decoder) oneBlock(c *jsonl.Cursor) {
 	d.block = block{}
-	d.blocks.Take(c)
+	blocks.Take(d, c)
 	d.addBlock(&d.block)
 }
 
@@ -453,7 +458,7 @@ func (d *decoder) inside(c *jsonl.Cursor) {
 func (d *decoder) insideBlock(c *jsonl.Cursor) {
 	b := &d.inner
 	*b = block{}
-	d.inners.Take(c)
+	inners.Take(d, c)
 	switch string(b.kind) {
 	case "image", "document":
 		d.data(b.source)

@@ -10,8 +10,7 @@ import (
 
 // decoder reads messages and keeps its memory from one to the next.
 type decoder struct {
-	records *fields.Table
-	blocks  *fields.Table // into block
+	cursor  jsonl.Cursor // of the record
 	block   block
 	content jsonl.Cursor
 
@@ -30,10 +29,10 @@ type decoder struct {
 	plain  bool             // it is a record of the task's history that says nothing
 }
 
-// table is what is read of an element of the array of messages (docs/dev/formats.md, "cline").
-func (d *decoder) table() *fields.Table {
+// records is what is read of an element of the array of messages (docs/dev/formats.md, "cline").
+var records = fields.New(func(d *decoder) []fields.Field {
 	u := &d.usage
-	return fields.New(
+	return []fields.Field{
 		fields.Text("id", &d.id),
 		fields.Text("role", &d.role),
 		fields.Raw("ts", &d.when),
@@ -47,20 +46,17 @@ func (d *decoder) table() *fields.Table {
 		fields.Flag("metadata.displayOnly", &d.shown),
 		fields.Flag("isSummary", &d.summary),
 		fields.Text("type", &d.kind),
-	)
-}
+	}
+})
 
 // decode reads one element of the array of messages and makes its messages: the
 // results of tools, and what is said beside them. It returns an error that wraps
 // [jsonl.ErrSyntax] if raw is not one JSON object.
 func (d *decoder) decode(raw []byte) error {
-	if d.records == nil {
-		d.records, d.blocks = d.table(), d.block.table()
-	}
 	d.role, d.id, d.when, d.model, d.body, d.odd, d.kind, d.sort = nil, nil, nil, nil, nil, nil, nil, nil
 	d.usage, d.summary, d.shown, d.messages = session.Usage{}, false, false, d.messages[:0]
 	d.around, d.answer = nil, nil
-	if err := d.records.Read(raw); err != nil {
+	if err := records.Read(d, &d.cursor, raw); err != nil {
 		return err
 	}
 	d.usage.Total = d.usage.Input + d.usage.Output
@@ -107,7 +103,7 @@ func (d *decoder) addContent(m *session.Message) {
 	d.content.Reset(d.body)
 	fields.Content(&d.content, func(text []byte) { d.text(m, text) }, func(c *jsonl.Cursor) {
 		d.block = block{}
-		d.blocks.Take(c)
+		blocks.Take(&d.block, c)
 		d.add(&d.block, m)
 	})
 }
@@ -120,8 +116,9 @@ type block struct {
 	data                                  []byte // of an image: where it is, raw JSON
 }
 
-func (b *block) table() *fields.Table {
-	return fields.New(
+// blocks is what is read of a block.
+var blocks = fields.New(func(b *block) []fields.Field {
+	return []fields.Field{
 		fields.Text("type", &b.kind),
 		fields.Text("text", &b.text),
 		fields.Text("thinking", &b.thinking),
@@ -133,8 +130,8 @@ func (b *block) table() *fields.Table {
 		fields.Flag("is_error", &b.failed),
 		fields.Raw("data", &b.data),
 		fields.Raw("source", &b.data),
-	)
-}
+	}
+})
 
 // add adds what a block says. A block of a type that is not known is what text it
 // has.

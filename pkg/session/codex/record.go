@@ -64,44 +64,45 @@ type record struct {
 // decoder turns the text of a line into a record and a message. It keeps its
 // memory from line to line.
 type decoder struct {
-	lines *fields.Table
-	items *fields.Table // of payloads
+	line    jsonl.Cursor
+	payload jsonl.Cursor
 
 	past *decoder // of a history that took the place of all before it
 
-	completed      item // what an item_completed event is of
-	completedItems *fields.Table
-	inner          jsonl.Cursor // of what the payload keeps raw
-	deep           jsonl.Cursor // of JSON inside a string
-	record         record
-	message        session.Message
-	wrapped        []byte // arguments made an object
-	details        bool   // whether what stands beside a tool's output is wanted
+	completed  item         // what an item_completed event is of
+	completing jsonl.Cursor // of it
+	inner      jsonl.Cursor // of what the payload keeps raw
+	deep       jsonl.Cursor // of JSON inside a string
+	record     record
+	message    session.Message
+	wrapped    []byte // arguments made an object
+	details    bool   // whether what stands beside a tool's output is wanted
 }
 
-// table is what is read of a line (docs/dev/formats.md, "codex"). What an envelope does not
+// lines is what is read of a line (docs/dev/formats.md, "codex"). What an envelope does not
 // have may be a member of a bare item.
-func (d *decoder) table() *fields.Table {
-	r := &d.record
-	return fields.New(append(r.item.fields(),
+var lines = fields.New(func(r *record) []fields.Field {
+	return append(r.item.fields(),
 		fields.Text("type", &r.name),
 		fields.Raw("timestamp", &r.time),
 		fields.Raw("created_at", &r.time),
-		fields.Func("payload", func(c *jsonl.Cursor) {
-			if c.Kind() == jsonl.Object {
-				r.payload = c.Raw()
-			}
-		}),
+		fields.Func("payload", (*record).keepPayload),
 		fields.Flag("metadata.compaction_output", &r.summed),
-		fields.Begin("record_type", func(bool) { r.bareState = true }),
-		fields.Begin("instructions", func(bool) { r.bareHeader = true }),
-	)...)
+		fields.Begin("record_type", func(r *record, _ bool) { r.bareState = true }),
+		fields.Begin("instructions", func(r *record, _ bool) { r.bareHeader = true }),
+	)
+})
+
+func (r *record) keepPayload(c *jsonl.Cursor) {
+	if c.Kind() == jsonl.Object {
+		r.payload = c.Raw()
+	}
 }
 
-// table is what is read of an item with an envelope.
-func (i *item) table() *fields.Table {
-	return fields.New(append(i.fields(), fields.Text("type", &i.kind))...)
-}
+// items is what is read of an item with an envelope.
+var items = fields.New(func(i *item) []fields.Field {
+	return append(i.fields(), fields.Text("type", &i.kind))
+})
 
 func (i *item) fields() []fields.Field {
 	return []fields.Field{
@@ -147,13 +148,9 @@ func (i *item) settle() {
 // decode reads one line. It returns an error that wraps [jsonl.ErrSyntax] if
 // raw is not one JSON object.
 func (d *decoder) decode(raw []byte) error {
-	if d.lines == nil {
-		d.lines, d.completedItems = d.table(), d.completed.table()
-		d.items = d.record.item.table()
-	}
 	d.record = record{}
 	d.message = session.Message{Parts: d.message.Parts[:0]}
-	if err := d.lines.Read(raw); err != nil {
+	if err := lines.Read(&d.record, &d.line, raw); err != nil {
 		return err
 	}
 	d.record.item.settle()
@@ -169,7 +166,7 @@ func (d *decoder) classify() {
 		return
 	}
 	r.item = item{}
-	d.items.Peek(r.payload)
+	items.Peek(&r.item, &d.payload, r.payload)
 	r.item.settle()
 	switch string(r.name) {
 	case "session_meta":
@@ -262,7 +259,7 @@ func (d *decoder) event() kind {
 func (d *decoder) completedItem() kind {
 	raw, inner := d.record.item.inner, &d.completed
 	*inner = item{}
-	if !d.completedItems.Peek(raw) {
+	if !items.Peek(inner, &d.completing, raw) {
 		return bookkeeping
 	}
 	inner.settle()
@@ -526,14 +523,13 @@ const summaryOrigin = ownPrefix + "compaction.summary"
 func (d *decoder) replacement(history []byte, summary *session.Message) (kept []session.Message) {
 	if d.past == nil {
 		d.past = &decoder{}
-		d.past.items = d.past.record.item.table()
 	}
 	past := d.past
 	var c jsonl.Cursor
 	c.Reset(history)
 	for ok := c.EnterArray(); ok && c.NextElement(); {
 		past.record, past.message = record{payload: history}, session.Message{Parts: past.message.Parts[:0]} // an item of a known place
-		past.items.Take(&c)
+		items.Take(&past.record.item, &c)
 		past.record.item.settle()
 		if past.contextItem() != said {
 			continue

@@ -213,15 +213,21 @@ func (t *tailReader) kept() int64 {
 	var sum int64
 	var c jsonl.Cursor
 	c.Reset(t.record.item.history)
-	var content []byte
-	items := fields.New(fields.Raw("content", &content))
+	var one kept
 	for ok := c.EnterArray(); ok && c.NextElement(); {
-		content = nil
-		if items.Take(&c); content != nil {
+		one = kept{}
+		if history.Take(&one, &c); one.content != nil {
 			t.message = session.Message{Parts: t.message.Parts[:0]}
-			t.content(content)
+			t.content(one.content)
 			sum += t.message.EstimateTokens()
 		}
 	}
 	return max(sum, alone)
 }
+
+// kept is a message that a compaction repeats.
+type kept struct{ content []byte } // raw JSON
+
+var history = fields.New(func(k *kept) []fields.Field {
+	return []fields.Field{fields.Raw("content", &k.content)}
+})

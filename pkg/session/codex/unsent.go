@@ -15,15 +15,22 @@ import (
 func (d *decoder) failedTurn(raw []byte) {
 	c := &d.inner
 	c.Reset(raw)
-	text, _ := c.Bytes()
-	fields.New(fields.Text("message", &text)).Peek(raw)
-	if len(bytes.TrimSpace(text)) == 0 {
+	var why failure
+	why.text, _ = c.Bytes()
+	if failures.Peek(&why, &d.deep, raw); len(bytes.TrimSpace(why.text)) == 0 {
 		return
 	}
 	m := &d.message
 	m.Role, m.IsError, m.OutOfContext = session.RoleAssistant, true, true
-	m.ErrorText = bytes.Clone(text)
+	m.ErrorText = bytes.Clone(why.text)
 }
+
+// failure is what a turn that failed says.
+type failure struct{ text []byte }
+
+var failures = fields.New(func(f *failure) []fields.Field {
+	return []fields.Field{fields.Text("message", &f.text)}
+})
 
 // printedBy makes the message of what a tool printed, from an event for the
 // screen. The model is sent an item, which may have less of it.

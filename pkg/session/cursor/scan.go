@@ -21,9 +21,8 @@ func (s *Store) Scan(ctx context.Context, r io.Reader, o session.ScanOptions, em
 // scanner is the state of one scan.
 type scanner struct {
 	lines    session.LineScan
-	records  *fields.Table
+	cursor   jsonl.Cursor // of the record
 	record   record
-	blocks   *fields.Table // into block
 	block    block
 	thinking bool
 	previous int64 // time of the question before
@@ -32,9 +31,7 @@ type scanner struct {
 }
 
 func newScanner(o session.ScanOptions) *scanner {
-	s := &scanner{thinking: o.Thinking}
-	s.records, s.blocks = s.record.table(), s.block.table()
-	return s
+	return &scanner{thinking: o.Thinking}
 }
 
 // record is one line of a transcript.
@@ -43,7 +40,7 @@ type record struct{ kind, role, content, status, failure []byte }
 func (s *scanner) read(r *jsonl.Record) (known bool, err error) {
 	x := &s.record
 	*x = record{}
-	if err := s.records.Read(r.Raw); err != nil {
+	if err := records.Read(x, &s.cursor, r.Raw); err != nil {
 		return false, err
 	}
 	s.messages = s.messages[:0]
@@ -75,17 +72,17 @@ func (s *scanner) read(r *jsonl.Record) (known bool, err error) {
 	return true, nil
 }
 
-// table is what is read of a record (docs/dev/formats.md, "cursor").
-func (x *record) table() *fields.Table {
-	return fields.New(
+// records is what is read of a record (docs/dev/formats.md, "cursor").
+var records = fields.New(func(x *record) []fields.Field {
+	return []fields.Field{
 		fields.Text("type", &x.kind),
 		fields.Text("role", &x.role),
 		fields.Raw("content", &x.content),
 		fields.Raw("message.content", &x.content),
 		fields.Text("status", &x.status),
 		fields.Text("error", &x.failure),
-	)
-}
+	}
+})
 
 // turnEnded makes a message of how a turn has ended, if not well.
 func (s *scanner) turnEnded(x *record) {
@@ -122,8 +119,9 @@ type block struct {
 	source                                     []byte // of an image, raw JSON
 }
 
-func (b *block) table() *fields.Table {
-	return fields.New(
+// blocks is what is read of a block.
+var blocks = fields.New(func(b *block) []fields.Field {
+	return []fields.Field{
 		fields.Text("type", &b.kind),
 		fields.Text("text", &b.text),
 		fields.Text("thinking", &b.text),
@@ -135,13 +133,13 @@ func (b *block) table() *fields.Table {
 		fields.Raw("content", &b.content),
 		fields.Raw("source", &b.source),
 		fields.Raw("data", &b.source),
-	)
-}
+	}
+})
 
 // blockOf reads a block.
 func (s *scanner) blockOf(c *jsonl.Cursor) block {
 	s.block = block{}
-	s.blocks.Take(c)
+	blocks.Take(&s.block, c)
 	return s.block
 }
 

@@ -40,27 +40,26 @@ type record struct {
 // decoder turns the text of a record into messages. It keeps its memory from
 // record to record.
 type decoder struct {
-	records  *fields.Table
+	cursor   jsonl.Cursor // of the record
 	content  jsonl.Cursor
 	calls    jsonl.Cursor
 	thoughts jsonl.Cursor
 	reader   partsformat.Reader
 
-	toolCallTable *fields.Table // into call
-	call          call
-	usageTable    *fields.Table // into counted
-	counted       counts
+	tokens  jsonl.Cursor
+	call    call
+	counted counts
 
 	record  record
 	group   group
 	details bool // whether what stands beside a tool's output is wanted
 }
 
-// table is what is read of a record (docs/dev/formats.md, "gemini").
-func (d *decoder) table() *fields.Table {
+// records is what is read of a record (docs/dev/formats.md, "gemini").
+var records = fields.New(func(d *decoder) []fields.Field {
 	r := &d.record
-	mark := func(bool) { r.marks++ }
-	return fields.New(
+	mark := func(d *decoder, _ bool) { d.record.marks++ }
+	return []fields.Field{
 		fields.Text("id", &r.id),
 		fields.Text("type", &r.name),
 		fields.Raw("timestamp", &r.time),
@@ -75,54 +74,53 @@ func (d *decoder) table() *fields.Table {
 		fields.Begin("startTime", mark),
 		fields.Begin("lastUpdated", mark),
 		fields.Text("kind", &r.sort),
-		fields.Func("messages", d.messages),
-		fields.Begin("$rewindTo", func(bool) { r.kind = rewind }),
+		fields.Func("messages", (*decoder).messages),
+		fields.Begin("$rewindTo", func(d *decoder, _ bool) { d.record.kind = rewind }),
 		fields.Text("$rewindTo", &r.target),
-		fields.Begin("$set", func(bool) { r.kind = set }),
-		fields.Func("$set.messages", d.messages),
+		fields.Begin("$set", func(d *decoder, _ bool) { d.record.kind = set }),
+		fields.Func("$set.messages", (*decoder).messages),
 		fields.Raw("$set.lastUpdated", &r.time),
-	)
-}
+	}
+})
 
-// callTable is what is read of a call of a tool.
-func (d *decoder) callTable() *fields.Table {
+// toolCalls is what is read of a call of a tool, into call.
+var toolCalls = fields.New(func(d *decoder) []fields.Field {
 	t := &d.call
-	return fields.New(
+	return []fields.Field{
 		fields.Text("id", &t.CallID),
 		fields.Text("name", &t.Name),
 		fields.Value("args", &t.Text),
 		fields.Text("status", &t.status),
 		fields.Value("result", &t.result),
-		fields.Func("resultDisplay", func(c *jsonl.Cursor) {
-			if d.details && c.Kind() == jsonl.Object {
-				t.details = c.Raw()
-				return
-			}
-			t.display, t.shown = c.Bytes()
-		}),
-	)
+		fields.Func("resultDisplay", (*decoder).display),
+	}
+})
+
+func (d *decoder) display(c *jsonl.Cursor) {
+	t := &d.call
+	if d.details && c.Kind() == jsonl.Object {
+		t.details = c.Raw()
+		return
+	}
+	t.display, t.shown = c.Bytes()
 }
 
-// tokenTable is what is read of what a model call counted.
-func (d *decoder) tokenTable() *fields.Table {
-	t := &d.counted
-	return fields.New(
+// usages is what is read of what a model call counted.
+var usages = fields.New(func(t *counts) []fields.Field {
+	return []fields.Field{
 		fields.Count("input", &t.input),
 		fields.Count("output", &t.output),
 		fields.Count("thoughts", &t.thoughts),
 		fields.Count("cached", &t.cached),
 		fields.Count("total", &t.total),
-	)
-}
+	}
+})
 
 // decode reads one record and makes its messages. It returns an error that
 // wraps [jsonl.ErrSyntax] if raw is not one JSON object.
 func (d *decoder) decode(raw []byte) error {
-	if d.records == nil {
-		d.records, d.toolCallTable, d.usageTable = d.table(), d.callTable(), d.tokenTable()
-	}
 	d.record, d.group = record{}, group{messages: d.group.messages[:0]}
-	if err := d.records.Read(raw); err != nil {
+	if err := records.Read(d, &d.cursor, raw); err != nil {
 		return err
 	}
 	d.classify()
@@ -290,7 +288,7 @@ type call struct {
 func (d *decoder) toolCall(c *jsonl.Cursor, m *session.Message) ([]session.Message, bool) {
 	t := &d.call
 	*t = call{Part: session.Part{Kind: session.PartToolCall}}
-	if !d.toolCallTable.Take(c) {
+	if !toolCalls.Take(d, c) {
 		return nil, false
 	}
 	m.Parts = append(m.Parts, t.Part)
@@ -357,7 +355,7 @@ func (d *decoder) thinking(m *session.Message) {
 // part of Gemini's input.
 func (d *decoder) usage(m *session.Message) {
 	d.counted = counts{}
-	if m.HasUsage = d.usageTable.Peek(d.record.tokens); m.HasUsage {
+	if m.HasUsage = usages.Peek(&d.counted, &d.tokens, d.record.tokens); m.HasUsage {
 		t := &d.counted
 		m.Usage = session.Usage{
 			Input: max(t.input-t.cached, 0), Output: t.output + t.thoughts, CacheRead: t.cached, Total: t.total,

@@ -92,13 +92,11 @@ type entry struct {
 // decoder turns the text of a record into an entry and a message. It keeps
 // its memory from record to record.
 type decoder struct {
-	thinking bool // whether thinking parts are wanted
-	unsent   bool // whether output is wanted that the model was not sent
-	details  bool // whether what stands beside a tool's output is wanted
-	records  *fields.Table
-	blocks   *fields.Table // into block
-	outcomes *fields.Table // of details
-	inner    jsonl.Cursor  // of content that is read after the type is known
+	thinking bool         // whether thinking parts are wanted
+	unsent   bool         // whether output is wanted that the model was not sent
+	details  bool         // whether what stands beside a tool's output is wanted
+	cursor   jsonl.Cursor // of the record
+	inner    jsonl.Cursor // of content that is read after the type is known
 	entry    entry
 	message  session.Message
 
@@ -109,10 +107,10 @@ type decoder struct {
 	block       block
 }
 
-// table is what is read of a record (docs/dev/formats.md, "pi" and "openclaw").
-func (d *decoder) table() *fields.Table {
+// records is what is read of a record (docs/dev/formats.md, "pi" and "openclaw").
+var records = fields.New(func(d *decoder) []fields.Field {
 	e, m := &d.entry, &d.message
-	return fields.New(
+	return []fields.Field{
 		fields.Text("type", &e.name),
 		fields.ID("id", &e.id),
 		fields.ID("parentId", &e.parent),
@@ -124,20 +122,20 @@ func (d *decoder) table() *fields.Table {
 		fields.Raw("details", &e.details),
 		fields.Flag("fromHook", &e.fromHook),
 		fields.ID("firstKeptEntryId", &e.firstKept),
-		fields.Func("firstKeptEntryIndex", func(c *jsonl.Cursor) { e.keptIndex, e.hasKept = c.Int64() }),
+		fields.Func("firstKeptEntryIndex", func(d *decoder, c *jsonl.Cursor) { d.entry.keptIndex, d.entry.hasKept = c.Int64() }),
 		fields.Int("version", &e.version),
 		fields.Text("cwd", &e.cwd),
 		fields.Text("parentSession", &e.parentFile),
 
-		fields.Begin("message", d.begin),
+		fields.Begin("message", (*decoder).begin),
 		fields.Text("message.role", &d.role),
-		fields.Func("message.content", d.replaceContent),
+		fields.Func("message.content", (*decoder).replaceContent),
 		fields.Raw("message.timestamp", &d.messageTime),
 		fields.ID("message.toolCallId", &m.CallID),
 		fields.Text("message.toolName", &m.ToolName),
 		fields.Flag("message.isError", &m.IsError),
-		fields.Func("message.details", d.readDetails),
-		fields.Begin("message.usage", func(object bool) { m.Usage, m.HasUsage = session.Usage{}, object }),
+		fields.Func("message.details", (*decoder).readDetails),
+		fields.Begin("message.usage", func(d *decoder, object bool) { d.message.Usage, d.message.HasUsage = session.Usage{}, object }),
 		fields.Count("message.usage.input", &m.Usage.Input),
 		fields.Count("message.usage.output", &m.Usage.Output),
 		fields.Count("message.usage.cacheRead", &m.Usage.CacheRead),
@@ -151,15 +149,15 @@ func (d *decoder) table() *fields.Table {
 		fields.Text("message.command", &d.shell.command),
 		fields.Text("message.output", &d.shell.output),
 		fields.Text("message.summary", &d.shell.summary),
-		fields.Func("message.exitCode", d.setExit),
+		fields.Func("message.exitCode", (*decoder).setExit),
 		fields.Flag("message.excludeFromContext", &m.OutOfContext),
-	)
-}
+	}
+})
 
-// blockTable is what is read of a block of content.
-func (d *decoder) blockTable() *fields.Table {
+// blocks is what is read of a block of content, into block.
+var blocks = fields.New(func(d *decoder) []fields.Field {
 	b := &d.block
-	return fields.New(
+	return []fields.Field{
 		fields.Text("type", &b.kind),
 		fields.Text("text", &b.text),
 		fields.Text("thinking", &b.thinking).When(&d.thinking),
@@ -167,19 +165,20 @@ func (d *decoder) blockTable() *fields.Table {
 		fields.ID("id", &b.id),
 		fields.Value("arguments", &b.args),
 		fields.Raw("data", &b.data),
-	)
-}
+	}
+})
+
+// outcomes is what is read of a tool's details.
+var outcomes = fields.New(func(d *decoder) []fields.Field {
+	return []fields.Field{fields.Func("exitCode", (*decoder).setExit), fields.Raw("aggregated", &d.aggregated)}
+})
 
 // decode reads one record. It returns an error that wraps [jsonl.ErrSyntax]
 // if raw is not one JSON object.
 func (d *decoder) decode(raw []byte) error {
-	if d.records == nil {
-		d.records, d.blocks = d.table(), d.blockTable()
-		d.outcomes = fields.New(fields.Func("exitCode", d.setExit), fields.Raw("aggregated", &d.aggregated))
-	}
 	d.entry = entry{}
 	d.clearMessage()
-	if err := d.records.Read(raw); err != nil {
+	if err := records.Read(d, &d.cursor, raw); err != nil {
 		return err
 	}
 	d.classify()
@@ -357,7 +356,7 @@ func (d *decoder) readDetails(c *jsonl.Cursor) {
 		d.inner.Reset(d.message.Details)
 		c = &d.inner
 	}
-	d.outcomes.Take(c)
+	outcomes.Take(d, c)
 }
 
 // block is one element of a message's content while it is read.
@@ -375,7 +374,7 @@ func (d *decoder) replaceContent(c *jsonl.Cursor) {
 func (d *decoder) content(c *jsonl.Cursor) {
 	fields.Content(c, d.message.AddText, func(c *jsonl.Cursor) {
 		d.block = block{}
-		d.blocks.Take(c)
+		blocks.Take(d, c)
 		d.addBlock()
 	})
 }

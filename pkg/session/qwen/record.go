@@ -55,7 +55,7 @@ type counts struct{ input, output, thoughts, cached, total int64 }
 // decoder turns the text of a record into messages. It keeps its memory from
 // record to record.
 type decoder struct {
-	records *fields.Table
+	cursor  jsonl.Cursor // of the record
 	content jsonl.Cursor
 	inner   jsonl.Cursor
 	reader  partsformat.Reader
@@ -68,10 +68,10 @@ type decoder struct {
 	details  bool // whether what stands beside a tool's output is wanted
 }
 
-// table is what is read of a record (docs/dev/formats.md, "qwen").
-func (d *decoder) table() *fields.Table {
+// records is what is read of a record (docs/dev/formats.md, "qwen").
+var records = fields.New(func(d *decoder) []fields.Field {
 	r := &d.record
-	return fields.New(
+	return []fields.Field{
 		fields.Text("type", &r.name),
 		fields.Text("subtype", &r.subtype),
 		fields.Text("uuid", &r.id),
@@ -83,7 +83,7 @@ func (d *decoder) table() *fields.Table {
 		fields.Text("model", &d.model),
 		fields.Raw("timestamp", &r.time),
 		fields.Raw("message.parts", &r.parts),
-		fields.Begin("usageMetadata", func(object bool) { r.counted = object }),
+		fields.Begin("usageMetadata", func(d *decoder, object bool) { d.record.counted = object }),
 		fields.Count("usageMetadata.promptTokenCount", &r.usage.input),
 		fields.Count("usageMetadata.candidatesTokenCount", &r.usage.output),
 		fields.Count("usageMetadata.thoughtsTokenCount", &r.usage.thoughts),
@@ -91,17 +91,14 @@ func (d *decoder) table() *fields.Table {
 		fields.Count("usageMetadata.totalTokenCount", &r.usage.total),
 		fields.Raw("toolCallResult", &r.result),
 		fields.Raw("systemPayload", &r.payload),
-	)
-}
+	}
+})
 
 // decode reads one record and makes its messages. It returns an error that wraps
 // [jsonl.ErrSyntax] if raw is not one JSON object.
 func (d *decoder) decode(raw []byte) error {
-	if d.records == nil {
-		d.records = d.table()
-	}
 	d.record, d.messages, d.model = record{}, d.messages[:0], nil
-	if err := d.records.Read(raw); err != nil {
+	if err := records.Read(d, &d.cursor, raw); err != nil {
 		return err
 	}
 	d.classify()

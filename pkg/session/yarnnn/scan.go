@@ -24,12 +24,11 @@ func (s *Store) Tail(ctx context.Context, ref session.Ref) (session.Tail, error)
 // that YARNNN has added since are messages that were injected.
 func (s *Store) Scan(ctx context.Context, r io.Reader, _ session.ScanOptions, emit func(*session.Message) error) (session.Scan, error) {
 	scan := &scanner{}
-	scan.rows = scan.row.table()
 	return scan.lines.Run(ctx, r, emit, scan.read)
 }
 
 type scanner struct {
-	rows     *fields.Table
+	cursor   jsonl.Cursor // of the row
 	row      stored
 	lines    session.LineScan
 	message  session.Message
@@ -45,7 +44,7 @@ type stored struct {
 func (s *scanner) read(r *jsonl.Record) (bool, error) {
 	x := &s.row
 	*x = stored{}
-	if err := s.rows.Read(r.Raw); err != nil {
+	if err := rows.Read(x, &s.cursor, r.Raw); err != nil {
 		return false, err
 	}
 	switch {
@@ -58,16 +57,16 @@ func (s *scanner) read(r *jsonl.Record) (bool, error) {
 	return true, s.say(r, x)
 }
 
-// table is what is read of a row (docs/dev/formats.md, "yarnnn").
-func (x *stored) table() *fields.Table {
-	return fields.New(
+// rows is what is read of a row (docs/dev/formats.md, "yarnnn").
+var rows = fields.New(func(x *stored) []fields.Field {
+	return []fields.Field{
 		fields.Text("id", &x.id),
 		fields.Text("role", &x.role),
 		fields.Text("content", &x.content),
 		fields.Raw("created_at", &x.time),
 		fields.Text("session_type", &x.kind),
-	)
-}
+	}
+})
 
 func (s *scanner) header(x *stored) {
 	result := &s.lines.Result
