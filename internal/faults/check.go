@@ -18,6 +18,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 	"github.com/sessctl/sessctl/pkg/embed"
 	"github.com/sessctl/sessctl/pkg/memory"
+	"github.com/sessctl/sessctl/pkg/retention"
 )
 
 // linesKept is promise 1: each line of the source, as often as the source has
@@ -163,7 +164,7 @@ func (h *Home) settles() error {
 		if run < 2 && (h.twice || h.next.log != "" || h.nothingLeft(true) != nil) {
 			continue
 		}
-		problem := errors.Join(h.linesKept(), h.liveIsWhole(), h.Command.Done(h), h.verifies())
+		problem := errors.Join(h.linesKept(), h.liveIsWhole(), h.trashIsRecorded(), h.Command.Done(h), h.verifies())
 		if h.Command.Settled != nil {
 			problem = errors.Join(problem, h.Command.Settled(h))
 		}
@@ -172,6 +173,34 @@ func (h *Home) settles() error {
 		}
 		return h.nothingLeft(true)
 	}
+}
+
+// trashIsRecorded checks that every file in the trash has its record: without one
+// nobody can bring it back, and it is never removed.
+func (h *Home) trashIsRecorded() error {
+	records, err := filepath.Glob(filepath.Join(h.Data(), "trash", "*", "*.json"))
+	if err != nil {
+		return err
+	}
+	return h.eachFile(func(path string) error {
+		of := func(record string) bool {
+			return strings.HasPrefix(filepath.Base(path), strings.TrimSuffix(filepath.Base(record), ".json")+".")
+		}
+		if filepath.Base(filepath.Dir(path)) == retention.DirName && !slices.ContainsFunc(records, of) {
+			return fmt.Errorf("in the trash without a record: %s", path)
+		}
+		return nil
+	})
+}
+
+// trashIsEmpty checks that the trash has no file and no record.
+func (h *Home) trashIsEmpty() error {
+	return h.eachFile(func(path string) error {
+		if filepath.Base(filepath.Dir(path)) == retention.DirName || strings.HasPrefix(path, filepath.Join(h.Data(), "trash")+"/") {
+			return fmt.Errorf("still in the trash: %s", path)
+		}
+		return nil
+	})
 }
 
 func (h *Home) nextRun() error {

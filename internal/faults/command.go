@@ -182,6 +182,16 @@ func prunings() []Command {
 			Name: "archive prune, purge", Runtime: "openclaw", Args: strings.Fields(prune + " --grace 0h"),
 			Prepare: oldArchives, Done: pruned,
 		},
+		{
+			Name: "archive prune, trash emptied", Runtime: "openclaw", Args: strings.Fields(prune + " --grace 0h"),
+			Prepare: func(h *Home) error {
+				if err := oldArchives(h); err != nil {
+					return err
+				}
+				return h.must([]int{0}, strings.Fields(prune+" --grace 0h")...)
+			},
+			Done: func(h *Home) error { return errors.Join(pruned(h), h.trashIsEmpty()) },
+		},
 	}
 }
 
@@ -236,6 +246,7 @@ func cleanings() []Command {
 		{Name: "clean, purge", Runtime: "openclaw", Args: strings.Fields(clean + " --grace 0h"), Prepare: closedLongAgo, Done: cleaned},
 		{Name: "clean, archives and remembers first", Runtime: "pi", Args: strings.Fields(clean), Prepare: oldBesideNew, Done: cleanedAndRemembered},
 		{Name: "clean, purge of a log written late", Runtime: "pi", Args: strings.Fields(clean + " --grace 0h"), Prepare: writtenInTrash, Done: cleaned},
+		{Name: "clean, trash emptied", Runtime: "pi", Args: strings.Fields(clean + " --grace 0h"), Prepare: waitedInTrash, Done: goneForGood},
 		{Name: "clean --undelete", Runtime: "pi", Args: []string{"clean", "--undelete", "all"}, Prepare: inTrash, Done: func(h *Home) error { return h.logIs(h.source()) }, Refusals: []string{"is not in the trash"}},
 	}
 }
@@ -265,6 +276,24 @@ func inTrash(h *Home) error {
 		return err
 	}
 	return h.must([]int{0}, "clean", "--max-age", "7d", "--force", "--yes")
+}
+
+// waitedInTrash is such a home whose log has waited for as long as it should.
+func waitedInTrash(h *Home) error {
+	if err := oldBesideNew(h); err != nil {
+		return err
+	}
+	return h.must([]int{0}, "clean", "--max-age", "7d", "--force", "--yes", "--grace", "0h")
+}
+
+// goneForGood checks that the trash has no file and no record, and that what it had is in
+// an archive. Where the system has no leases a log waits there for a day.
+func goneForGood(h *Home) error {
+	err := errors.Join(h.inArchives(h.Lines), h.trashIsRecorded())
+	if h.Command.Lacking.Leases {
+		return err
+	}
+	return errors.Join(err, h.trashIsEmpty())
 }
 
 // writtenInTrash is a home whose old log has got a line since it was deleted,

@@ -152,7 +152,7 @@ func signalled(signal syscall.Signal) func(*Bench, crashloop.Call) (problem, err
 
 // survived checks what is there after a crash and what the next runs make of it.
 func (h *Home) survived() error {
-	if err := errors.Join(h.linesKept(), h.liveIsWhole()); err != nil {
+	if err := errors.Join(h.linesKept(), h.liveIsWhole(), h.trashIsRecorded()); err != nil {
 		return err
 	}
 	if h.Command.Whole != nil {

@@ -143,8 +143,8 @@ func plantedBugs() []planted {
 		},
 		{
 			name: "a record of the trash goes before its file", file: "pkg/retention/trash.go",
-			old: "if err := t.Pins.RemoveFile(item.To); err != nil {\n\t\treturn err\n\t}\n\treturn t.Drop(item.ID)\n", new: "if err := t.Drop(item.ID); err != nil {\n\t\treturn err\n\t}\n\treturn t.Pins.RemoveFile(item.To)\n",
-			command: "clean, purge", fault: "SIGKILL",
+			old: "if err := t.Pins.RemoveFile(item.To); err != nil {\n\t\treturn err\n\t}\n\treturn t.drop(item.ID)\n", new: "if err := t.drop(item.ID); err != nil {\n\t\treturn err\n\t}\n\treturn t.Pins.RemoveFile(item.To)\n",
+			command: "clean, trash emptied", fault: "SIGKILL",
 		},
 	}
 }

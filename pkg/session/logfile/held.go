@@ -224,7 +224,7 @@ func (h *Held) Exchange(ctx context.Context, next string) (old string, err error
 		return c.Plan.Kept, h.changePlaces(next)
 	}
 	if err != nil {
-		return "", err
+		return "", GoneOr(c.Plan.Live, err) // it was removed in the last instant
 	}
 	if err := c.step("exchange"); err != nil {
 		return "", err
