@@ -61,7 +61,10 @@ func (f manualFile) write(dir string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
-	return os.WriteFile(path, f.text, 0o644)
+	if err := os.WriteFile(path, f.text, 0o644); err != nil {
+		return err
+	}
+	return os.Chmod(path, 0o644) // whatever the umask: the packages have the mode of this file
 }
 
 // files makes all of the manual.

@@ -91,8 +91,12 @@ func TestManualIsWritten(t *testing.T) {
 		"bash-completion/completions/sessctl": "complete ", "zsh/site-functions/_sessctl": "#compdef sessctl",
 		"fish/vendor_completions.d/sessctl.fish": "complete -c sessctl", "powershell/sessctl.ps1": "Register-ArgumentCompleter",
 	} {
-		if text, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(path))); err != nil || !bytes.Contains(text, []byte(want)) {
+		path = filepath.Join(dir, filepath.FromSlash(path))
+		if text, err := os.ReadFile(path); err != nil || !bytes.Contains(text, []byte(want)) {
 			t.Errorf("%s has no %q (%v)", path, want, err)
+		}
+		if info, err := os.Stat(path); err == nil && info.Mode().Perm() != 0o644 {
+			t.Errorf("%s has mode %v: a package would have it too", path, info.Mode())
 		}
 	}
 	if err := writeManual(dir, "v1.2.3", "today"); err == nil || !strings.Contains(err.Error(), "SOURCE_DATE_EPOCH") {

@@ -82,7 +82,8 @@ proxy=$work/proxy/$module/@v
 mkdir -p "$proxy" "$work/gobin"
 commit=$(git -C "$work/here" rev-parse --short=12 HEAD)
 name=v0.0.0-$(TZ=UTC git -C "$work/here" log -1 --date=format-local:%Y%m%d%H%M%S --format=%cd)-$commit
-(cd "$work/here" && git archive --format=zip --prefix="$module@$name/" -o "$proxy/$name.zip" HEAD ':!tools')
+below=$(cd "$work/here" && git ls-files '*/go.mod' | sed 's,^,:!,; s,/go.mod$,,')
+(cd "$work/here" && git archive --format=zip --prefix="$module@$name/" -o "$proxy/$name.zip" HEAD $below)
 cp "$work/here/go.mod" "$proxy/$name.mod"
 printf '{"Version":"%s","Time":"%s"}\n' "$name" "$(TZ=UTC git -C "$work/here" log -1 --date=format-local:%Y-%m-%dT%H:%M:%SZ --format=%cd)" > "$proxy/$name.info"
 printf '%s\n' "$name" > "$proxy/list"
