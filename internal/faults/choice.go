@@ -95,15 +95,34 @@ func (x Executions) touchedBy(file string) []string {
 // Has says whether a row is tried.
 func (c Choice) Has(row string) bool { return !slices.Contains(c.Left, row) }
 
+// wide says that a change touches more than half of the table: what many rows
+// execute, each of them need not meet with every fault.
+func (c Choice) wide() bool { return len(c.Touched) > len(Commands())/2 }
+
 // Columns are the faults that are tried on a row: of those of one kind (three
-// signals, three errors at one call or from one on, four power cuts) one. The next
-// row gets the next one, and another seed begins with another.
+// signals, three errors at one call or from one on, four power cuts) one, and of a
+// wide change every other one. The next row gets the next ones, and another seed
+// begins with others.
 func (c Choice) Columns(row Command, all []Fault) []Fault {
+	number := slices.IndexFunc(Commands(), func(c Command) bool { return c.Name == row.Name || strings.HasPrefix(row.Name, c.Name+", no ") })
+	some := c.oneOfEachKind(number, all)
+	if !c.wide() {
+		return some
+	}
+	// Kinds have 3, 4 and 6 columns: in 24 rows each of them has had both halves.
+	var half []Fault
+	for i := (number + number/12 + int(draw(c.seed, "half")%2)) % 2; i < len(some); i += 2 {
+		half = append(half, some[i])
+	}
+	return half
+}
+
+// oneOfEachKind leaves out all but one of the faults of a kind.
+func (c Choice) oneOfEachKind(number int, all []Fault) []Fault {
 	kinds := map[string][]Fault{}
 	for _, f := range all {
 		kinds[f.kind] = append(kinds[f.kind], f)
 	}
-	number := slices.IndexFunc(Commands(), func(c Command) bool { return c.Name == row.Name || strings.HasPrefix(row.Name, c.Name+", no ") })
 	return slices.DeleteFunc(slices.Clone(all), func(f Fault) bool {
 		same := kinds[f.kind]
 		return f.kind != "" && same[(number+int(draw(c.seed, f.kind)%uint32(len(same))))%len(same)].Name != f.Name

@@ -145,27 +145,42 @@ func TestChoiceIsRepeatable(t *testing.T) {
 	}
 }
 
-// Of the columns of one kind a row gets one, the next row the next.
+// Of the columns of one kind a row gets one, the next row the next; of a wide change
+// two rows share what one gets of another.
 func TestColumnsTakeTurns(t *testing.T) {
-	c, all := faults.Choose(recorded(t), faults.Change{Seed: "s"}), faults.Faults()
+	rows, all := faults.Commands(), faults.Faults()
+	narrow := faults.Choose(recorded(t), faults.Change{Files: []string{"docs/x.md"}, Known: true, Seed: "s"})
+	wide := faults.Choose(recorded(t), faults.Change{Seed: "s"})
 	seen := map[string]bool{}
-	for _, row := range faults.Commands()[:6] {
-		counts := map[string]int{}
-		for _, f := range c.Columns(row, all) {
-			seen[f.Name] = true
-			for kind, names := range map[string]string{"signal": "SIGTERM SIGINT SIGHUP", "error": "ENOSPC EIO EDQUOT", "power cut": "power"} {
-				if begin, _, _ := strings.Cut(f.Name, " "); strings.Contains(names, begin) {
-					counts[kind]++
-				}
-			}
-		}
-		if counts["signal"] != 1 || counts["error"] != 1 || counts["power cut"] != 1 {
+	for number, row := range rows[:24] {
+		if counts := kindsOf(narrow.Columns(row, all)); counts["signal"] != 1 || counts["error"] != 1 || counts["power cut"] != 1 {
 			t.Errorf("%s gets of each kind %v", row.Name, counts)
+		}
+		half, next := wide.Columns(row, all), wide.Columns(rows[number+1], all)
+		if whole := len(narrow.Columns(row, all)); number%2 == 0 && len(half)+len(next) != whole {
+			t.Errorf("of a wide change %s and the next row get %d and %d columns, not %d together", row.Name, len(half), len(next), whole)
+		}
+		for _, f := range half {
+			seen[f.Name] = true
 		}
 	}
 	if len(seen) != len(all) {
-		t.Errorf("six rows get %d of %d columns", len(seen), len(all))
+		t.Errorf("24 rows of a wide change get %d of %d columns", len(seen), len(all))
 	}
+}
+
+// kindsOf counts the columns of each kind.
+func kindsOf(columns []faults.Fault) map[string]int {
+	counts := map[string]int{}
+	for _, f := range columns {
+		begin, _, _ := strings.Cut(f.Name, " ")
+		for kind, names := range map[string]string{"signal": "SIGTERM SIGINT SIGHUP", "error": "ENOSPC EIO EDQUOT", "power cut": "power"} {
+			if strings.Contains(names, begin) {
+				counts[kind]++
+			}
+		}
+	}
+	return counts
 }
 
 // TestRecordIsFresh runs every row with a program that says what it executes. What
