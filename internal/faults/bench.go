@@ -25,9 +25,9 @@ type Bench struct {
 	// second time only where the first has left something to do, and after the run
 	// without a fault.
 	Twice bool
-	// Renames says that a share of the runs with a writer has, beside those calls, every
-	// one that gives a file of the sessions another name.
-	Renames bool
+	// AtStake says that a share of the runs has, beside those calls, every one at which
+	// most is at stake, see chosen.
+	AtStake bool
 	// Seed decides at which calls a share of the runs is made; "" always at the same.
 	Seed string
 	// Carried counts the runs after which a line was carried that had reached
@@ -173,19 +173,27 @@ func (b *Bench) Try(f Fault, share int) (Result, error) {
 }
 
 // chosen is where a fault is tried: everywhere with a share of 0, else at about share
-// places and, of a writer, before every call that gives a file of the sessions another
-// name. There most is at stake, and there are one to five of them among a thousand.
+// places and where most is at stake: of a writer, before every call that gives a file
+// of the sessions another name; of a kill, before every call that removes a file from
+// a trash. There are one to five of them among a thousand.
 func (b *Bench) chosen(f Fault, places []crashloop.Call, share int) []crashloop.Call {
 	some := spread(places, share, b.Seed+b.home.Command.Name+f.Name)
-	if !b.Renames || share == 0 || kinds[kindOf(f.Name)].begins != "" {
+	if !b.AtStake || share == 0 {
 		return some
 	}
 	for _, c := range places {
-		if strings.HasPrefix(c.Name, "rename") && inSessions(b, c) && !slices.Contains(some, c) {
+		if b.atStake(f, c) && !slices.Contains(some, c) {
 			some = append(some, c)
 		}
 	}
 	return some
+}
+
+func (b *Bench) atStake(f Fault, c crashloop.Call) bool {
+	if kinds[kindOf(f.Name)].begins == "" {
+		return strings.HasPrefix(c.Name, "rename") && inSessions(b, c)
+	}
+	return f.Name == "SIGKILL" && strings.HasPrefix(c.Name, "unlink") && strings.Contains(c.Path, "/"+trashName+"/")
 }
 
 // exitCall stands for the moment right after the end of the program.

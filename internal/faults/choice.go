@@ -101,8 +101,8 @@ func (c Choice) wide() bool { return len(c.Touched) > len(Commands())/2 }
 
 // Columns are the faults that are tried on a row: of those of one kind (three
 // signals, three errors at one call or from one on, four power cuts) one, and of a
-// wide change every other one. The next row gets the next ones, and another seed
-// begins with others.
+// wide change a SIGKILL and every other one. The next row gets the next ones, and
+// another seed begins with others.
 func (c Choice) Columns(row Command, all []Fault) []Fault {
 	number := slices.IndexFunc(Commands(), func(c Command) bool { return c.Name == row.Name || strings.HasPrefix(row.Name, c.Name+", no ") })
 	some := c.oneOfEachKind(number, all)
@@ -110,9 +110,9 @@ func (c Choice) Columns(row Command, all []Fault) []Fault {
 		return some
 	}
 	// Kinds have 3, 4 and 6 columns: in 24 rows each of them has had both halves.
-	var half []Fault
-	for i := (number + number/12 + int(draw(c.seed, "half")%2)) % 2; i < len(some); i += 2 {
-		half = append(half, some[i])
+	half := slices.Clone(some[:1])
+	for i := (number + number/12 + int(draw(c.seed, "half")%2)) % 2; i < len(some)-1; i += 2 {
+		half = append(half, some[1+i])
 	}
 	return half
 }

@@ -189,7 +189,7 @@ func (p planted) isFoundByChoice(t *testing.T, mistaken string) {
 			t.Logf("%s: found by %q before any fault: %v", p.name, try.row.Name, err)
 			return
 		}
-		bench.Renames = true
+		bench.AtStake = true
 		for _, f := range try.columns {
 			r, err := bench.Try(f, changeShare(try.row))
 			if err != nil {
