@@ -167,21 +167,18 @@ func (t *Tally) NothingToDo() string {
 func IdleReason(r compact.Result) string {
 	switch {
 	case r.Unchanged:
-		return "unchanged"
+		return session.ReasonCountUnchanged.Text()
 	case r.Outcome == compact.BelowThreshold:
-		return "below the threshold"
+		return session.ReasonCountBelow.Text()
 	case r.Outcome != compact.NothingToDo:
 		return ""
 	case r.Session == "":
-		return "without a main session"
+		return session.ReasonCountNoMain.Text()
 	case Uncut(r):
-		return nothingToCut
+		return session.ReasonCountIrreducible.Text()
 	}
-	return "empty"
+	return session.ReasonCountEmpty.Text()
 }
-
-// nothingToCut is the reason of a session that would not get smaller.
-const nothingToCut = "irreducible"
 
 // Uncut says whether nothing was done with a session because all of it is to be
 // kept, and no earlier run has archived and remembered it as it is.
@@ -207,13 +204,13 @@ func (s Selection) PassedOver() []PassedOver {
 		switch {
 		case taken[x.Path], x.Parent != "", x.Kind == session.KindSubagent, x.Kind == session.KindOutput:
 		case x.Kind == session.KindPrompts:
-			t.Add("of which only the prompts are left", 1)
+			t.Add(session.ReasonCountPrompts.Text(), 1)
 		case !workspace.Shown(x.Kind):
-			t.Add("closed by the runtime", 1)
+			t.Add(session.ReasonCountClosed.Text(), 1)
 		case x.Kind == session.KindOrphan:
-			t.Add("not in the runtime's index", 1)
+			t.Add(session.ReasonCountOrphan.Text(), 1)
 		default:
-			t.Add("not the main session of its agent", 1)
+			t.Add(session.ReasonCountNotMain.Text(), 1)
 		}
 	}
 	all := make([]PassedOver, 0, len(t.reasons))
@@ -229,7 +226,7 @@ func (d CompactDocument) LeftAlone() string {
 	var b strings.Builder
 	if d.Idle.Total() > 0 {
 		b.WriteString(d.Idle.NothingToDo())
-		if d.Idle.count[nothingToCut] > 0 {
+		if d.Idle.count[session.ReasonCountIrreducible.Text()] > 0 {
 			b.WriteString(" (sessctl archive --all --remember archives and remembers them)")
 		}
 		b.WriteByte('\n')

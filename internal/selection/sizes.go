@@ -195,7 +195,7 @@ func (r *SessionRow) thresholdState() string {
 // Name is what the session is called in a table: its key, but for one that does
 // not tell it from others.
 func (r *SessionRow) Name() string {
-	if r.Key != "" && r.Key != r.Agent && !r.alike && r.Reason != session.ReasonEarlier {
+	if r.Key != "" && r.Key != r.Agent && !r.alike && r.Reason != session.ReasonEarlier.Text() {
 		return r.Key
 	}
 	return r.Session
@@ -230,7 +230,7 @@ func markAlike(rows []*SessionRow) {
 	type place struct{ runtime, agent, key string }
 	first := map[place]*SessionRow{}
 	for _, r := range rows {
-		if r.Reason == session.ReasonEarlier {
+		if r.Reason == session.ReasonEarlier.Text() {
 			continue
 		}
 		at := place{r.Runtime, r.Agent, r.Key}

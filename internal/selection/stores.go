@@ -132,9 +132,9 @@ func withoutMain(v workspace.Inventory, w workspace.Owner) compact.Result {
 	}
 	ref := session.Ref{Runtime: w.Runtime, Agent: w.Agent}
 	if v.Unread {
-		return compact.NewResult(ref, compact.NothingToDo, "no main session was found, and not all of them could be read")
+		return compact.NewResult(ref, compact.NothingToDo, session.ReasonNoMainUnread.Text())
 	}
-	return compact.NewResult(ref, compact.NothingToDo, "there is no main session; the next message starts one")
+	return compact.NewResult(ref, compact.NothingToDo, session.ReasonNoMain.Text())
 }
 
 // Named finds sessions by id, by key, or by the start of an id that only one

@@ -213,7 +213,7 @@ func (r *run) pinSource(ctx context.Context, source session.LogSource) error {
 		return err
 	}
 	if !snap.SameBytes(r.plan.seen) {
-		return &session.BusyError{Path: r.plan.Ref.Path, Reason: "it changed while it was read"}
+		return &session.BusyError{Path: r.plan.Ref.Path, Reason: session.ReasonChangedRead.Text()}
 	}
 	r.snapshot, r.result.Bytes = snap, snap.Size
 	return nil
@@ -297,7 +297,7 @@ func (r *run) resummarize(ctx context.Context, old Receipt) error {
 		return err
 	}
 	if m.made == nil || m.made.Model == "" {
-		r.result.Outcome, r.result.Reason = NothingToDo, "the summary stays as it is: "+cmp.Or(m.text.Wrote.Reason, nothingSaid)
+		r.result.Outcome, r.result.Reason = NothingToDo, session.ReasonSummaryStays.Text(cmp.Or(m.text.Wrote.Reason, nothingSaid))
 		return nil
 	}
 	stored, err := r.Rememberer.Remember(ctx, r.plan.Ref, Origin{Archived: r.archived}, each(records))

@@ -141,7 +141,7 @@ func (c *Compactor) PlanRestore(ctx context.Context, r RestoreRequest) (*Restore
 		return nil, fmt.Errorf("read what is there: %w", err)
 	}
 	if there.SHA256 == r.Archive.SHA256 {
-		p.Outcome, p.Reason = NothingToDo, "the same bytes are there already"
+		p.Outcome, p.Reason = NothingToDo, session.ReasonSameBytes.Text()
 		return p, nil
 	}
 	p.There = &there
@@ -281,7 +281,7 @@ func (c *Compactor) restoreNew(ctx context.Context, p *RestorePlan, in Intent) (
 		err = c.writeNew(ctx, place, p.Archive)
 	}
 	if errors.Is(err, durable.ErrExists) {
-		err = &session.BusyError{Path: p.Place.Path, Reason: "somebody has made it just now"}
+		err = &session.BusyError{Path: p.Place.Path, Reason: session.ReasonJustMade.Text()}
 	}
 	if err != nil {
 		return RestoreResult{}, errors.Join(err, c.dropRestore(in))
@@ -327,7 +327,7 @@ func (c *Compactor) openPlace(p session.Place) (*logfile.Dir, error) {
 	}
 	opened, err := d.Root.Stat(".")
 	if err == nil && !os.SameFile(opened, p.In) {
-		err = &session.BusyError{Path: d.Path, Reason: "another directory has taken its place"}
+		err = &session.BusyError{Path: d.Path, Reason: session.ReasonDirectoryReplaced.Text()}
 	}
 	if err != nil {
 		d.Close()
@@ -458,7 +458,7 @@ func (c *Compactor) secureReplaced(ctx context.Context, p *RestorePlan) (Archive
 		return Archived{}, fmt.Errorf("archive what is there: %w", cutShort(p.Place.Ref, err))
 	}
 	if archived.SHA256 != p.There.SHA256 {
-		return Archived{}, &session.BusyError{Path: p.Place.Path, Reason: "it changed while it was archived"}
+		return Archived{}, &session.BusyError{Path: p.Place.Path, Reason: session.ReasonChangedArchived.Text()}
 	}
 	return archived, nil
 }
@@ -506,13 +506,10 @@ func (c *Compactor) replacement(in Intent, d *logfile.Dir) *logfile.Change {
 	return &logfile.Change{Dir: d, Plan: plan, System: c.System}
 }
 
-// openElsewhere is why a log is busy that somebody else has open.
-const openElsewhere = "another program has it open"
-
 // asBusy turns the error of a log that somebody else has open into a BusyError.
 func asBusy(path string, err error) error {
 	if errors.Is(err, durable.ErrHeld) {
-		return &session.BusyError{Path: path, Reason: openElsewhere}
+		return &session.BusyError{Path: path, Reason: session.ReasonOpenElsewhere.Text()}
 	}
 	return err
 }
@@ -622,7 +619,7 @@ func (c *Compactor) archiveReplaced(ctx context.Context, in Intent, late lateLog
 		return fmt.Errorf("archive late lines: %w", err)
 	}
 	if archived.SHA256 != late.snap.SHA256 {
-		return &session.BusyError{Path: ref.Path, Reason: "it changed while it was archived"}
+		return &session.BusyError{Path: ref.Path, Reason: session.ReasonChangedArchived.Text()}
 	}
 	return nil
 }

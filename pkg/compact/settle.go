@@ -229,7 +229,7 @@ func (c *Compactor) saveLate(ctx context.Context, store session.Store, in Intent
 		return in, fmt.Errorf("archive late lines: %w", err)
 	}
 	if archived.SHA256 != late.snap.SHA256 {
-		return in, &session.BusyError{Path: in.Rotation.Kept, Reason: "it changed while it was archived"}
+		return in, &session.BusyError{Path: in.Rotation.Kept, Reason: session.ReasonChangedArchived.Text()}
 	}
 	if err := c.RememberArchived(ctx, store, ref, archived, policy); err != nil {
 		return in, err

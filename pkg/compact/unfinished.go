@@ -349,7 +349,7 @@ func (c *Compactor) saveAside(ctx context.Context, store session.Store, in Inten
 		return archived, fmt.Errorf("archive it: %w", err)
 	}
 	if archived.SHA256 != snap.SHA256 {
-		return archived, &session.BusyError{Path: path, Reason: "it changed while it was archived"}
+		return archived, &session.BusyError{Path: path, Reason: session.ReasonChangedArchived.Text()}
 	}
 	if store == nil {
 		return archived, nil // nothing here can read it; the archive has every byte

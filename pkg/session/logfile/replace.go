@@ -182,7 +182,7 @@ func (c *Change) moveOld(ctx context.Context) error {
 // has its name: nobody would look after the log then. It returns a
 // [*session.BusyError], which is Begun if the old log could not go back.
 func (c *Change) revert(ctx context.Context) error {
-	taken := c.busy("another file is at " + c.Plan.Kept)
+	taken := c.busy(session.ReasonFileAt.Text(c.Plan.Kept))
 	next, err := c.stat(c.nextPath())
 	if err != nil || next == nil {
 		return errors.Join(err, taken)
