@@ -164,16 +164,16 @@ func vouchedFor(receipts []Receipt, undo Receipt) (all []vouched) {
 // since, or have gone on before somebody else remembered and deleted it. Records
 // of any other archive, or of none, were stored by somebody else: their text may be
 // nowhere else by now, or in an archive that memory was made again from.
-func (stored archives) withdrawnFrom(ctx context.Context, receipts []Receipt, undone Receipt, keep []string) (from []string) {
+func (a archives) withdrawnFrom(ctx context.Context, receipts []Receipt, undone Receipt, keep []string) (from []string) {
 	gone := UndoneBy(receipts)
 	var before []*vouched
-	add := func(r Receipt, a *Archived) {
+	add := func(r Receipt, of *Archived) {
 		switch {
-		case a == nil, slices.Contains(keep, a.ID):
+		case of == nil, slices.Contains(keep, of.ID):
 		case r.ID == undone.ID:
-			from = append(from, a.ID)
+			from = append(from, of.ID)
 		default:
-			before = append(before, &vouched{Archived: *a})
+			before = append(before, &vouched{Archived: *of})
 		}
 	}
 	for _, r := range receipts {
@@ -184,8 +184,8 @@ func (stored archives) withdrawnFrom(ctx context.Context, receipts []Receipt, un
 			add(r, r.Late)
 		}
 	}
-	for _, v := range stored.saidAgain(ctx, undone, before) {
-		if !slices.Contains(from, v.ID) && stored.Lasts(ctx, v.Archived) == nil {
+	for _, v := range a.saidAgain(ctx, undone, before) {
+		if !slices.Contains(from, v.ID) && a.Lasts(ctx, v.Archived) == nil {
 			from = append(from, v.ID)
 		}
 	}
@@ -195,16 +195,16 @@ func (stored archives) withdrawnFrom(ctx context.Context, receipts []Receipt, un
 // saidAgain are those archives of which nothing is said that is not in the log that an
 // undo brings back: it begins with them, or the undone run had made them of it. There
 // are none where the archive of that log cannot be read.
-func (from archives) saidAgain(ctx context.Context, undone Receipt, archives []*vouched) []*vouched {
+func (a archives) saidAgain(ctx context.Context, undone Receipt, archives []*vouched) []*vouched {
 	if len(archives) == 0 {
 		return nil
 	}
-	again, err := from.readThrough(ctx, undone.whole(), archives)
+	again, err := a.readThrough(ctx, undone.whole(), archives)
 	if err != nil {
 		return nil
 	}
 	for _, v := range archives {
-		if !slices.Contains(again, v) && from.wasLeft(ctx, v.Archived, undone) {
+		if !slices.Contains(again, v) && a.wasLeft(ctx, v.Archived, undone) {
 			again = append(again, v)
 		}
 	}
@@ -213,30 +213,30 @@ func (from archives) saidAgain(ctx context.Context, undone Receipt, archives []*
 
 // wasLeft reports whether an archive is of the log exactly as a run had left it. If
 // that was only appended to, the run has not hashed the whole, see [isLog].
-func (from archives) wasLeft(ctx context.Context, a Archived, by Receipt) bool {
+func (a archives) wasLeft(ctx context.Context, log Archived, by Receipt) bool {
 	left := by.left()
-	if left.SHA256 != "" || a.Bytes != left.Size {
-		return a.SHA256 == left.SHA256
+	if left.SHA256 != "" || log.Bytes != left.Size {
+		return log.SHA256 == left.SHA256
 	}
-	log, err := from.Open(ctx, a)
+	copied, err := a.Open(ctx, log)
 	if err != nil {
 		return false
 	}
 	start := &beginnings{lengths: []int64{by.Source.Bytes}}
-	log = start.watch(log)
-	defer log.Close()
-	if _, err := io.CopyN(io.Discard, log, by.Source.Bytes); err != nil || start.sums[by.Source.Bytes] != by.Source.SHA256 {
+	copied = start.watch(copied)
+	defer copied.Close()
+	if _, err := io.CopyN(io.Discard, copied, by.Source.Bytes); err != nil || start.sums[by.Source.Bytes] != by.Source.SHA256 {
 		return false
 	}
 	added := sha256.New()
-	_, err = io.Copy(added, log)
+	_, err = io.Copy(added, copied)
 	return err == nil && (left.Added == "" || hex.EncodeToString(added.Sum(nil)) == left.Added)
 }
 
 // findBytes finds for each archive one that has its bytes. A longer one that
 // begins with them says it all, if it was remembered alike; of one that is gone the undone compaction's may
 // have them.
-func (from archives) findBytes(ctx context.Context, all []vouched, undone Receipt) ([]vouched, error) {
+func (a archives) findBytes(ctx context.Context, all []vouched, undone Receipt) ([]vouched, error) {
 	var longest []*vouched
 	for i := range all {
 		longest = append(longest, &all[i])
@@ -246,7 +246,7 @@ func (from archives) findBytes(ctx context.Context, all []vouched, undone Receip
 		if v.in.ID != "" {
 			continue
 		}
-		begun, err := from.readThrough(ctx, v.Archived, longest[i+1:])
+		begun, err := a.readThrough(ctx, v.Archived, longest[i+1:])
 		if err == nil {
 			v.in = v.Archived
 			for _, shorter := range begun {
@@ -259,7 +259,7 @@ func (from archives) findBytes(ctx context.Context, all []vouched, undone Receip
 			v.covered = true // what the undone compaction has stored names it
 			continue
 		}
-		if begun, _ := from.readThrough(ctx, own, []*vouched{v}); len(begun) == 0 {
+		if begun, _ := a.readThrough(ctx, own, []*vouched{v}); len(begun) == 0 {
 			return nil, errors.Join(ctx.Err(), fmt.Errorf("%w: %w", ErrNotWithdrawn, err))
 		}
 		v.in = own
@@ -269,7 +269,7 @@ func (from archives) findBytes(ctx context.Context, all []vouched, undone Receip
 			continue
 		}
 		var err error
-		if all[i].modTime, err = from.ModTime(ctx, all[i].in); err != nil {
+		if all[i].modTime, err = a.ModTime(ctx, all[i].in); err != nil {
 			return nil, err
 		}
 	}
@@ -310,14 +310,14 @@ func (w *withdrawal) planAlone(receipts []Receipt, all []vouched, undone Receipt
 }
 
 // made are the pieces that the runs of a session make.
-func (from archives) made(ctx context.Context, store session.Store, ref session.Ref, w withdrawal, policy Policy) Made {
+func (a archives) made(ctx context.Context, store session.Store, ref session.Ref, w withdrawal, policy Policy) Made {
 	pieces := func(of func(v vouched) bool) iter.Seq2[Record, error] {
 		return func(yield func(Record, error) bool) {
 			for _, v := range w.others {
 				if !of(v) {
 					continue
 				}
-				for r, err := range from.piecesOf(ctx, store, ref, v, policy) {
+				for r, err := range a.piecesOf(ctx, store, ref, v, policy) {
 					if !yield(r, err) {
 						return
 					}
@@ -326,16 +326,16 @@ func (from archives) made(ctx context.Context, store session.Store, ref session.
 		}
 	}
 	return Made{
-		Own:    from.piecesOf(ctx, store, ref, *w.alone, policy),
+		Own:    a.piecesOf(ctx, store, ref, *w.alone, policy),
 		Beside: pieces(func(v vouched) bool { return v.ID == w.alone.ID && v.by.Content.Chunker == chunk.Version }),
 		Others: pieces(func(vouched) bool { return true }),
 	}
 }
 
 // piecesOf are the pieces of one archive as a run makes them.
-func (from archives) piecesOf(ctx context.Context, store session.Store, ref session.Ref, v vouched, policy Policy) iter.Seq2[Record, error] {
+func (a archives) piecesOf(ctx context.Context, store session.Store, ref session.Ref, v vouched, policy Policy) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
-		m, err := from.recorderOf(ctx, store, ref, v, policy)
+		m, err := a.recorderOf(ctx, store, ref, v, policy)
 		if err != nil {
 			yield(Record{}, err)
 			return
@@ -350,13 +350,13 @@ func (from archives) piecesOf(ctx context.Context, store session.Store, ref sess
 
 // readThrough reads an archive to its end, where its hash is checked, and returns
 // those that it begins with.
-func (from archives) readThrough(ctx context.Context, a Archived, shorter []*vouched) (begun []*vouched, err error) {
+func (a archives) readThrough(ctx context.Context, longer Archived, shorter []*vouched) (begun []*vouched, err error) {
 	starts := &beginnings{}
 	for _, s := range shorter {
 		starts.lengths = append(starts.lengths, s.Bytes)
 	}
 	slices.Sort(starts.lengths)
-	r, err := from.Open(ctx, a)
+	r, err := a.Open(ctx, longer)
 	if err != nil {
 		return nil, err
 	}
@@ -467,10 +467,10 @@ func (m memories) sumUpVouched(ctx context.Context, store session.Store, ref ses
 }
 
 // recorderOf reads one as the run read it that has remembered it.
-func (from archives) recorderOf(ctx context.Context, store session.Store, ref session.Ref, v vouched, policy Policy) (*recorder, error) {
+func (a archives) recorderOf(ctx context.Context, store session.Store, ref session.Ref, v vouched, policy Policy) (*recorder, error) {
 	ref.ModTime = v.modTime
 	policy.OutputLimit = v.by.Content.policyLimit()
-	open := func() (io.ReadCloser, error) { return v.origin().Open(ctx, from) }
+	open := func() (io.ReadCloser, error) { return v.origin().Open(ctx, a) }
 	survey, err := takeSurvey(ctx, store, policy.survey(), open)
 	if err != nil {
 		return nil, fmt.Errorf("read the archive %s: %w", v.ID, err)
