@@ -11,6 +11,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/sessctl/sessctl/pkg/memory/database"
 )
 
 // CategoryWork is the category of what was done: a command, a file that was read
@@ -140,9 +142,9 @@ func (a *Action) state() (bits int) {
 }
 
 // hasActions tells whether the memory ever had an action.
-func hasActions(ctx context.Context, q querier) (has bool, err error) {
+func hasActions(ctx context.Context, q database.Querier) (has bool, err error) {
 	err = q.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE type='table' AND name='actions')").Scan(&has)
-	return has, classifyError(err)
+	return has, database.Classify(err)
 }
 
 // sumOfAction is the checksum of a record of the category work.
@@ -188,20 +190,20 @@ func (x *storedAction) scan(scan func(...any) error) error {
 }
 
 // readActions reads actions; tail is what follows fromActions.
-func readActions(ctx context.Context, q querier, tail string, args ...any) (list []storedAction, err error) {
+func readActions(ctx context.Context, q database.Querier, tail string, args ...any) (list []storedAction, err error) {
 	rows, err := q.QueryContext(ctx, "SELECT "+actionColumns+fromActions+tail, args...)
 	if err != nil {
-		return nil, fmt.Errorf("read actions: %w", classifyError(err))
+		return nil, fmt.Errorf("read actions: %w", database.Classify(err))
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var x storedAction
 		if err := x.scan(rows.Scan); err != nil {
-			return nil, fmt.Errorf("read actions: %w", classifyError(err))
+			return nil, fmt.Errorf("read actions: %w", database.Classify(err))
 		}
 		list = append(list, x)
 	}
-	return list, classifyError(rows.Err())
+	return list, database.Classify(rows.Err())
 }
 
 // work stores the actions of a session as the records between them come.

@@ -1,15 +1,14 @@
 package memory
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 
 	"github.com/sessctl/sessctl/pkg/embed"
+	"github.com/sessctl/sessctl/pkg/memory/database"
 )
 
 // embeddedIndex is the index of the database of a store.
@@ -112,7 +111,7 @@ func (x *embeddedIndex) Cosines(ctx context.Context, keys []int64) (map[int64]fl
 	if x.sweep != nil {
 		return x.sweep.cosines(ctx, keys, reader)
 	}
-	wanted := keySet(keys)
+	wanted := database.Set(keys)
 	var places []place
 	for _, p := range x.places {
 		if wanted[p.record] {
@@ -169,7 +168,7 @@ func (x *embeddedIndex) wordIndex(ctx context.Context) (*wordIndex, error) {
 }
 
 func (x *embeddedIndex) keys(ctx context.Context, query string, args ...any) ([]int64, error) {
-	keys, err := readNumbers(ctx, x.store.reads(), query, args...)
+	keys, err := database.Numbers(ctx, x.store.reads(), query, args...)
 	if err != nil {
 		return nil, fmt.Errorf("search the words: %w", err)
 	}
@@ -193,16 +192,16 @@ func (x *embeddedIndex) WordScores(ctx context.Context, m Match, keys []int64) (
 // names a source that it is not from.
 func (x *embeddedIndex) Read(ctx context.Context, keys []int64) (list []Found, err error) {
 	x.unsound = 0
-	rows, err := x.store.reads().QueryContext(ctx, "SELECT r.rowid, "+recordColumns+" FROM records r JOIN texts t ON t.record=r.rowid WHERE r.rowid IN "+listed(keySet(keys)))
+	rows, err := x.store.reads().QueryContext(ctx, "SELECT r.rowid, "+recordColumns+" FROM records r JOIN texts t ON t.record=r.rowid WHERE r.rowid IN "+listed(database.Set(keys)))
 	if err != nil {
-		return nil, fmt.Errorf("read records: %w", classifyError(err))
+		return nil, fmt.Errorf("read records: %w", database.Classify(err))
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var key int64
 		var r stored
 		if err := rows.Scan(append([]any{&key}, r.fields()...)...); err != nil {
-			return nil, fmt.Errorf("read records: %w", classifyError(err))
+			return nil, fmt.Errorf("read records: %w", database.Classify(err))
 		}
 		if !r.sound() {
 			x.unsound++
@@ -210,7 +209,7 @@ func (x *embeddedIndex) Read(ctx context.Context, keys []int64) (list []Found, e
 		}
 		list = append(list, Found{Key: key, Record: r.Record})
 	}
-	return list, classifyError(rows.Err())
+	return list, database.Classify(rows.Err())
 }
 
 // Count counts the records that have each term.
@@ -234,7 +233,7 @@ func (x *embeddedIndex) Count(ctx context.Context, terms []string) (Counts, erro
 func (x *embeddedIndex) Span(ctx context.Context) (first, last int64, err error) {
 	err = x.store.reads().QueryRowContext(ctx, "SELECT coalesce(min(created_at), 0), coalesce(max(created_at), 0) FROM records").Scan(&first, &last)
 	if err != nil {
-		return 0, 0, fmt.Errorf("look when records were said: %w", classifyError(err))
+		return 0, 0, fmt.Errorf("look when records were said: %w", database.Classify(err))
 	}
 	return first, last, nil
 }
@@ -250,22 +249,5 @@ func (x *embeddedIndex) Notices() (list []string) {
 	return list
 }
 
-func keySet(keys []int64) map[int64]bool {
-	set := make(map[int64]bool, len(keys))
-	for _, key := range keys {
-		set[key] = true
-	}
-	return set
-}
-
 // listed are the keys of a map as an SQL list.
-func listed[V any](keys map[int64]V) string { return listedNumbers(slices.Collect(maps.Keys(keys))) }
-
-// listedNumbers are numbers as an SQL list: there is nothing to quote.
-func listedNumbers(numbers []int64) string {
-	list := []byte("(")
-	for _, n := range numbers {
-		list = append(strconv.AppendInt(list, n, 10), ',')
-	}
-	return string(append(bytes.TrimSuffix(list, []byte(",")), ')'))
-}
+func listed[V any](keys map[int64]V) string { return database.List(slices.Collect(maps.Keys(keys))) }

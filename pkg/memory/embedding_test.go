@@ -11,9 +11,9 @@ import (
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
-	"pgregory.net/rapid"
-
 	"github.com/sessctl/sessctl/pkg/embed"
+	"github.com/sessctl/sessctl/pkg/memory/database"
+	"pgregory.net/rapid"
 )
 
 // embeddingStore is an empty memory and the built-in embedder.
@@ -59,7 +59,7 @@ func sequence(list []Record, last error) iter.Seq2[Record, error] {
 // tableOf are the rows of a query.
 func tableOf(t *testing.T, s *Store, query string) (rows []string) {
 	t.Helper()
-	rows, err := readStrings(t.Context(), s.db, query)
+	rows, err := database.Strings(t.Context(), s.db, query)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"strconv"
 
 	"github.com/sessctl/sessctl/pkg/embed"
+	"github.com/sessctl/sessctl/pkg/memory/database"
 )
 
 // Record is one piece of a session as memory keeps it.
@@ -180,7 +181,7 @@ func (s *Store) newEmbeddingWriter(ctx context.Context, tx *sql.Tx, e *embedding
 	if w.ahead, err = newPreparation(e); err != nil {
 		return nil, err
 	}
-	if w.models, err = readStrings(ctx, tx, "SELECT fingerprint FROM models"); err != nil {
+	if w.models, err = database.Strings(ctx, tx, "SELECT fingerprint FROM models"); err != nil {
 		return nil, err
 	}
 	return w, tx.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM tombstones)").Scan(&w.tombstones)

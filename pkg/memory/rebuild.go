@@ -11,6 +11,7 @@ import (
 
 	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/embed"
+	"github.com/sessctl/sessctl/pkg/memory/database"
 )
 
 // Rebuild is one session whose records are made again from its archives.
@@ -89,7 +90,7 @@ func (s *Store) Rebuild(ctx context.Context, b Rebuild, records iter.Seq2[Record
 
 func (s *Store) countTombstones(ctx context.Context) (n int, err error) {
 	err = s.db.QueryRowContext(ctx, "SELECT count(*) FROM tombstones").Scan(&n)
-	return n, classifyError(err)
+	return n, database.Classify(err)
 }
 
 // prepareMade empties the list of the ids that this transaction has stored.
@@ -230,24 +231,24 @@ type recordText struct {
 }
 
 // textsAfter returns up to summedPage texts of the records after one.
-func (x lexicon) textsAfter(ctx context.Context, q querier, after int64) (list []recordText, err error) {
+func (x lexicon) textsAfter(ctx context.Context, q database.Querier, after int64) (list []recordText, err error) {
 	query := "SELECT r.record, t.text FROM record_rows r JOIN texts t ON t.record=r.record WHERE r.record>? ORDER BY r.record LIMIT ?"
 	if x == workWords() {
 		query = "SELECT text, body FROM work_texts WHERE text>? ORDER BY text LIMIT ?"
 	}
 	rows, err := q.QueryContext(ctx, query, after, summedPage)
 	if err != nil {
-		return nil, classifyError(err)
+		return nil, database.Classify(err)
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var text recordText
 		if err := rows.Scan(&text.record, (*keptText)(&text.text)); err != nil {
-			return nil, classifyError(err)
+			return nil, database.Classify(err)
 		}
 		list = append(list, text)
 	}
-	return list, classifyError(rows.Err())
+	return list, database.Classify(rows.Err())
 }
 
 // addText gives a writer the words of a text.
@@ -266,14 +267,14 @@ func (s *Store) Rebuilt(ctx context.Context, source Source) (mark string, err er
 	if errors.Is(err, sql.ErrNoRows) {
 		return "", nil
 	}
-	return mark, classifyError(err)
+	return mark, database.Classify(err)
 }
 
 // EndRebuild removes all marks: the rebuild is complete. What it took out again
 // because it was forgotten leaves no trace; ErrUnwiped is returned if it does.
 func (s *Store) EndRebuild(ctx context.Context) error {
 	if _, err := s.db.ExecContext(ctx, "DELETE FROM rebuilt"); err != nil {
-		return fmt.Errorf("end the rebuild: %w", classifyError(err))
+		return fmt.Errorf("end the rebuild: %w", database.Classify(err))
 	}
 	return s.Wipe(ctx)
 }
@@ -286,7 +287,7 @@ const incomplete = "incomplete"
 // that has not been done yet: what is not found may be in one of them.
 func (s *Store) Incomplete(ctx context.Context) (is bool, err error) {
 	err = s.reads().QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM state WHERE name=?)", incomplete).Scan(&is)
-	return is, classifyError(err)
+	return is, database.Classify(err)
 }
 
 // Complete says that the memory has what the archives have.
@@ -295,7 +296,7 @@ func (s *Store) Complete(ctx context.Context) error {
 		return err
 	}
 	if _, err := s.db.ExecContext(ctx, "DELETE FROM state WHERE name=?", incomplete); err != nil {
-		return fmt.Errorf("end the rebuild: %w", classifyError(err))
+		return fmt.Errorf("end the rebuild: %w", database.Classify(err))
 	}
 	return nil
 }

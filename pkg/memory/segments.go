@@ -10,6 +10,8 @@ import (
 	"hash/crc32"
 	"io"
 	"strings"
+
+	"github.com/sessctl/sessctl/pkg/memory/database"
 )
 
 // The words of records are kept in segments, each written once: its terms in
@@ -108,28 +110,28 @@ type wordSegment struct{ number, pages, records int64 }
 func (s wordSegment) page(n int64) int64 { return s.number*segmentPages + n }
 
 // readSegments lists the segments, oldest first.
-func (x lexicon) readSegments(ctx context.Context, q querier) (list []wordSegment, err error) {
+func (x lexicon) readSegments(ctx context.Context, q database.Querier) (list []wordSegment, err error) {
 	rows, err := q.QueryContext(ctx, x.sql("SELECT segment, pages, records FROM word_segments ORDER BY segment"))
 	if err != nil {
-		return nil, fmt.Errorf("list the words: %w", classifyError(err))
+		return nil, fmt.Errorf("list the words: %w", database.Classify(err))
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var s wordSegment
 		if err := rows.Scan(&s.number, &s.pages, &s.records); err != nil {
-			return nil, fmt.Errorf("list the words: %w", classifyError(err))
+			return nil, fmt.Errorf("list the words: %w", database.Classify(err))
 		}
 		list = append(list, s)
 	}
-	return list, classifyError(rows.Err())
+	return list, database.Classify(rows.Err())
 }
 
 // readGone returns the records that were removed: the newest segment of which
 // each is gone.
-func (x lexicon) readGone(ctx context.Context, q querier) (map[int64]int64, error) {
+func (x lexicon) readGone(ctx context.Context, q database.Querier) (map[int64]int64, error) {
 	rows, err := q.QueryContext(ctx, x.sql("SELECT record, segment, sum="+sumOfGone+" FROM word_gone"))
 	if err != nil {
-		return nil, fmt.Errorf("list words that are gone: %w", classifyError(err))
+		return nil, fmt.Errorf("list words that are gone: %w", database.Classify(err))
 	}
 	defer rows.Close()
 	gone := map[int64]int64{}
@@ -137,14 +139,14 @@ func (x lexicon) readGone(ctx context.Context, q querier) (map[int64]int64, erro
 		var record, segment int64
 		var sound bool
 		if err := rows.Scan(&record, &segment, &sound); err != nil {
-			return nil, fmt.Errorf("list words that are gone: %w", classifyError(err))
+			return nil, fmt.Errorf("list words that are gone: %w", database.Classify(err))
 		}
 		if !sound {
 			return nil, fmt.Errorf("%w: a record that is gone from it", ErrDamagedWords)
 		}
 		gone[record] = segment
 	}
-	return gone, classifyError(rows.Err())
+	return gone, database.Classify(rows.Err())
 }
 
 // sumOfPage is the checksum of a page: CRC-32C of its number and of all that
@@ -158,11 +160,11 @@ func sumOfPage(page int64, data []byte) uint32 {
 // checkSegments checks that the pages there are are those of the segments, each of
 // which has its first and its last: where a segment is lost, what only it has would
 // not be found.
-func (x lexicon) checkSegments(ctx context.Context, q querier, segments []wordSegment) error {
+func (x lexicon) checkSegments(ctx context.Context, q database.Querier, segments []wordSegment) error {
 	end := int64(0) // of the pages of the segment before
 	next := func(from int64) (page int64, err error) {
 		err = q.QueryRowContext(ctx, x.sql("SELECT coalesce(min(page), -1) FROM word_pages WHERE page>=?"), from).Scan(&page)
-		return page, classifyError(err)
+		return page, database.Classify(err)
 	}
 	for _, s := range segments {
 		first, err := next(end)
@@ -190,9 +192,9 @@ func (x lexicon) checkSegments(ctx context.Context, q querier, segments []wordSe
 
 // lackRecords says whether the segments have fewer records than there are, as where
 // all segments are lost, with their pages.
-func (x lexicon) lackRecords(ctx context.Context, q querier) (lack bool, err error) {
+func (x lexicon) lackRecords(ctx context.Context, q database.Querier) (lack bool, err error) {
 	err = q.QueryRowContext(ctx, x.sql("SELECT (SELECT count(*) FROM "+x.texts+") > (SELECT coalesce(sum(records), 0) FROM word_segments)")).Scan(&lack)
-	return lack, classifyError(err)
+	return lack, database.Classify(err)
 }
 
 // appendPosting appends a posting behind one of the record last, 0 for none.
@@ -258,13 +260,13 @@ func (x lexicon) newSegmentWriter(ctx context.Context, tx *sql.Tx) (*segmentWrit
 	// Not one whose pages are still there, though it is lost: they would be in the way.
 	err := tx.QueryRowContext(ctx, x.sql("SELECT 1 + max((SELECT coalesce(max(segment), 0) FROM word_segments), (SELECT coalesce(max(segment), 0) FROM word_gone), (SELECT coalesce(max(page), 0)/? FROM word_pages))"), segmentPages).Scan(&w.segment.number)
 	if err != nil {
-		return nil, classifyError(err)
+		return nil, database.Classify(err)
 	}
 	if w.insert, err = tx.PrepareContext(ctx, x.sql("INSERT INTO word_pages (page, data) VALUES (?, ?)")); err != nil {
-		return w, classifyError(err)
+		return w, database.Classify(err)
 	}
 	w.lead, err = tx.PrepareContext(ctx, x.sql("INSERT INTO word_index (segment, term, page) VALUES (?, ?, ?)"))
-	return w, classifyError(err)
+	return w, database.Classify(err)
 }
 
 // add writes the entry of a term. Terms come in their order.
@@ -307,7 +309,7 @@ func (w *segmentWriter) begin(term []byte) error {
 	w.begun = true
 	binary.LittleEndian.PutUint16(w.page[wordPageSum:], uint16(len(w.page)))
 	_, err := w.lead.ExecContext(w.ctx, w.segment.number, append([]byte{}, term...), w.segment.pages)
-	return classifyError(err)
+	return database.Classify(err)
 }
 
 func (w *segmentWriter) write(data []byte) error {
@@ -330,7 +332,7 @@ func (w *segmentWriter) writePage() error {
 	number := w.segment.page(w.segment.pages)
 	binary.LittleEndian.PutUint32(w.page, sumOfPage(number, w.page))
 	if _, err := w.insert.ExecContext(w.ctx, number, w.page); err != nil {
-		return classifyError(err)
+		return database.Classify(err)
 	}
 	w.segment.pages++
 	w.page, w.begun = append(w.page[:0], make([]byte, wordPageHead)...), false
@@ -351,13 +353,13 @@ func (w *segmentWriter) finish() error {
 		return nil
 	}
 	_, err := w.tx.ExecContext(w.ctx, w.sql("INSERT INTO word_segments (segment, pages, records) VALUES (?, ?, ?)"), w.segment.number, w.segment.pages, w.segment.records)
-	return classifyError(err)
+	return database.Classify(err)
 }
 
 // segmentReader reads a segment, from its beginning or from a term.
 type segmentReader struct {
 	lexicon
-	q       querier
+	q       database.Querier
 	segment wordSegment
 	batch   int64    // pages that are read at a time, at least
 	first   int64    // of pages
@@ -381,14 +383,14 @@ func (r *segmentReader) load(ctx context.Context, page, n int64) error {
 	n = min(max(n, r.batch, 1), r.segment.pages-page)
 	rows, err := r.q.QueryContext(ctx, r.sql("SELECT data FROM word_pages WHERE page>=? AND page<? ORDER BY page"), r.segment.page(page), r.segment.page(page+n))
 	if err != nil {
-		return fmt.Errorf("read the words: %w", classifyError(err))
+		return fmt.Errorf("read the words: %w", database.Classify(err))
 	}
 	defer rows.Close()
 	r.first, r.pages = page, nil
 	for rows.Next() {
 		var data []byte
 		if err := rows.Scan(&data); err != nil {
-			return fmt.Errorf("read the words: %w", classifyError(err))
+			return fmt.Errorf("read the words: %w", database.Classify(err))
 		}
 		number := page + int64(len(r.pages))
 		if len(data) < wordPageHead || len(data) < wordPageBytes && number < r.segment.pages-1 || binary.LittleEndian.Uint32(data) != sumOfPage(r.segment.page(number), data) {
@@ -397,7 +399,7 @@ func (r *segmentReader) load(ctx context.Context, page, n int64) error {
 		r.pages = append(r.pages, data)
 	}
 	if err := rows.Err(); err != nil {
-		return fmt.Errorf("read the words: %w", classifyError(err))
+		return fmt.Errorf("read the words: %w", database.Classify(err))
 	}
 	if int64(len(r.pages)) != n {
 		return r.torn()
@@ -445,7 +447,7 @@ func (r *segmentReader) seek(ctx context.Context, term []byte) (records, size in
 		return 0, 0, false, r.torn()
 	}
 	if err != nil {
-		return 0, 0, false, fmt.Errorf("look for a word: %w", classifyError(err))
+		return 0, 0, false, fmt.Errorf("look for a word: %w", database.Classify(err))
 	}
 	if err := r.begin(ctx, page); err != nil {
 		return 0, 0, false, err

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/sessctl/sessctl/pkg/embed"
+	"github.com/sessctl/sessctl/pkg/memory/database"
 	"github.com/sessctl/sessctl/pkg/memory/rank"
 )
 
@@ -206,7 +207,7 @@ func (x *wordIndex) countKnown(ctx context.Context, term string, near map[string
 func (x *wordIndex) pagesOf(ctx context.Context, beginning string) (pages int, err error) {
 	err = x.q.QueryRowContext(ctx, x.sql("SELECT count(*) FROM word_index WHERE term>=? AND term<?"), []byte(beginning), []byte(beginning+"\xff")).Scan(&pages)
 	if err != nil {
-		return 0, fmt.Errorf("count words: %w", classifyError(err))
+		return 0, fmt.Errorf("count words: %w", database.Classify(err))
 	}
 	return pages, nil
 }

@@ -16,6 +16,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/sessctl/sessctl/pkg/embed"
+	"github.com/sessctl/sessctl/pkg/memory/database"
 )
 
 // Problem is something that Verify found.
@@ -66,12 +67,12 @@ func (s *Store) atOneMoment(ctx context.Context, f func(c *sql.Conn) error) erro
 func (s *Store) connected(ctx context.Context, statements []string, f func(c *sql.Conn) error) error {
 	c, err := s.db.Conn(ctx)
 	if err != nil {
-		return classifyError(err)
+		return database.Classify(err)
 	}
 	defer c.Close()
 	for _, statement := range statements {
 		if _, err := c.ExecContext(ctx, statement); err != nil {
-			return classifyError(err)
+			return database.Classify(err)
 		}
 	}
 	defer c.ExecContext(context.WithoutCancel(ctx), "ROLLBACK")
@@ -141,7 +142,7 @@ UNION ALL SELECT 'blocks of vectors that are of no agent', (SELECT count(*) FROM
 // verifyDatabase asks SQLite, and then counts.
 func (s *Store) verifyDatabase(ctx context.Context, c *sql.Conn) (problems []Problem, err error) {
 	path := filepath.Join(s.dir, "memory.db")
-	answers, err := readStrings(ctx, c, "PRAGMA integrity_check(10)")
+	answers, err := database.Strings(ctx, c, "PRAGMA integrity_check(10)")
 	if err != nil {
 		answers = append(answers, err.Error())
 	}
@@ -153,7 +154,7 @@ func (s *Store) verifyDatabase(ctx context.Context, c *sql.Conn) (problems []Pro
 	if err := ctx.Err(); err != nil || len(problems) > 0 {
 		return problems, err
 	}
-	wrong, err := readStrings(ctx, c, "SELECT abs(n) || ' ' || what FROM ("+counts+") WHERE n<>0")
+	wrong, err := database.Strings(ctx, c, "SELECT abs(n) || ' ' || what FROM ("+counts+") WHERE n<>0")
 	for _, message := range wrong {
 		problems = append(problems, Problem{path, message})
 	}
@@ -276,7 +277,7 @@ func (s *Store) Coverage(ctx context.Context, source Source, category string, ar
 		WHERE runtime=? AND agent=? AND session=? AND category=? AND (? OR archive IN (SELECT value FROM json_each(?)))`,
 		source.Runtime, source.Agent, source.Session, category, len(from) == 0, string(list))
 	if err != nil {
-		return c, fmt.Errorf("look what is covered: %w", classifyError(err))
+		return c, fmt.Errorf("look what is covered: %w", database.Classify(err))
 	}
 	defer rows.Close()
 	var ranges []byteRange
@@ -285,7 +286,7 @@ func (s *Store) Coverage(ctx context.Context, source Source, category string, ar
 		var r byteRange
 		var text keptText
 		if err := rows.Scan(&position, &r.from, &r.to, &text); err != nil {
-			return c, fmt.Errorf("look what is covered: %w", classifyError(err))
+			return c, fmt.Errorf("look what is covered: %w", database.Classify(err))
 		}
 		c.Records++
 		c.Characters += int64(utf8.RuneCountInString(string(text)))
@@ -293,7 +294,7 @@ func (s *Store) Coverage(ctx context.Context, source Source, category string, ar
 		ranges = append(ranges, r)
 	}
 	if err := rows.Err(); err != nil {
-		return c, classifyError(err)
+		return c, database.Classify(err)
 	}
 	forgotten, err := s.forgottenRanges(ctx, archives)
 	c.Forgotten, c.Bytes = len(forgotten), union(append(ranges, forgotten...))
@@ -302,7 +303,7 @@ func (s *Store) Coverage(ctx context.Context, source Source, category string, ar
 
 // ArchivesOf are the ids of the archives that the records of a session come from.
 func (s *Store) ArchivesOf(ctx context.Context, source Source, category string) ([]string, error) {
-	return readStrings(ctx, s.db, "SELECT DISTINCT archive FROM records WHERE runtime=? AND agent=? AND session=? AND category=? AND archive<>''",
+	return database.Strings(ctx, s.db, "SELECT DISTINCT archive FROM records WHERE runtime=? AND agent=? AND session=? AND category=? AND archive<>''",
 		source.Runtime, source.Agent, source.Session, category)
 }
 
@@ -316,17 +317,17 @@ func (s *Store) forgottenRanges(ctx context.Context, archives []string) (ranges 
 	}
 	rows, err := s.db.QueryContext(ctx, "SELECT first_byte, end_byte FROM tombstones WHERE end_byte>0 AND archive IN (?"+strings.Repeat(",?", len(archives)-1)+")", args...)
 	if err != nil {
-		return nil, fmt.Errorf("look what was forgotten: %w", classifyError(err))
+		return nil, fmt.Errorf("look what was forgotten: %w", database.Classify(err))
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var r byteRange
 		if err := rows.Scan(&r.from, &r.to); err != nil {
-			return nil, fmt.Errorf("look what was forgotten: %w", classifyError(err))
+			return nil, fmt.Errorf("look what was forgotten: %w", database.Classify(err))
 		}
 		ranges = append(ranges, r)
 	}
-	return ranges, classifyError(rows.Err())
+	return ranges, database.Classify(rows.Err())
 }
 
 // union is how many bytes ranges cover together.

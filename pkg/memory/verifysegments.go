@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"hash/maphash"
 	"io"
+
+	"github.com/sessctl/sessctl/pkg/memory/database"
 )
 
 // ofSegments sums up what the segments of words have. ErrCorrupt says that they
@@ -80,17 +82,17 @@ func (r *segmentCheck) open(ctx context.Context) error {
 func (r *segmentCheck) readIndex(ctx context.Context) error {
 	rows, err := r.q.QueryContext(ctx, r.sql("SELECT page, term FROM word_index WHERE segment=? ORDER BY term"), r.segment.number)
 	if err != nil {
-		return fmt.Errorf("list the pages of words: %w", classifyError(err))
+		return fmt.Errorf("list the pages of words: %w", database.Classify(err))
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var x indexedPage
 		if err := rows.Scan(&x.page, &x.term); err != nil {
-			return fmt.Errorf("list the pages of words: %w", classifyError(err))
+			return fmt.Errorf("list the pages of words: %w", database.Classify(err))
 		}
 		r.index = append(r.index, x)
 	}
-	return classifyError(rows.Err())
+	return database.Classify(rows.Err())
 }
 
 // entry reads the next entry and returns its postings; io.EOF at the end.

@@ -11,6 +11,8 @@ import (
 	"math"
 	"slices"
 	"sort"
+
+	"github.com/sessctl/sessctl/pkg/memory/database"
 )
 
 // wordIndex answers from the segments of words, as they are at one moment: what
@@ -18,7 +20,7 @@ import (
 // times. Records are numbered by their order in it.
 type wordIndex struct {
 	lexicon
-	q        querier
+	q        database.Querier
 	segments []wordSegment
 	gone     map[int64]int64
 
@@ -37,7 +39,7 @@ type wordPostings struct {
 }
 
 // newWordIndex reads which records there are.
-func (l lexicon) newWordIndex(ctx context.Context, q querier) (x *wordIndex, err error) {
+func (l lexicon) newWordIndex(ctx context.Context, q database.Querier) (x *wordIndex, err error) {
 	x = &wordIndex{lexicon: l, q: q, known: map[string]*wordPostings{}}
 	if x.segments, err = x.readSegments(ctx, q); err != nil {
 		return nil, err
@@ -81,7 +83,7 @@ func (x *wordIndex) readRecords(ctx context.Context) (err error) {
 func (x *wordIndex) checkRecords(ctx context.Context) error {
 	var records int
 	if err := x.q.QueryRowContext(ctx, "SELECT count(*) FROM "+x.lexicon.texts).Scan(&records); err != nil {
-		return fmt.Errorf("count records: %w", classifyError(err))
+		return fmt.Errorf("count records: %w", database.Classify(err))
 	}
 	if records != len(x.records) {
 		return fmt.Errorf("%w: it has %d records, the memory %d", ErrDamagedWords, len(x.records), records)
@@ -330,18 +332,18 @@ func (x *wordIndex) passed(ctx context.Context, m Match, n int, condition string
 		return nil, nil
 	}
 	rows := x.rowsOf(best)
-	pass, err := readNumbers(ctx, x.q, "SELECT r.rowid FROM records r WHERE r.rowid IN "+listedNumbers(rows)+" AND "+condition, args...)
+	pass, err := database.Numbers(ctx, x.q, "SELECT r.rowid FROM records r WHERE r.rowid IN "+database.List(rows)+" AND "+condition, args...)
 	if err != nil {
 		return nil, err
 	}
 	if len(pass) < n && len(best) == few {
-		if pass, err = readNumbers(ctx, x.q, "SELECT r.rowid FROM records r WHERE "+condition, args...); err != nil {
+		if pass, err = database.Numbers(ctx, x.q, "SELECT r.rowid FROM records r WHERE "+condition, args...); err != nil {
 			return nil, err
 		}
-		numbers := keySet(pass)
+		numbers := database.Set(pass)
 		rows = x.rowsOf(x.best(scores, n, func(at int32) bool { return numbers[x.records[at]] }))
 	}
-	passes := keySet(pass)
+	passes := database.Set(pass)
 	rows = slices.DeleteFunc(rows, func(row int64) bool { return !passes[row] })
 	return rows[:min(n, len(rows))], nil
 }

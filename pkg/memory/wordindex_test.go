@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sessctl/sessctl/pkg/memory/database"
 	"pgregory.net/rapid"
 )
 
@@ -280,7 +281,7 @@ func (d *damagedWords) exec(statement string, args ...any) {
 // numbers are what a query of one column gives.
 func (d *damagedWords) numbers(query string) []int64 {
 	d.Helper()
-	list, err := readNumbers(d.Context(), d.tx, query)
+	list, err := database.Numbers(d.Context(), d.tx, query)
 	if err != nil {
 		d.Fatal(query, err)
 	}

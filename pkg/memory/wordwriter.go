@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/sessctl/sessctl/pkg/embed"
+	"github.com/sessctl/sessctl/pkg/memory/database"
 )
 
 const (
@@ -134,7 +135,7 @@ func (x lexicon) removeWords(ctx context.Context, tx *sql.Tx, records string, ar
 	_, err := tx.ExecContext(ctx, x.sql("INSERT OR REPLACE INTO word_gone (record, segment, sum) WITH gone (record) AS (")+records+
 		x.sql(") SELECT record, segment, "+sumOfGone+" FROM (SELECT record, (SELECT coalesce(max(segment), 0) FROM word_segments) AS segment FROM gone)"), args...)
 	if err != nil {
-		return fmt.Errorf("delete words: %w", classifyError(err))
+		return fmt.Errorf("delete words: %w", database.Classify(err))
 	}
 	return nil
 }
@@ -339,16 +340,16 @@ func (x lexicon) mergeSegments(ctx context.Context, tx *sql.Tx, segments []wordS
 		}
 	}
 	_, err = tx.ExecContext(ctx, x.sql("DELETE FROM word_gone WHERE segment<coalesce((SELECT min(segment) FROM word_segments), 9223372036854775807)"))
-	return classifyError(err)
+	return database.Classify(err)
 }
 
 func (x lexicon) dropSegment(ctx context.Context, tx *sql.Tx, s wordSegment) error {
 	if _, err := tx.ExecContext(ctx, x.sql("DELETE FROM word_pages WHERE page>=? AND page<?"), s.page(0), s.page(segmentPages)); err != nil {
-		return classifyError(err)
+		return database.Classify(err)
 	}
 	for _, table := range []string{"word_index", "word_segments"} {
 		if _, err := tx.ExecContext(ctx, x.sql("DELETE FROM "+table+" WHERE segment=?"), s.number); err != nil {
-			return classifyError(err)
+			return database.Classify(err)
 		}
 	}
 	return nil
