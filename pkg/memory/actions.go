@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/sessctl/sessctl/pkg/memory/database"
+	"github.com/sessctl/sessctl/pkg/memory/words"
 )
 
 // CategoryWork is the category of what was done: a command, a file that was read
@@ -370,7 +371,7 @@ func (w *writer) updateAction(known storedAction, r Record) error {
 		return err
 	}
 	clear(w.work.texts) // some may be gone
-	if err := w.workWords.flush(); err != nil {
+	if err := w.workWords.Flush(); err != nil {
 		return err
 	}
 	return removeTexts(w.ctx, w.tx, "SELECT "+strconv.FormatInt(known.errors, 10))
@@ -381,7 +382,7 @@ func (w *writer) prepareWork() error {
 	if w.work.ready {
 		return nil
 	}
-	if _, err := w.tx.ExecContext(w.ctx, actionTables+workWords().sql(wordTables)); err != nil {
+	if _, err := w.tx.ExecContext(w.ctx, actionTables+workWords().SQL(words.Tables)); err != nil {
 		return fmt.Errorf("make the tables of the work: %w", err)
 	}
 	w.work.ready = true
@@ -428,7 +429,7 @@ func (w *writer) insertAction(r Record) (inserted bool, err error) {
 func (w *writer) removeActions(condition string, args ...any) (int, error) {
 	clear(w.sources) // some may be gone
 	clear(w.work.texts)
-	if err := w.workWords.flush(); err != nil { // what is gathered may be of a text that goes
+	if err := w.workWords.Flush(); err != nil { // what is gathered may be of a text that goes
 		return 0, err
 	}
 	return removeActions(w.ctx, w.tx, condition, args)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sessctl/sessctl/pkg/embed"
 	"github.com/sessctl/sessctl/pkg/memory/database"
+	"github.com/sessctl/sessctl/pkg/memory/words"
 )
 
 // embeddedIndex is the index of the database of a store.
@@ -23,8 +24,8 @@ type embeddedIndex struct {
 	places []place // vectors that pass the filters, if they are listed
 	rows   rowReader
 
-	words   *wordIndex // nil until words are asked for
-	unsound int        // records that were proposed and are not what was stored
+	words   *words.Index // nil until words are asked for
+	unsound int          // records that were proposed and are not what was stored
 }
 
 func (s *Store) newIndex(ctx context.Context, m embed.Model) (*embeddedIndex, error) {
@@ -144,11 +145,17 @@ func (x *embeddedIndex) Words(ctx context.Context, q Query, m Match, n int) ([]i
 
 // matching are the best n matches that meet a condition over records r.
 func (x *embeddedIndex) matching(ctx context.Context, m Match, n int, condition string, args []any) ([]int64, error) {
-	words, err := x.wordIndex(ctx)
+	index, err := x.wordIndex(ctx)
 	if err != nil {
 		return nil, err
 	}
-	keys, err := words.passed(ctx, m, n, condition, args)
+	keys, err := index.Passed(ctx, m, n, func(rows []int64) ([]int64, error) {
+		among := ""
+		if rows != nil {
+			among = "r.rowid IN " + database.List(rows) + " AND "
+		}
+		return database.Numbers(ctx, x.store.reads(), "SELECT r.rowid FROM records r WHERE "+among+condition, args...)
+	})
 	if err != nil {
 		return nil, fmt.Errorf("search the words: %w", err)
 	}
@@ -156,13 +163,13 @@ func (x *embeddedIndex) matching(ctx context.Context, m Match, n int, condition 
 }
 
 // wordIndex reads the index of words once in a question.
-func (x *embeddedIndex) wordIndex(ctx context.Context) (*wordIndex, error) {
+func (x *embeddedIndex) wordIndex(ctx context.Context) (*words.Index, error) {
 	if x.words == nil {
-		words, err := recordWords().newWordIndex(ctx, x.store.reads())
+		index, err := recordWords().NewIndex(ctx, x.store.reads())
 		if err != nil {
 			return nil, fmt.Errorf("search the words: %w", err)
 		}
-		x.words = words
+		x.words = index
 	}
 	return x.words, nil
 }
@@ -177,15 +184,15 @@ func (x *embeddedIndex) keys(ctx context.Context, query string, args ...any) ([]
 
 // WordScores returns what Words has ranked by.
 func (x *embeddedIndex) WordScores(ctx context.Context, m Match, keys []int64) (map[int64]float64, error) {
-	words, err := x.wordIndex(ctx)
+	index, err := x.wordIndex(ctx)
 	if err != nil {
 		return nil, err
 	}
-	scores, err := words.score(ctx, m)
+	scores, err := index.Score(ctx, m)
 	if err != nil {
 		return nil, fmt.Errorf("score the words: %w", err)
 	}
-	return words.scoresOf(scores, keys), nil
+	return index.ScoresOf(scores, keys), nil
 }
 
 // Read leaves out what is not what was stored: it says what nobody has said, or
@@ -214,17 +221,15 @@ func (x *embeddedIndex) Read(ctx context.Context, keys []int64) (list []Found, e
 
 // Count counts the records that have each term.
 func (x *embeddedIndex) Count(ctx context.Context, terms []string) (Counts, error) {
-	words, err := x.wordIndex(ctx)
+	index, err := x.wordIndex(ctx)
 	if err != nil {
 		return Counts{}, err
 	}
-	c := Counts{Records: len(words.records), With: make([]int, len(terms))}
+	c := Counts{Records: index.Records(), With: make([]int, len(terms))}
 	for i, term := range terms {
-		p, err := words.postingsOf(ctx, term)
-		if err != nil {
+		if c.With[i], err = index.CountWith(ctx, term); err != nil {
 			return c, fmt.Errorf("count the records with a word: %w", err)
 		}
-		c.With[i] = len(p.at)
 	}
 	return c, nil
 }

@@ -321,7 +321,7 @@ func addActionTombstones(ctx context.Context, tx *sql.Tx, selection Selection, t
 // remove deletes records with their words and vectors; text and pending rows go with
 // them.
 func remove(ctx context.Context, tx *sql.Tx, condition string, args []any) (int, error) {
-	if err := recordWords().removeWords(ctx, tx, "SELECT rowid FROM records WHERE "+condition, args...); err != nil {
+	if err := recordWords().RemoveWords(ctx, tx, "SELECT rowid FROM records WHERE "+condition, args...); err != nil {
 		return 0, err
 	}
 	if err := removeVectors(ctx, tx, "record IN (SELECT rowid FROM records WHERE "+condition+")", args...); err != nil {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sessctl/sessctl/pkg/memory/database"
+	"github.com/sessctl/sessctl/pkg/memory/words"
 )
 
 // prepare checks the version, and makes the tables of a new database.
@@ -117,10 +118,10 @@ const markVersion = "PRAGMA user_version = 1; PRAGMA application_id = 1936028525
 const pageSize = 4096
 
 // Texts are kept apart from what is filtered by, so that a filter does not
-// have to step over them. The words of wordTables are those of the text as the
+// have to step over them. The words of words.Tables are those of the text as the
 // built-in embedder sees them: stemmed, identifiers whole and in parts, pairs of
 // CJK characters.
-const schema = recordTables + wordTables + `
+const schema = recordTables + words.Tables + `
 CREATE TABLE models (
   fingerprint TEXT    PRIMARY KEY,
   name        TEXT    NOT NULL, -- embed.Model.String

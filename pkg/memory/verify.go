@@ -1,14 +1,12 @@
 package memory
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"hash/maphash"
 	"io/fs"
 	"path/filepath"
 	"slices"
@@ -17,6 +15,7 @@ import (
 
 	"github.com/sessctl/sessctl/pkg/embed"
 	"github.com/sessctl/sessctl/pkg/memory/database"
+	"github.com/sessctl/sessctl/pkg/memory/words"
 )
 
 // Problem is something that Verify found.
@@ -165,7 +164,7 @@ func (s *Store) verifyDatabase(ctx context.Context, c *sql.Conn) (problems []Pro
 // others, each as often, and of the records that have them: both are summed up,
 // because neither fits into memory.
 func (s *Store) verifyWords(ctx context.Context, c *sql.Conn) ([]Problem, error) {
-	want, terms := newWordSum(), []byte(nil)
+	want, terms := words.NewSum(), []byte(nil)
 	for after := int64(0); ; {
 		list, rows, err := s.readAfter(ctx, c, after)
 		if err != nil {
@@ -176,7 +175,7 @@ func (s *Store) verifyWords(ctx context.Context, c *sql.Conn) ([]Problem, error)
 		}
 		for i, x := range list {
 			terms = embed.AppendTerms(terms[:0], x.Text)
-			want.addRecord(rows[i], terms)
+			want.AddRecord(rows[i], terms)
 		}
 		after = rows[len(rows)-1]
 	}
@@ -184,42 +183,15 @@ func (s *Store) verifyWords(ctx context.Context, c *sql.Conn) ([]Problem, error)
 }
 
 // wrongWords says what is wrong if an index has not the words that it should have.
-func (s *Store) wrongWords(ctx context.Context, c *sql.Conn, x lexicon, want *wordSum, message string) ([]Problem, error) {
-	have, err := want.ofSegments(ctx, c, x)
+func (s *Store) wrongWords(ctx context.Context, c *sql.Conn, x words.Lexicon, want *words.Sum, message string) ([]Problem, error) {
+	same, err := want.Same(ctx, c, x)
 	said := ""
 	if errors.Is(err, ErrCorrupt) {
 		said = " (" + err.Error() + ")"
-	} else if err != nil || have == want.postings {
+	} else if err != nil || same {
 		return nil, err
 	}
 	return []Problem{{filepath.Join(s.dir, "memory.db"), message + said + "; sessctl memory reindex --from-archives reads them anew"}}, nil
-}
-
-// wordSum sums up which record has which word, and how often.
-type wordSum struct {
-	postings uint64
-	seed     maphash.Seed
-	inText   map[uint64]uint32 // the words of the text that is read, and how often
-}
-
-func newWordSum() *wordSum { return &wordSum{seed: maphash.MakeSeed(), inText: map[uint64]uint32{}} }
-
-// addRecord counts the words of a record, and how many it has.
-func (w *wordSum) addRecord(record int64, terms []byte) {
-	clear(w.inText)
-	for term := range bytes.FieldsSeq(terms) {
-		w.inText[maphash.Bytes(w.seed, term)]++
-	}
-	words := uint32(0)
-	for hash, times := range w.inText {
-		w.postings += w.posting(hash, posting{record, times})
-		words += times
-	}
-	w.postings += w.posting(maphash.Bytes(w.seed, nil), posting{record, words})
-}
-
-func (w *wordSum) posting(term uint64, p posting) uint64 {
-	return maphash.Comparable(w.seed, [3]uint64{term, uint64(p.record), uint64(p.times)})
 }
 
 // examine checks the database of a memory as SetAsideDamaged needs it: what is

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sessctl/sessctl/pkg/embed"
 	"github.com/sessctl/sessctl/pkg/memory/database"
+	"github.com/sessctl/sessctl/pkg/memory/words"
 )
 
 // verifyWork checks every action and its texts against their checksums.
@@ -95,9 +96,9 @@ func (s *Store) verifyWorkWords(ctx context.Context, c *sql.Conn) ([]Problem, er
 	if err != nil || !has {
 		return nil, err
 	}
-	want, names := newWordSum(), embed.NewNameReader()
+	want, names := words.NewSum(), embed.NewNameReader()
 	err = eachWorkText(ctx, c, func(row int64, t workText) error {
-		want.addRecord(row, appendWorkTerms(nil, names, t.body))
+		want.AddRecord(row, appendWorkTerms(nil, names, t.body))
 		return nil
 	})
 	if err != nil {

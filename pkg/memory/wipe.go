@@ -102,14 +102,14 @@ func (s *Store) wipeDatabase(ctx context.Context, c *sql.Conn) error {
 
 // mergeAllWords makes one segment of each index of words.
 func mergeAllWords(ctx context.Context, tx *sql.Tx) error {
-	if err := recordWords().mergeAllWords(ctx, tx); err != nil {
+	if err := mergeWords(ctx, tx, recordWords()); err != nil {
 		return err
 	}
 	has, err := hasActions(ctx, tx)
 	if err != nil || !has {
 		return err
 	}
-	return workWords().mergeAllWords(ctx, tx)
+	return mergeWords(ctx, tx, workWords())
 }
 
 const truncateLog = "PRAGMA wal_checkpoint(TRUNCATE)"

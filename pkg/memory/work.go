@@ -12,6 +12,7 @@ import (
 	"github.com/sessctl/sessctl/pkg/embed"
 	"github.com/sessctl/sessctl/pkg/memory/database"
 	"github.com/sessctl/sessctl/pkg/memory/rank"
+	"github.com/sessctl/sessctl/pkg/memory/words"
 )
 
 // WorkQuery asks what was done. One of File, Command, Error and Text is set; the
@@ -293,13 +294,13 @@ func (w *workSearch) match(ctx context.Context, m *rank.Named) (map[int64]float6
 	if err := w.store.db.QueryRowContext(ctx, "SELECT count(*) FROM work_texts").Scan(&all); err != nil {
 		return nil, fmt.Errorf("count texts of actions: %w", database.Classify(err))
 	}
-	words, err := workWords().newWordIndex(ctx, w.store.reads())
+	index, err := workWords().NewIndex(ctx, w.store.reads())
 	if err != nil {
 		return nil, fmt.Errorf("search the work: %w", err)
 	}
 	shares := map[int64]float64{}
 	for _, text := range workQuestion(m.Question) {
-		whole, begun, err := w.having(ctx, words, text)
+		whole, begun, err := w.having(ctx, index, text)
 		if err != nil {
 			return nil, err
 		}
@@ -320,12 +321,12 @@ func (w *workSearch) match(ctx context.Context, m *rank.Named) (map[int64]float6
 
 // having lists the texts that have a word, and those that have one which begins with
 // it.
-func (w *workSearch) having(ctx context.Context, words *wordIndex, text string) (whole, begun []int64, err error) {
-	if whole, err = words.having(ctx, text); err == nil {
+func (w *workSearch) having(ctx context.Context, index *words.Index, text string) (whole, begun []int64, err error) {
+	if whole, err = index.Having(ctx, text); err == nil {
 		whole, err = w.passing(ctx, whole)
 	}
 	if err == nil && len(text) >= rank.LeastBeginning {
-		if begun, err = words.beginningWith(ctx, text); err == nil {
+		if begun, err = index.BeginningWith(ctx, text); err == nil {
 			begun, err = w.passing(ctx, begun)
 		}
 	}

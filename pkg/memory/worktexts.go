@@ -184,7 +184,7 @@ func (w *writer) writeWorkWords(row int64, body string) error {
 		w.names = embed.NewNameReader()
 	}
 	w.terms = appendWorkTerms(w.terms[:0], w.names, body)
-	return w.workWords.addTerms(row, w.terms)
+	return w.workWords.AddTerms(row, w.terms)
 }
 
 // appendWorkTerms appends the words of a text of an action: each element of a
@@ -221,7 +221,7 @@ func (w *writer) textIfAny(t workText) (int64, error) {
 // has, and their words.
 func removeTexts(ctx context.Context, tx *sql.Tx, query string) error {
 	gone := "SELECT text FROM work_texts t WHERE text IN (" + query + ") AND " + unusedText
-	if err := workWords().removeWords(ctx, tx, gone); err != nil {
+	if err := workWords().RemoveWords(ctx, tx, gone); err != nil {
 		return fmt.Errorf("delete texts of actions: %w", err)
 	}
 	if _, err := tx.ExecContext(ctx, "DELETE FROM work_texts WHERE text IN ("+gone+")"); err != nil {
