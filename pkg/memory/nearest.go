@@ -10,6 +10,7 @@ import (
 
 	"github.com/philippgille/chromem-go"
 	"github.com/sessctl/sessctl/pkg/embed"
+	"github.com/sessctl/sessctl/pkg/memory/rank"
 	"github.com/viterin/vek/vek32"
 )
 
@@ -133,7 +134,7 @@ func highest(ctx context.Context, r *rowReader, q vectorQuery) ([]scored, error)
 	err := r.each(ctx, q.places, func(b rowsAtOnce) error {
 		for i, row := range b.rows {
 			cosine := dot(q.vector, row)
-			best.add(scored{b.places[i].record, cosine, relevanceShare*cosine + importanceShare*b.places[i].importance})
+			best.add(scored{b.places[i].record, cosine, rank.SeedScore(cosine, b.places[i].importance)})
 		}
 		return nil
 	})

@@ -198,6 +198,11 @@ func appendWorkTerms(dst []byte, r *embed.NameReader, text string) []byte {
 	return dst
 }
 
+// workWordsOf are the words of a text of an action, as the index has them.
+func workWordsOf(text string) []string {
+	return strings.Fields(string(appendWorkTerms(nil, embed.NewNameReader(), text)))
+}
+
 // workNames are the words of a text, paths in their elements.
 func workNames(text string) []string {
 	return strings.FieldsFunc(text, func(r rune) bool { return r == '/' || r == '\\' || unicode.IsSpace(r) })

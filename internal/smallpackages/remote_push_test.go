@@ -1,4 +1,4 @@
-package remote_test
+package smallpackages_test
 
 import (
 	"context"
@@ -86,7 +86,7 @@ func (m *oneHost) machine(t *testing.T, sessions map[string]int) *remote.Pusher 
 // Machines of the same name, whether their memories share a record or not, and a
 // memory that was made anew, drop nothing of what is there and add nothing to it,
 // by the ordinary repair or by comparing, before somebody has said so.
-func TestPushUnderATakenName(t *testing.T) {
+func TestRemotePushUnderATakenName(t *testing.T) {
 	shared := &oneHost{name: "localhost", digests: map[string]int64{}}
 	first := shared.machine(t, map[string]int{"first": 5, "both": 1})
 	if r, err := first.Push(t.Context()); err != nil || r.ThereNow != 6 {
@@ -120,7 +120,7 @@ func TestPushUnderATakenName(t *testing.T) {
 
 // What hosts have from a sessctl whose memories had no identity becomes that of
 // the memory that has sent it, and of no other.
-func TestPushWhereNothingHasAnIdentity(t *testing.T) {
+func TestRemotePushWhereNothingHasAnIdentity(t *testing.T) {
 	for noted, forget := range map[bool]bool{true: false, false: true} {
 		shared := &oneHost{name: "localhost", digests: map[string]int64{}}
 		first, second := shared.machine(t, map[string]int{"first": 5, "both": 1}), shared.machine(t, map[string]int{"second": 3, "both": 1})
@@ -144,7 +144,7 @@ func TestPushWhereNothingHasAnIdentity(t *testing.T) {
 
 // A copy of a machine has the same identity, and so has a memory that was restored
 // from a backup: what was pushed after it was copied it does not drop by itself.
-func TestPushOfACopy(t *testing.T) {
+func TestRemotePushOfACopy(t *testing.T) {
 	shared := &oneHost{name: "localhost", digests: map[string]int64{}}
 	first := shared.machine(t, map[string]int{"first": 5})
 	if _, err := first.Push(t.Context()); err != nil {
@@ -173,7 +173,7 @@ func TestPushOfACopy(t *testing.T) {
 
 // What the server was told to forget is neither to be dropped there nor to be told
 // again: not after it was told outside of a push, and not after all was compared.
-func TestNothingIsDueAfterBurying(t *testing.T) {
+func TestRemoteNothingIsDueAfterBurying(t *testing.T) {
 	shared := &oneHost{name: "localhost", digests: map[string]int64{}, forgotten: map[string]bool{}}
 	p := shared.machine(t, map[string]int{"first": 5})
 	if _, err := p.Push(t.Context()); err != nil {

@@ -1,4 +1,4 @@
-package memory
+package rank
 
 import (
 	"testing"
@@ -8,7 +8,7 @@ import (
 )
 
 func TestNamedDates(t *testing.T) {
-	for text, want := range map[string][]date{
+	for text, want := range map[string][]Date{
 		"what did we decide on 3 March 2026?":             {{2026, time.March, 3}},
 		"what did we decide on March 3rd, 2026?":          {{2026, time.March, 3}},
 		"What did Nate do on 25 May, 2022?":               {{2022, time.May, 25}},
@@ -34,14 +34,14 @@ func TestNamedDates(t *testing.T) {
 		"":                                                nil,
 		"01J9ZK3V5Q8R7T6Y4W2X1N0M at /srv/app/2026/03/01": nil,
 	} {
-		got, _ := namedDates(text, anyDate)
-		if diff := cmp.Diff(want, got, cmp.AllowUnexported(date{})); diff != "" {
+		got, _ := NamedDates(text, anyDate)
+		if diff := cmp.Diff(want, got, cmp.AllowUnexported(Date{})); diff != "" {
 			t.Errorf("%q (-want +got):\n%s", text, diff)
 		}
 	}
 }
 
-func anyDate(date) bool { return true }
+func anyDate(Date) bool { return true }
 
 // The words of a date are taken out, and only those.
 func TestWordsBesideDates(t *testing.T) {
@@ -52,7 +52,7 @@ func TestWordsBesideDates(t *testing.T) {
 		"step 3 may fail":                      "step 3 may fail",
 		"12 March":                             "",
 	} {
-		if _, got := namedDates(text, anyDate); got != want {
+		if _, got := NamedDates(text, anyDate); got != want {
 			t.Errorf("%q leaves %q, want %q", text, got, want)
 		}
 	}
@@ -64,7 +64,7 @@ func TestRelativePeriods(t *testing.T) {
 	at := func(year int, month time.Month, day int) int64 {
 		return time.Date(year, month, day, 0, 0, 0, 0, zone).UnixMilli()
 	}
-	for text, want := range map[string]period{
+	for text, want := range map[string]Period{
 		"what did we do Yesterday?":       {at(2026, 3, 3), at(2026, 3, 4), saidThen},
 		"today's plan":                    {at(2026, 3, 4), at(2026, 3, 5), saidThen},
 		"what broke last  week":           {at(2026, 2, 23), at(2026, 3, 2), saidThen},
@@ -72,11 +72,11 @@ func TestRelativePeriods(t *testing.T) {
 		"the invoices of last month, all": {at(2026, 2, 1), at(2026, 3, 1), saidThen},
 		"this month":                      {at(2026, 3, 1), at(2026, 4, 1), saidThen},
 	} {
-		if diff := cmp.Diff([]period{want}, relativePeriods(text, now), cmp.AllowUnexported(period{})); diff != "" {
+		if diff := cmp.Diff([]Period{want}, RelativePeriods(text, now), cmp.AllowUnexported(Period{})); diff != "" {
 			t.Errorf("%q (-want +got):\n%s", text, diff)
 		}
 	}
-	if got := relativePeriods("yesterday", time.Time{}); got != nil {
+	if got := RelativePeriods("yesterday", time.Time{}); got != nil {
 		t.Errorf("without a now: %v", got)
 	}
 }

@@ -1,4 +1,4 @@
-package memory
+package rank
 
 import (
 	"slices"
@@ -56,24 +56,25 @@ func termSet(text string) map[string]bool {
 	return set
 }
 
-// identifiers returns the words of a query that name exactly one thing: ids,
+// Identifiers returns the words of a query that name exactly one thing: ids,
 // paths, error codes, camelCase names, anything with a digit and a letter or
 // inner punctuation.
-func identifiers(text string) []string {
+func Identifiers(text string) []string {
 	var names []string
 	for _, word := range strings.Fields(text) {
-		word = trimmedWord(word)
-		if len(word) >= 4 && len(word) <= 200 && isIdentifier(word) && !slices.Contains(names, word) {
+		word = TrimmedWord(word)
+		if len(word) >= 4 && len(word) <= 200 && IsIdentifier(word) && !slices.Contains(names, word) {
 			names = append(names, word)
 		}
 	}
 	return names
 }
 
-// trimmedWord is a word without what stands around it in a sentence.
-func trimmedWord(word string) string { return strings.Trim(word, "\"'`.,;:!?()[]{}<>") }
+// TrimmedWord is a word without what stands around it in a sentence.
+func TrimmedWord(word string) string { return strings.Trim(word, "\"'`.,;:!?()[]{}<>") }
 
-func isIdentifier(word string) bool {
+// IsIdentifier says whether a word names exactly one thing; see Identifiers.
+func IsIdentifier(word string) bool {
 	letters, digits, inner, humps := 0, 0, 0, 0
 	last := ' '
 	for _, r := range word {
@@ -93,9 +94,9 @@ func isIdentifier(word string) bool {
 	return digits > 0 && letters+inner > 0 || humps > 0 || strings.ContainsAny(word, "_/\\") || digits >= 5
 }
 
-// holds says which of names occur in a text word for word, whatever their case:
+// Holds says which of names occur in a text word for word, whatever their case:
 // bit i for names[i].
-func holds(text string, names []string) (bits uint) {
+func Holds(text string, names []string) (bits uint) {
 	if len(names) == 0 {
 		return 0
 	}

@@ -1,4 +1,4 @@
-package memory
+package rank
 
 import (
 	"slices"
@@ -44,7 +44,7 @@ func TestAnswerWords(t *testing.T) {
 }
 
 func TestIdentifiers(t *testing.T) {
-	got := identifiers(`why did ERR_TOKEN_TOO_LONG (see /etc/app.conf, "E0308") happen at 10.0.0.1:80 in version v1.2.3 of handleRetry for us well-known Anna`)
+	got := Identifiers(`why did ERR_TOKEN_TOO_LONG (see /etc/app.conf, "E0308") happen at 10.0.0.1:80 in version v1.2.3 of handleRetry for us well-known Anna`)
 	want := []string{"ERR_TOKEN_TOO_LONG", "/etc/app.conf", "E0308", "10.0.0.1:80", "v1.2.3", "handleRetry"}
 	if !slices.Equal(got, want) {
 		t.Fatalf("%q, want %q", got, want)
@@ -65,7 +65,7 @@ func TestHoldsWholeWordsOnly(t *testing.T) {
 		{"E0308", "E0308", true},
 		{"", "E0308", false},
 	} {
-		if got := holds(c.text, []string{"other", c.name})>>1 == 1; got != c.want {
+		if got := Holds(c.text, []string{"other", c.name})>>1 == 1; got != c.want {
 			t.Errorf("%q holds %q: %v", c.text, c.name, got)
 		}
 	}

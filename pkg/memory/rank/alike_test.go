@@ -1,4 +1,4 @@
-package memory
+package rank
 
 import (
 	"fmt"
@@ -8,16 +8,16 @@ import (
 
 // ranking is a list of records of sessions of their own, each a little better than
 // the next.
-func ranking(texts ...string) (list []*candidate) {
+func ranked(texts ...string) (list []*Candidate) {
 	for i, text := range texts {
-		x := &candidate{said: shares{all: len(text)}}
+		x := &Candidate{said: shares{all: len(text)}}
 		x.ID, x.Text, x.Session, x.Score = fmt.Sprint(i), text, fmt.Sprint("session ", i), 0.9-0.01*float64(i)
 		list = append(list, x)
 	}
 	return list
 }
 
-func order(list []*candidate) (ids string) {
+func order(list []*Candidate) (ids string) {
 	for _, x := range list {
 		ids += x.ID
 	}
@@ -29,29 +29,29 @@ func order(list []*candidate) (ids string) {
 func TestAlikeComesSixth(t *testing.T) {
 	boats := []string{"our boat Marigold needs varnish", "Marigold got varnish on the keel", "the keel of Marigold", "a boat", "boat"}
 	for name, x := range map[string]struct {
-		change func(list []*candidate)
+		change func(list []*Candidate)
 		want   string
 	}{
-		"by words":      {func([]*candidate) {}, "01234756"},
-		"what is asked": {func(list []*candidate) { list[7].Text = "our boat at the landing" }, "01234567"},
-		"printed":       {func(list []*candidate) { list[7].said.dump = list[7].said.all }, "01234567"},
-		"of one session": {func(list []*candidate) {
+		"by words":      {func([]*Candidate) {}, "01234756"},
+		"what is asked": {func(list []*Candidate) { list[7].Text = "our boat at the landing" }, "01234567"},
+		"printed":       {func(list []*Candidate) { list[7].said.dump = list[7].said.all }, "01234567"},
+		"of one session": {func(list []*Candidate) {
 			list[6].Session = "session 0"
 			list[3].Session = "session 0"
 			list[7].Text = ""
 		}, "01234657"},
-		"in a long text": {func(list []*candidate) {
+		"in a long text": {func(list []*Candidate) {
 			list[6].Text = list[7].Text + " beside the shed where ropes and oars and sails of other owners hang from old nails"
 		}, "01234765"},
-		"again and again": {func(list []*candidate) { list[6].Text = "keel keel keel keel keel keel keel keel keel keel" }, "01234765"},
-		"a summary among the first": {func(list []*candidate) {
+		"again and again": {func(list []*Candidate) { list[6].Text = "keel keel keel keel keel keel keel keel keel keel" }, "01234765"},
+		"a summary among the first": {func(list []*Candidate) {
 			list[3].Position, list[6].Session, list[7].Text = -1, "session 3", ""
 		}, "01234567"},
-		"a summary": {func(list []*candidate) { list[6].Session = "session 0"; list[6].Position = -1; list[7].Text = "" }, "01234567"},
+		"a summary": {func(list []*Candidate) { list[6].Session = "session 0"; list[6].Position = -1; list[7].Text = "" }, "01234567"},
 	} {
-		list := ranking(append(boats, "the oven is hot", "cake for tea", "varnish for the keel of Marigold")...)
+		list := ranked(append(boats, "the oven is hot", "cake for tea", "varnish for the keel of Marigold")...)
 		x.change(list)
-		(&recall{query: Query{Text: "our boat", Limit: 10}}).favourAlike(list)
+		(&ranking{Question: Question{Text: "our boat", Limit: 10}}).favourAlike(list)
 		if got := order(list); got != x.want {
 			t.Errorf("%s: %s, want %s", name, got, x.want)
 		}
@@ -67,11 +67,11 @@ func TestAlikeComesSixth(t *testing.T) {
 // it is.
 func TestAlikeIsTheSameEachTime(t *testing.T) {
 	texts := []string{"a b c d e f g", "c d e f g h", "e f g h i j", "x", "y", "a c e g i k m", "b d f h j l n"}
-	r := &recall{query: Query{Text: "k", Limit: 10}}
-	first := ranking(texts...)
+	r := &ranking{Question: Question{Text: "k", Limit: 10}}
+	first := ranked(texts...)
 	r.favourAlike(first)
 	for range 20 {
-		again := ranking(texts...)
+		again := ranked(texts...)
 		r.favourAlike(again)
 		for i := range first {
 			if again[i].Score != first[i].Score {
@@ -79,7 +79,7 @@ func TestAlikeIsTheSameEachTime(t *testing.T) {
 			}
 		}
 	}
-	few := ranking(texts[:5]...)
+	few := ranked(texts[:5]...)
 	r.favourAlike(few)
 	if got := order(few); got != "01234" {
 		t.Error(got)

@@ -1,34 +1,23 @@
-package memory
+package rank
 
 // All weights and thresholds of the ranking, in the order of the stages that use
-// them (see find and ranked). Each says what justifies it: figures of
+// them (see Rank). Each says what justifies it: figures of
 // docs/dev/ranking.md, which has the commands that print them, and docs/dev/decisions.md
 // D9 and D11. They were chosen on four LoCoMo conversations, 50 questions about
 // coding sessions and technical Markdown. On six conversations that were held back
 // all of them together find 0.809 / 0.861 of the answers in 5 / 10 hits, a point less
 // than on those they were chosen on; no weight was measured alone there.
 
-// Typing errors. Correcting words at once, and not only if nothing fits, costs 0.1
-// points of recall@5 on the conversations, and 0.3 if known words were corrected too.
-// The bounds have no figure: they keep a correction to 4 ms.
-const (
-	shortestTyped = 5 // letters: shorter words have too many others beside them
-	longestTyped  = 40
-	mostTyped     = 3 // words of a question
-	// spellingPages bounds what is read to find them, in pages of 4 KB.
-	spellingPages = 256
-)
-
-// What is proposed. 100 records in place of poolSize find no more on the
+// What is proposed. 100 records in place of PoolSize find no more on the
 // conversations and the coding questions; the others have no figure.
 const (
-	candidates    = 100  // that each half proposes
-	maxCandidates = 1600 // if most of those have the same text
-	poolSize      = 50   // by relevance, before importance has its say
-	maxTerms      = 64   // of a full-text query: a pasted page is not a question
+	Proposed     = 100  // that each half proposes
+	MostProposed = 1600 // if most of those have the same text
+	PoolSize     = 50   // by relevance, before importance has its say
+	MaxTerms     = 64   // of a full-text query: a pasted page is not a question
 	// ownPlaces is how many of the pool may be an agent's own words: the other places
 	// are for what was said.
-	ownPlaces = poolSize / 5
+	ownPlaces = PoolSize / 5
 )
 
 // The mix of the two halves. On the conversations words alone find 0.784 / 0.836,
@@ -130,7 +119,7 @@ const (
 	importanceShare = 0.3
 )
 
-// summaryImportance is what a summary's importance counts under RankHybrid: more than
+// summaryImportance is what a summary's importance counts under Hybrid: more than
 // that of history, less than what its record says. It finds 0.5 points more in 5 hits
 // than 0.70, on the conversations; 0.25 and 0.5 find as much.
 const summaryImportance = 0.4
@@ -160,9 +149,9 @@ const (
 	togetherShare = 0.03
 )
 
-// pinnedPlaces is how many places at the top can go to records with identifiers. It
+// PinnedPlaces is how many places at the top can go to records with identifiers. It
 // is a promise of recall, not a figure.
-const pinnedPlaces = 3
+const PinnedPlaces = 3
 
 // LeastFit is the fit below which the best hit of a question does not answer it:
 // then 99 of 100 questions that have an answer get one, and 2 of 301 nonsense
@@ -205,11 +194,11 @@ const (
 	wordsShare                     = 0.8 // of commands and errors
 	// A word of a question that stands at the beginning of one of a text counts less
 	// than one that is the same.
-	beginningShare = 0.8
-	leastBeginning = 3 // bytes of it
+	BeginningShare = 0.8
+	LeastBeginning = 3 // bytes of it
 	// worthwhileShare is how much of the best fit a hit must have.
 	worthwhileShare = 0.7
-	// leastNames is the share of the words of a file or command, and leastErrors of
+	// LeastNames is the share of the words of a file or command, and LeastErrors of
 	// those of an error, that a text must have.
-	leastNames, leastErrors = 0.6, 0.5
+	LeastNames, LeastErrors = 0.6, 0.5
 )

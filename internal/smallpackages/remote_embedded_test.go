@@ -1,4 +1,4 @@
-package remote_test
+package smallpackages_test
 
 import (
 	"context"
@@ -14,9 +14,9 @@ import (
 	"github.com/sessctl/sessctl/pkg/memory/remote/conformance"
 )
 
-// TestEmbeddedMemoryConforms: what is demanded of a shared memory is what the
+// TestRemoteEmbeddedMemoryConforms: what is demanded of a shared memory is what the
 // memory of a host does.
-func TestEmbeddedMemoryConforms(t *testing.T) {
+func TestRemoteEmbeddedMemoryConforms(t *testing.T) {
 	for _, r := range conformance.Requirements() {
 		if slices.Contains([]string{"a repeated push adds nothing", "what is gone is dropped, of its host only", "what is forgotten is gone everywhere and stays away", "a host is that of one memory"}, r.Name) {
 			continue // these are about several hosts
@@ -31,20 +31,20 @@ func TestEmbeddedMemoryConforms(t *testing.T) {
 				defer s.Close()
 				stores[i] = s
 			}
-			if err := r.Check(t.Context(), &adapter{store: stores[0], digests: map[string]int64{}}, stores[1]); err != nil {
+			if err := r.Check(t.Context(), &embeddedMemory{store: stores[0], digests: map[string]int64{}}, stores[1]); err != nil {
 				t.Error(err)
 			}
 		})
 	}
 }
 
-// adapter is the memory of a host as if it were shared.
-type adapter struct {
+// embeddedMemory is the memory of a host as if it were shared.
+type embeddedMemory struct {
 	store   *memory.Store
 	digests map[string]int64
 }
 
-func (a *adapter) Push(ctx context.Context, b remote.Batch) (r remote.Receipt, err error) {
+func (a *embeddedMemory) Push(ctx context.Context, b remote.Batch) (r remote.Receipt, err error) {
 	models := map[int]embed.Model{8: {Provider: "builtin", Name: "another", Dim: 8}}
 	if e, err := embed.NewBuiltin(); err == nil {
 		m := e.Model()
@@ -93,17 +93,17 @@ func (a *adapter) Push(ctx context.Context, b remote.Batch) (r remote.Receipt, e
 	return r, err
 }
 
-func (a *adapter) Bury(ctx context.Context, _ string, list []memory.Forgotten) (int, error) {
+func (a *embeddedMemory) Bury(ctx context.Context, _ string, list []memory.Forgotten) (int, error) {
 	return a.store.Honour(ctx, list)
 }
 
-func (a *adapter) Forgotten(ctx context.Context, since string) ([]memory.Forgotten, string, error) {
+func (a *embeddedMemory) Forgotten(ctx context.Context, since string) ([]memory.Forgotten, string, error) {
 	list, err := a.store.UnsharedTombstones(ctx, "")
 	from, _ := strconv.Atoi(since)
 	return list[min(from, len(list)):], strconv.Itoa(len(list)), err
 }
 
-func (a *adapter) Recall(ctx context.Context, q memory.Query, e embed.QueryEmbedder, m embed.Model) (memory.Result, error) {
+func (a *embeddedMemory) Recall(ctx context.Context, q memory.Query, e embed.QueryEmbedder, m embed.Model) (memory.Result, error) {
 	result, err := a.store.Recall(ctx, q, e, m)
 	for i := range result.Hits {
 		result.Hits[i].Host = conformance.Host
@@ -111,11 +111,11 @@ func (a *adapter) Recall(ctx context.Context, q memory.Query, e embed.QueryEmbed
 	return result, err
 }
 
-func (a *adapter) Neighbors(ctx context.Context, h memory.Hit, n int) (memory.Neighborhood, error) {
+func (a *embeddedMemory) Neighbors(ctx context.Context, h memory.Hit, n int) (memory.Neighborhood, error) {
 	return a.store.Neighbors(ctx, h.Record, n)
 }
 
-func (a *adapter) Count(ctx context.Context) (remote.Counts, error) {
+func (a *embeddedMemory) Count(ctx context.Context) (remote.Counts, error) {
 	stats, err := a.store.Stats(ctx)
 	n := 0
 	for _, agent := range stats.Agents {
@@ -124,7 +124,7 @@ func (a *adapter) Count(ctx context.Context) (remote.Counts, error) {
 	return remote.Counts{Hosts: []remote.HostCount{{Host: conformance.Host, Records: n}}}, err
 }
 
-func (a *adapter) Verify(_ context.Context, _ string, fn func(id string, digest int64) error) error {
+func (a *embeddedMemory) Verify(_ context.Context, _ string, fn func(id string, digest int64) error) error {
 	for _, id := range slices.Sorted(maps.Keys(a.digests)) {
 		if err := fn(id, a.digests[id]); err != nil {
 			return err
@@ -133,12 +133,12 @@ func (a *adapter) Verify(_ context.Context, _ string, fn func(id string, digest 
 	return nil
 }
 
-func (a *adapter) Close() error { return a.store.Close() }
+func (a *embeddedMemory) Close() error { return a.store.Close() }
 
 // ticking is a memory that stamps a host whenever it is looked at, and counts no
 // tombstones, as a cluster may.
 type ticking struct {
-	*adapter
+	*embeddedMemory
 	stamped bool
 	at      int64
 	step    int64
@@ -147,11 +147,11 @@ type ticking struct {
 
 func (m *ticking) Push(ctx context.Context, b remote.Batch) (remote.Receipt, error) {
 	m.of = b.Memory
-	return m.adapter.Push(ctx, b)
+	return m.embeddedMemory.Push(ctx, b)
 }
 
 func (m *ticking) Count(ctx context.Context) (remote.Counts, error) {
-	c, err := m.adapter.Count(ctx)
+	c, err := m.embeddedMemory.Count(ctx)
 	m.at += m.step
 	c.Hosts[0].LastPush, c.Hosts[0].Memory, c.Stamped = m.at, m.of, m.stamped
 	return c, err
@@ -160,7 +160,7 @@ func (m *ticking) Count(ctx context.Context) (remote.Counts, error) {
 // TestSetBack: a server that is in another state than the last push left it in
 // is compared with all that is here, where its stamps say so and only there. It
 // was set back only if it is behind.
-func TestSetBack(t *testing.T) {
+func TestRemoteSetBack(t *testing.T) {
 	for _, x := range []struct {
 		stamped           bool
 		step              int64
@@ -178,7 +178,7 @@ func TestSetBack(t *testing.T) {
 		if err := conformance.Fill(t.Context(), stores[0], "mine", 5); err != nil {
 			t.Fatal(err)
 		}
-		m := &ticking{adapter: &adapter{store: stores[1], digests: map[string]int64{}}, stamped: x.stamped, at: 1000, step: x.step}
+		m := &ticking{embeddedMemory: &embeddedMemory{store: stores[1], digests: map[string]int64{}}, stamped: x.stamped, at: 1000, step: x.step}
 		p := remote.Pusher{Local: stores[0], Shared: m, Host: conformance.Host, Server: "x", Compare: true}
 		for round := range 2 {
 			r, err := p.Push(t.Context())

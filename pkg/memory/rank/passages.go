@@ -1,4 +1,4 @@
-package memory
+package rank
 
 import (
 	"bytes"
@@ -11,8 +11,8 @@ import (
 )
 
 // worthwhile is how many records of a list are looked at again.
-func (r *recall) worthwhile(list []*candidate) int {
-	least, size := max(poolSize, r.query.Limit), 0
+func (r *ranking) worthwhile(list []*Candidate) int {
+	least, size := max(PoolSize, r.Limit), 0
 	for i, x := range list {
 		if size += len(x.Text); i >= max(refined, least) || i >= least && size > refinedBytes {
 			return i
@@ -22,14 +22,12 @@ func (r *recall) worthwhile(list []*candidate) int {
 }
 
 // refine rates a list again by the passages of its records, and orders it.
-func (r *recall) refine(ctx context.Context, list []*candidate) error {
+func (r *ranking) refine(ctx context.Context, list []*Candidate) error {
 	for _, x := range list {
 		x.passages = passages(x.Text)
 	}
 	listen(list)
-	if err := r.readWords(ctx, list); err != nil {
-		return err
-	}
+	r.readWords(list)
 	if err := r.readMeanings(ctx, list); err != nil {
 		return err
 	}
@@ -42,13 +40,9 @@ func (r *recall) refine(ctx context.Context, list []*candidate) error {
 }
 
 // readWords scores the words of passages.
-func (r *recall) readWords(ctx context.Context, list []*candidate) error {
-	terms, err := r.weigh(ctx)
-	if err != nil {
-		return err
-	}
-	w := newWordScore(terms)
-	w.answer = answerWords(r.query.Text)
+func (r *ranking) readWords(list []*Candidate) {
+	w := newWordScore(r.weigh())
+	w.answer = answerWords(r.Text)
 	for _, c := range list {
 		for _, p := range c.passages {
 			w.read(p.text)
@@ -70,23 +64,22 @@ func (r *recall) readWords(ctx context.Context, list []*candidate) error {
 			passage++
 		}
 	}
-	return nil
 }
 
-// A meaningEmbedder compares texts by meaning alone, apart from their words.
+// Meanings compares texts by meaning alone, apart from their words.
 // embed.Builtin does; the vectors of language models cannot be taken apart.
-type meaningEmbedder interface {
+type Meanings interface {
 	EmbedMeaning(ctx context.Context, text string) ([]float32, error)
 	EmbedInto(ctx context.Context, text string, vector []float32) error
 }
 
 // readMeanings compares meanings, if the embedder can tell them from words.
-func (r *recall) readMeanings(ctx context.Context, list []*candidate) error {
-	e, ok := r.embedder.(meaningEmbedder)
-	if !ok || r.vector == nil {
+func (r *ranking) readMeanings(ctx context.Context, list []*Candidate) error {
+	e := r.Meanings
+	if e == nil {
 		return nil
 	}
-	query, err := e.EmbedMeaning(ctx, r.query.Text)
+	query, err := e.EmbedMeaning(ctx, r.Text)
 	if errors.Is(err, embed.ErrNoVector) {
 		return nil
 	}
@@ -111,7 +104,7 @@ func (r *recall) readMeanings(ctx context.Context, list []*candidate) error {
 
 // nearness is the cosine of a text with a query; 0 if it has no words. A recall
 // compares hundreds of texts, whose vectors all go through the same room.
-func (r *recall) nearness(ctx context.Context, e meaningEmbedder, query []float32, text string) (float64, error) {
+func (r *ranking) nearness(ctx context.Context, e Meanings, query []float32, text string) (float64, error) {
 	if len(r.passing) != len(query) {
 		r.passing = make([]float32, len(query))
 	}
@@ -125,27 +118,36 @@ func (r *recall) nearness(ctx context.Context, e meaningEmbedder, query []float3
 	return max(0, dot(query, r.passing)), nil
 }
 
+// dot is the cosine of two vectors of unit length.
+func dot(x, y []float32) float64 {
+	sum := 0.0
+	for i := range x {
+		sum += float64(x[i]) * float64(y[i])
+	}
+	return sum
+}
+
 // rate mixes what was seen. The share of what is not known goes to the words.
-func rate(list []*candidate) {
+func rate(list []*Candidate) {
 	var texts, words, cosines, meanings, details span
 	answers := 0.0
 	for _, c := range list {
-		texts.add(c.text)
+		texts.add(c.BM25)
 		words.add(c.word)
 		answers = max(answers, c.answer)
-		if c.hasVector {
-			cosines.add(c.cosine)
+		if c.HasVector {
+			cosines.add(c.Cosine)
 		}
 		meanings.add(c.meaning)
 		details.add(c.detail)
 	}
 	for _, c := range list {
-		c.Relevance = wholeTextShare*texts.share(c.text) + passageShare*words.share(c.word)
+		c.Relevance = wholeTextShare*texts.share(c.BM25) + passageShare*words.share(c.word)
 		switch {
 		case c.hasSense:
 			c.Relevance += (meaningShare-detailShare)*meanings.share(c.meaning) + detailShare*details.share(c.detail)
-		case c.hasVector:
-			c.Relevance += meaningShare * cosines.share(c.cosine)
+		case c.HasVector:
+			c.Relevance += meaningShare * cosines.share(c.Cosine)
 		default:
 			c.Relevance /= 1 - meaningShare
 		}
@@ -209,18 +211,14 @@ type term struct {
 	weight float64
 }
 
-// weigh returns the terms of the query that stand anywhere in memory.
-func (r *recall) weigh(ctx context.Context) (terms []term, err error) {
-	f, err := r.frequenciesOf(ctx)
-	if err != nil {
-		return nil, err
-	}
-	for _, w := range f.words {
-		if w.records > 0 {
-			terms = append(terms, term{w.text, inverseFrequency(f.all, w.records)})
+// weigh returns the terms of the question that stand anywhere in memory.
+func (r *ranking) weigh() (terms []term) {
+	for _, w := range r.Frequencies.Words {
+		if w.Records > 0 {
+			terms = append(terms, term{w.Text, inverseFrequency(r.Frequencies.All, w.Records)})
 		}
 	}
-	return terms, nil
+	return terms
 }
 
 // wordScore scores passages by BM25. All are read first, because their mean

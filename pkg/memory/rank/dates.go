@@ -1,104 +1,52 @@
-package memory
+package rank
 
 import (
-	"context"
 	"strconv"
 	"strings"
 	"time"
 	"unicode"
 )
 
-// period is a time that a query names, or one near it.
-type period struct {
-	from, to int64   // epoch milliseconds, to not included
-	share    float64 // that a record of this time gains
+// Period is a time that a query names, or one near it.
+type Period struct {
+	From, To int64   // epoch milliseconds, To not included
+	Share    float64 // that a record of this time gains
 }
 
-func newPeriod(from, to time.Time, share float64) period {
-	return period{from.UnixMilli(), to.UnixMilli(), share}
+func newPeriod(from, to time.Time, share float64) Period {
+	return Period{from.UnixMilli(), to.UnixMilli(), share}
 }
+
+// Proposes says whether the records of the time are looked for: a time that is only
+// near one which is named is not.
+func (p Period) Proposes() bool { return p.Share >= saidAfter }
 
 // dayPeriods are a day and what is near it.
-func dayPeriods(year int, month time.Month, day int, zone *time.Location) []period {
+func dayPeriods(year int, month time.Month, day int, zone *time.Location) []Period {
 	start := time.Date(year, month, day, 0, 0, 0, 0, zone)
 	if start.Month() != month {
 		return nil // 31 June
 	}
 	next := start.AddDate(0, 0, 1)
-	return append([]period{newPeriod(start, next, saidThen), newPeriod(next, next.AddDate(0, 0, tellingDays), saidAfter)},
+	return append([]Period{newPeriod(start, next, saidThen), newPeriod(next, next.AddDate(0, 0, tellingDays), saidAfter)},
 		monthPeriod(year, month, zone, saidNear))
 }
 
 // monthPeriods are a month and what is near it.
-func monthPeriods(year int, month time.Month, zone *time.Location) []period {
+func monthPeriods(year int, month time.Month, zone *time.Location) []Period {
 	p := monthPeriod(year, month, zone, saidThen)
 	next := time.Date(year, month+1, 1, 0, 0, 0, 0, zone)
-	return []period{p, newPeriod(next, next.AddDate(0, 0, overhang), saidNear)}
+	return []Period{p, newPeriod(next, next.AddDate(0, 0, overhang), saidNear)}
 }
 
-func monthPeriod(year int, month time.Month, zone *time.Location, share float64) period {
+func monthPeriod(year int, month time.Month, zone *time.Location, share float64) Period {
 	start := time.Date(year, month, 1, 0, 0, 0, 0, zone)
 	return newPeriod(start, start.AddDate(0, 1, 0), share)
 }
 
-// readDates finds the times that the query names. The words of dates are not
-// searched for then, because "25" and "May" are everywhere. If the query has no
-// other words, they are, and the times count double. A date near which nothing was
-// said is none: what is asked for may name it in its text only.
-func (r *recall) readDates(ctx context.Context) (err error) {
-	r.periods = relativePeriods(r.query.Text, r.query.Now)
-	all, _ := namedDates(r.query.Text, func(date) bool { return true })
-	if len(all) == 0 {
-		return nil
-	}
-	recorded, err := r.recordedPeriods(ctx, all)
-	if err != nil {
-		return err
-	}
-	dates, others := namedDates(r.query.Text, func(d date) bool { return len(recorded[d]) > 0 })
-	for _, d := range dates {
-		r.periods = append(r.periods, recorded[d]...)
-	}
-	switch {
-	case len(dates) == 0:
-	case !matchAny(others).IsEmpty():
-		r.words = others
-	default:
-		for i := range r.periods {
-			r.periods[i].share *= 2
-		}
-	}
-	return nil
-}
-
-// recordedPeriods are the times of dates, of each only if anything that the query
-// may find was said then.
-func (r *recall) recordedPeriods(ctx context.Context, dates []date) (map[date][]period, error) {
-	first, last, err := r.index.Span(ctx)
-	if err != nil {
-		return nil, err
-	}
-	zone := r.query.Now.Location() // UTC of the zero time
-	recorded := map[date][]period{}
-	for _, d := range dates {
-		list := d.periods(time.UnixMilli(first).In(zone).Year(), time.UnixMilli(last).In(zone).Year(), zone)
-		for _, p := range list {
-			keys, err := r.index.Words(ctx, r.query.during(p), Match{}, 1)
-			if err != nil {
-				return nil, err
-			}
-			if len(keys) > 0 {
-				recorded[d] = list
-				break
-			}
-		}
-	}
-	return recorded, nil
-}
-
-// periods are the times that a date may mean, and those near them: without a year
+// Periods are the times that a date may mean, and those near them: without a year
 // those of any from first to last.
-func (d date) periods(first, last int, zone *time.Location) (list []period) {
+func (d Date) Periods(first, last int, zone *time.Location) (list []Period) {
 	years := []int{d.year}
 	if d.year == 0 {
 		years = nil
@@ -120,18 +68,9 @@ func (d date) periods(first, last int, zone *time.Location) (list []period) {
 	return list
 }
 
-// during narrows a query to a time.
-func (q Query) during(p period) Query {
-	q.Since = max(q.Since, p.from)
-	if q.Until == 0 || p.to < q.Until {
-		q.Until = p.to
-	}
-	return q
-}
-
-// relativePeriods are the times that a query names by how long ago they were.
+// RelativePeriods are the times that a query names by how long ago they were.
 // Without a now there are none.
-func relativePeriods(text string, now time.Time) (list []period) {
+func RelativePeriods(text string, now time.Time) (list []Period) {
 	if now.IsZero() {
 		return nil
 	}
@@ -140,7 +79,7 @@ func relativePeriods(text string, now time.Time) (list []period) {
 	monday := today.AddDate(0, 0, -(int(today.Weekday())+6)%7)
 	first := time.Date(year, month, 1, 0, 0, 0, 0, now.Location())
 	text = " " + strings.Join(strings.Fields(strings.ToLower(text)), " ")
-	for phrase, p := range map[string]period{
+	for phrase, p := range map[string]Period{
 		" today":      newPeriod(today, today.AddDate(0, 0, 1), saidThen),
 		" yesterday":  newPeriod(today.AddDate(0, 0, -1), today, saidThen),
 		" this week":  newPeriod(monday, monday.AddDate(0, 0, 7), saidThen),
@@ -155,57 +94,35 @@ func relativePeriods(text string, now time.Time) (list []period) {
 	return list
 }
 
-// askDates proposes the records of the times that the query names: those that
-// match a word best, and if those are few, any.
-func (r *recall) askDates(ctx context.Context) error {
-	for _, p := range r.periods {
-		if p.share < saidAfter {
-			continue
-		}
-		during := r.query.during(p)
-		if _, err := r.askWords(ctx, during, matchAny(r.words), poolSize); err != nil {
-			return err
-		}
-		keys, err := r.index.Words(ctx, during, Match{}, poolSize/2)
-		if err != nil {
-			return err
-		}
-		for _, key := range keys {
-			r.at(key)
-		}
-	}
-	return nil
-}
-
 // favourDated adds to the relevance of records of the times that are named.
-func (r *recall) favourDated(list []*candidate) {
+func (r *ranking) favourDated(list []*Candidate) {
 	for _, x := range list {
 		x.Relevance += r.timeShare(x)
 	}
 }
 
 // timeShare is what a record gains because it is of a time that is named.
-func (r *recall) timeShare(x *candidate) (share float64) {
-	for _, p := range r.periods {
-		if p.from <= x.CreatedAt && x.CreatedAt < p.to {
-			share = max(share, p.share)
+func (r *ranking) timeShare(x *Candidate) (share float64) {
+	for _, p := range r.Periods {
+		if p.From <= x.CreatedAt && x.CreatedAt < p.To {
+			share = max(share, p.Share)
 		}
 	}
 	return share
 }
 
-// date is a date as far as a text names it; 0 stands for the rest.
-type date struct {
+// Date is a date as far as a text names it; 0 stands for the rest.
+type Date struct {
 	year  int
 	month time.Month
 	day   int
 }
 
-// namedDates finds the dates in a question that count, and returns the words that
+// NamedDates finds the dates in a question that count, and returns the words that
 // belong to none of them: 2026-03-01, 2026-03, 3 March 2026, March 3rd, March 2026, in March, in
 // 2026. A word that is often no month (may, march, and short forms) counts as
 // one only beside a number, or with a capital after "in" and the like.
-func namedDates(text string, counts func(date) bool) (dates []date, others string) {
+func NamedDates(text string, counts func(Date) bool) (dates []Date, others string) {
 	words := strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(",;:!?()[]\"'", r) })
 	for i := range words {
 		words[i] = strings.Trim(words[i], ".")
@@ -235,7 +152,7 @@ func namedDates(text string, counts func(date) bool) (dates []date, others strin
 
 // dateAt reads the date that words begin with, and returns how many words it
 // has; 0 if they do not begin with one.
-func dateAt(words []string) (d date, n int) {
+func dateAt(words []string) (d Date, n int) {
 	if d, ok := isoDate(words[0]); ok {
 		return d, 1
 	}
@@ -253,7 +170,7 @@ func dateAt(words []string) (d date, n int) {
 		n++ // the 3rd of March
 	}
 	if d.month = time.Month(number(monthNumber)); d.month == 0 {
-		return date{}, 0
+		return Date{}, 0
 	}
 	if d.day == 0 {
 		d.day = number(dayNumber)
@@ -264,7 +181,7 @@ func dateAt(words []string) (d date, n int) {
 
 // plausible says whether n words at a place are the date that they may be: "in
 // May", "on 3 may" and "3 May" are, "step 3 may fail" and "they may" are not.
-func (d date) plausible(words []string, at, n int) bool {
+func (d Date) plausible(words []string, at, n int) bool {
 	if d.year != 0 {
 		return true
 	}
@@ -282,17 +199,17 @@ func (d date) plausible(words []string, at, n int) bool {
 }
 
 // isoDate reads 2026-03-01 and 2026-03.
-func isoDate(word string) (date, bool) {
+func isoDate(word string) (Date, bool) {
 	for _, layout := range []string{time.DateOnly, "2006-01"} {
 		if t, err := time.Parse(layout, word); err == nil {
-			d := date{t.Year(), t.Month(), 0}
+			d := Date{t.Year(), t.Month(), 0}
 			if layout == time.DateOnly {
 				d.day = t.Day()
 			}
 			return d, true
 		}
 	}
-	return date{}, false
+	return Date{}, false
 }
 
 // monthNumber reads the name of a month, whole or its first three letters, else

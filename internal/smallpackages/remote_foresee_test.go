@@ -1,4 +1,4 @@
-package remote_test
+package smallpackages_test
 
 import (
 	"context"
@@ -104,7 +104,7 @@ func (p *pushed) unsent() (id string) {
 
 // What is foreseen of a push is what it then does, and foreseeing it changes
 // nothing, there or here.
-func TestForeseenIsWhatAPushDoes(t *testing.T) {
+func TestRemoteForeseenIsWhatAPushDoes(t *testing.T) {
 	for name, change := range map[string]func(p *pushed){
 		"nothing":                       func(*pushed) {},
 		"new records":                   func(p *pushed) { p.fill("third") },

@@ -1,4 +1,4 @@
-package memory
+package rank
 
 import (
 	"context"
@@ -24,67 +24,56 @@ import (
 
 // fitting judges how well records fit a question.
 type fitting struct {
-	recall *recall
-	terms  []term
-	total  float64 // of the weights
-	absent float64 // share of words that stand nowhere
-	rarity float64 // the weight of a word so rare that one record would have it
+	ranking *ranking
+	terms   []term
+	total   float64 // of the weights
+	absent  float64 // share of words that stand nowhere
+	rarity  float64 // the weight of a word so rare that one record would have it
 
-	embedder meaningEmbedder // nil if it cannot tell meaning from words
-	query    []float32       // its meaning
-	known    float64         // share of the question's words whose meaning is known
-	least    float64         // cosine of what was proposed, of a served model
+	embedder Meanings  // nil if it cannot tell meaning from words
+	query    []float32 // its meaning
+	known    float64   // share of the question's words whose meaning is known
+	least    float64   // cosine of what was proposed, of a served model
 }
 
 // newFitting prepares what is the same for all records.
-func (r *recall) newFitting(ctx context.Context) (*fitting, error) {
-	f := &fitting{recall: r}
-	if err := f.weigh(ctx); err != nil {
-		return nil, err
-	}
-	if r.vector == nil {
+func (r *ranking) newFitting(ctx context.Context) (*fitting, error) {
+	f := &fitting{ranking: r}
+	f.weigh()
+	switch {
+	case !r.Vectors:
 		return f, nil
+	case r.Meanings != nil:
+		return f, f.readQuery(ctx, r.Meanings)
 	}
-	if e, ok := r.embedder.(meaningEmbedder); ok {
-		return f, f.readQuery(ctx, e)
-	}
-	f.least = 1
-	for _, c := range r.pool {
-		if c.hasVector {
-			f.least = min(f.least, c.cosine)
-		}
-	}
+	f.least = r.Farthest
 	return f, nil
 }
 
 // weigh finds out how much each word of the question says.
-func (f *fitting) weigh(ctx context.Context) error {
-	counted, err := f.recall.frequenciesOf(ctx)
-	if err != nil {
-		return err
-	}
-	all, absent := counted.all+otherRecords, 0.0
+func (f *fitting) weigh() {
+	counted := f.ranking.Frequencies
+	all, absent := counted.All+otherRecords, 0.0
 	f.rarity = math.Log(all)
-	for _, w := range counted.words {
-		t := term{w.text, inverseFrequency(all, w.records)}
+	for _, w := range counted.Words {
+		t := term{w.Text, inverseFrequency(all, w.Records)}
 		f.terms, f.total = append(f.terms, t), f.total+t.weight
-		if w.records == 0 {
+		if w.Records == 0 {
 			absent += t.weight
 		}
 	}
-	if len(f.recall.periods) > 0 {
+	if len(f.ranking.Periods) > 0 {
 		f.total += f.timeWeight()
 	}
 	if f.total > 0 {
 		f.absent = absent / f.total
 	}
-	return nil
 }
 
 // readQuery finds the meaning of the question, and how many of its words have
 // one that is known.
-func (f *fitting) readQuery(ctx context.Context, e meaningEmbedder) error {
-	query, err := e.EmbedMeaning(ctx, f.recall.query.Text)
+func (f *fitting) readQuery(ctx context.Context, e Meanings) error {
+	query, err := e.EmbedMeaning(ctx, f.ranking.Text)
 	if errors.Is(err, embed.ErrNoVector) {
 		return nil
 	}
@@ -93,8 +82,8 @@ func (f *fitting) readQuery(ctx context.Context, e meaningEmbedder) error {
 	}
 	f.embedder, f.query = e, query
 	words, known := 0.0, 0.0
-	for _, word := range strings.Fields(f.recall.words) {
-		if len(terms(word)) == 0 {
+	for _, word := range strings.Fields(f.ranking.Words) {
+		if len(embed.AppendTerms(nil, word)) == 0 {
 			continue
 		}
 		words++
@@ -110,7 +99,7 @@ func (f *fitting) readQuery(ctx context.Context, e meaningEmbedder) error {
 }
 
 // judge judges a record once.
-func (f *fitting) judge(ctx context.Context, c *candidate) (err error) {
+func (f *fitting) judge(ctx context.Context, c *Candidate) (err error) {
 	if !c.judged {
 		c.Fit, err = f.fit(ctx, c)
 		c.judged = err == nil
@@ -119,19 +108,19 @@ func (f *fitting) judge(ctx context.Context, c *candidate) (err error) {
 }
 
 // fit judges a record.
-func (f *fitting) fit(ctx context.Context, c *candidate) (float64, error) {
+func (f *fitting) fit(ctx context.Context, c *Candidate) (float64, error) {
 	meaning, err := f.meaning(ctx, c)
 	return max(0, min(1, (f.words(c)-absentShare*f.absent+meaning)/2)), err
 }
 
 // words is how much of the question's words a record has. Where the question has
 // none, or it holds an identifier of the question, it has all.
-func (f *fitting) words(c *candidate) float64 {
-	if f.total == 0 || c.holds != 0 {
+func (f *fitting) words(c *Candidate) float64 {
+	if f.total == 0 || c.Holds != 0 {
 		return 1
 	}
 	then := 0.0
-	if f.recall.timeShare(c) > 0 {
+	if f.ranking.timeShare(c) > 0 {
 		then = f.timeWeight()
 	}
 	together := 0.0
@@ -159,62 +148,32 @@ func (f *fitting) weightIn(text string) (sum float64) {
 // meaning is how near a record is by meaning. A served model can only speak for
 // a record: how near its vectors are to each other differs from model to model.
 // It finds nothing only where memory does not have the question's words.
-func (f *fitting) meaning(ctx context.Context, c *candidate) (float64, error) {
+func (f *fitting) meaning(ctx context.Context, c *Candidate) (float64, error) {
 	switch {
 	case f.embedder != nil:
 		nearest, err := f.nearest(ctx, c)
 		return f.known*builtinMeaning*nearest + (1-f.known)*unknownMeaning, err
-	case f.recall.vector != nil && c.hasVector && f.least < 1:
-		return max(servedFloor, servedMeaning*(c.cosine-f.least)/(1-f.least)), nil
+	case f.ranking.Vectors && c.HasVector && f.least < 1:
+		return max(servedFloor, servedMeaning*(c.Cosine-f.least)/(1-f.least)), nil
 	}
 	return unknownMeaning, nil
 }
 
 // nearest is the cosine of the question with a record, or with the nearest
 // passage of it.
-func (f *fitting) nearest(ctx context.Context, c *candidate) (float64, error) {
+func (f *fitting) nearest(ctx context.Context, c *Candidate) (float64, error) {
 	if c.hasSense {
 		return max(c.meaning, c.detail), nil
 	}
 	best := 0.0
 	for _, p := range append(passages(c.Text), passage{text: c.Text}) {
-		cosine, err := f.recall.nearness(ctx, f.embedder, f.query, p.text)
+		cosine, err := f.ranking.nearness(ctx, f.embedder, f.query, p.text)
 		if err != nil {
 			return 0, err
 		}
 		best = max(best, cosine)
 	}
 	return best, nil
-}
-
-// frequencies say how many records there are, and how many have each word of a
-// query.
-type frequencies struct {
-	all   float64
-	words []frequency
-}
-
-type frequency struct {
-	text    string // as it stands in the index
-	records float64
-}
-
-// frequenciesOf counts once in a recall.
-func (r *recall) frequenciesOf(ctx context.Context) (*frequencies, error) {
-	if r.counted != nil {
-		return r.counted, nil
-	}
-	asked := terms(r.words)
-	counts, err := r.index.Count(ctx, asked)
-	if err != nil {
-		return nil, err
-	}
-	f := &frequencies{all: float64(counts.Records)}
-	for i, term := range asked {
-		f.words = append(f.words, frequency{text: term, records: float64(counts.With[i])})
-	}
-	r.counted = f
-	return f, nil
 }
 
 // inverseFrequency is how much a word says that so many of all records have.

@@ -1,4 +1,4 @@
-package memory
+package rank
 
 import (
 	"bytes"
@@ -17,17 +17,17 @@ import (
 
 // favourAlike puts what comes behind the first places in the order of what it
 // gains. None of it gets a higher score than what stands before it.
-func (r *recall) favourAlike(list []*candidate) {
+func (r *ranking) favourAlike(list []*Candidate) {
 	if len(list) <= firstPlaces {
 		return
 	}
 	first, rest := list[:firstPlaces], list[firstPlaces:]
-	likeness := likenessOf(list, r.query.Text)
+	likeness := likenessOf(list, r.Text)
 	for i, x := range rest {
 		gain := alikeShare*likeness[firstPlaces+i]*(1-x.said.of(x.said.dump)) + togetherShare*float64(x.countSession(first))
 		x.Relevance, x.Score = min(1, x.Relevance+gain/relevanceShare), x.Score+gain
 	}
-	slices.SortFunc(rest, func(x, y *candidate) int {
+	slices.SortFunc(rest, func(x, y *Candidate) int {
 		return cmp.Or(cmp.Compare(y.Score, x.Score), strings.Compare(x.ID, y.ID))
 	})
 	for _, x := range rest {
@@ -36,9 +36,9 @@ func (r *recall) favourAlike(list []*candidate) {
 }
 
 // countSession counts the records of a list that are pieces of the same session.
-func (c *candidate) countSession(list []*candidate) (n int) {
+func (c *Candidate) countSession(list []*Candidate) (n int) {
 	for _, x := range list {
-		if x.Position >= 0 && c.Position >= 0 && x.sameSession(c.Hit) {
+		if x.Position >= 0 && c.Position >= 0 && x.sameSession(c) {
 			n++
 		}
 	}
@@ -48,7 +48,7 @@ func (c *candidate) countSession(list []*candidate) (n int) {
 // likenessOf is how much of the words of each record are those of the first, 0 to
 // 1: the mean of its cosines with them. A word is the heavier the fewer of the list
 // have it, and those of the question count for nothing: all of the list has them.
-func likenessOf(list []*candidate, question string) []float64 {
+func likenessOf(list []*Candidate, question string) []float64 {
 	words, texts := numberedWords{numbers: map[string]int{}}, make([][]int, len(list))
 	for i, x := range list {
 		texts[i] = words.of(x.Text)

@@ -1,4 +1,4 @@
-package memory
+package rank
 
 import (
 	"math"
@@ -113,9 +113,9 @@ func sharesIn(voices []spoken, from, to int) (s shares) {
 
 // listen finds out who says what of the records of a list. Only pieces of logs
 // have voices: a summary or a fact is somebody's words.
-func listen(list []*candidate) {
+func listen(list []*Candidate) {
 	for _, c := range list {
-		if c.Position < 0 || c.OwnWords() {
+		if c.Position < 0 || c.OwnWords {
 			continue
 		}
 		voices := voicesIn(c.Text)
@@ -129,7 +129,7 @@ func listen(list []*candidate) {
 
 // favourSaid takes from the relevance of each record what it has not said in
 // words, and adds what is worth more because a person said it.
-func favourSaid(list []*candidate) {
+func favourSaid(list []*Candidate) {
 	var all shares
 	for _, c := range list {
 		all.add(c.said)
