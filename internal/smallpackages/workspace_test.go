@@ -1,4 +1,4 @@
-package workspace
+package smallpackages_test
 
 import (
 	"errors"
@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/sessctl/sessctl/internal/failure"
+	"github.com/sessctl/sessctl/internal/workspace"
 	"github.com/sessctl/sessctl/pkg/memory/remote"
 )
 
@@ -22,7 +23,7 @@ func TestExplainShared(t *testing.T) {
 		{remote.ErrNotSetUp, "not_set_up", "sessctl push --setup"},
 	} {
 		var f *failure.Error
-		err := ExplainShared(fmt.Errorf("connect: %w", c.err))
+		err := workspace.ExplainShared(fmt.Errorf("connect: %w", c.err))
 		if !errors.As(err, &f) || f.Code != c.code || !strings.Contains(f.Hint, c.says) || !errors.Is(err, c.err) {
 			t.Errorf("%v: %+v", c.err, f)
 		}
