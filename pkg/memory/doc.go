@@ -11,5 +11,6 @@
 // Recall asks both halves. Full text (BM25) and vectors (cosine) each give
 // candidates; their scores are min-max normalised in that pool and mixed 0.6
 // to 0.4, and the pool is ranked by 0.7 * relevance + 0.3 * importance. On raw
-// cosines importance would decide alone (docs/dev/decisions.md D9).
+// cosines importance would decide alone (docs/dev/decisions.md D9). What is proposed is
+// decided here (recall.go); package rank does the rest.
 package memory

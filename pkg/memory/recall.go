@@ -10,14 +10,25 @@ import (
 	"time"
 
 	"github.com/sessctl/sessctl/pkg/embed"
+	"github.com/sessctl/sessctl/pkg/memory/database"
+	"github.com/sessctl/sessctl/pkg/memory/rank"
 )
 
 // The ways to rank.
 const (
-	RankHybrid = "hybrid" // words and meaning, then importance
-	RankText   = "text"   // words only
-	RankVector = "vector" // meaning only
-	RankSeed   = "seed"   // 0.7 * cosine + 0.3 * importance on raw cosines, for comparison (docs/dev/decisions.md D9)
+	RankHybrid = rank.Hybrid // words and meaning, then importance
+	RankText   = rank.Text   // words only
+	RankVector = rank.Vector // meaning only
+	RankSeed   = rank.Seed   // 0.7 * cosine + 0.3 * importance on raw cosines, for comparison (docs/dev/decisions.md D9)
+)
+
+// What who asks must know of the ranking (see rank/weights.go).
+const (
+	// LeastFit is the fit below which the best hit of a question does not answer it.
+	LeastFit = rank.LeastFit
+	// ShortBytes is how long a record is, in bytes, that is understood from those
+	// around it.
+	ShortBytes = rank.ShortBytes
 )
 
 // Query says what to find. Empty filters match everything.
@@ -97,7 +108,7 @@ func (s *Store) embedQuery(ctx context.Context, q Query, e embed.QueryEmbedder, 
 	}
 	var some bool
 	if err := s.db.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM vector_spaces s WHERE s.model=? AND "+hasVectors+")", m.Fingerprint()).Scan(&some); err != nil || !some {
-		return v, classifyError(err)
+		return v, database.Classify(err)
 	}
 	v.vector, v.err = e.EmbedQuery(ctx, q.Text)
 	return v, ctx.Err()
@@ -129,7 +140,7 @@ func newRecall(index Index, q Query, e embed.QueryEmbedder, m embed.Model) (*rec
 // answer finds the hits. Names that nobody said are taken for others at once, other
 // words only if nothing fits as it was typed.
 func (r *recall) answer(ctx context.Context) (Result, error) {
-	if _, err := r.correctSpelling(ctx, isIdentifier); err != nil {
+	if _, err := r.correctSpelling(ctx, rank.IsIdentifier); err != nil {
 		return Result{Rank: r.query.Rank}, err
 	}
 	result, err := r.find(ctx)
@@ -155,6 +166,71 @@ func (r *recall) find(ctx context.Context) (Result, error) {
 	return Result{Hits: hits, Rank: r.query.Rank, Notice: r.notices(), Fit: r.bestFit}, err
 }
 
+// ranked makes hits of the pool, best first; none if not even the best fits.
+func (r *recall) ranked(ctx context.Context) ([]Hit, error) {
+	q, err := r.question(ctx)
+	if err != nil {
+		return nil, err
+	}
+	list, best, err := rank.Rank(ctx, q, r.loaded())
+	if err != nil {
+		return nil, err
+	}
+	r.bestFit = max(r.bestFit, best)
+	if r.bestFit < r.query.LeastFit {
+		return nil, nil
+	}
+	hits := make([]Hit, len(list))
+	for i, x := range list {
+		hits[i] = r.pool[x.Key].hit()
+	}
+	return hits, nil
+}
+
+// question is the query as the pool is ranked for it.
+func (r *recall) question(ctx context.Context) (rank.Question, error) {
+	q := rank.Question{
+		Way: r.query.Rank, Closely: r.closely, Text: r.query.Text, Words: r.words, Names: r.names, Periods: r.periods,
+		Limit: r.query.Limit, MinScore: r.query.MinScore, Vectors: r.vector != nil, Farthest: 1,
+	}
+	if r.vector != nil {
+		q.Meanings, _ = r.embedder.(rank.Meanings)
+	}
+	for _, c := range r.pool {
+		if c.HasVector {
+			q.Farthest = min(q.Farthest, c.Cosine)
+		}
+	}
+	var err error
+	q.Frequencies, err = r.frequencies(ctx)
+	return q, err
+}
+
+// frequencies counts the records with the words of the query.
+func (r *recall) frequencies(ctx context.Context) (f rank.Frequencies, err error) {
+	asked := terms(r.words)
+	counts, err := r.index.Count(ctx, asked)
+	if err != nil {
+		return f, err
+	}
+	f.All = float64(counts.Records)
+	for i, term := range asked {
+		f.Words = append(f.Words, rank.Frequency{Text: term, Records: float64(counts.With[i])})
+	}
+	return f, nil
+}
+
+// loaded are the candidates that are still there; one may have been forgotten a
+// moment ago.
+func (r *recall) loaded() (list []*rank.Candidate) {
+	for _, key := range slices.Sorted(maps.Keys(r.pool)) {
+		if c := r.pool[key]; c.loaded {
+			list = append(list, &c.Candidate)
+		}
+	}
+	return list
+}
+
 func (q Query) withDefaults() Query {
 	q.Limit = cmp.Or(max(q.Limit, 0), 5)
 	q.Rank = cmp.Or(q.Rank, RankHybrid)
@@ -176,44 +252,40 @@ type recall struct {
 	vector []float32 // of the query, unit length, if the vectors are asked
 	model  embed.Model
 
-	passing []float32 // room for the vector of a text that is only compared
-
 	names   []string             // identifiers in the query
-	periods []period             // times that it names; only RankHybrid asks for them
+	periods []rank.Period        // times that it names; only RankHybrid asks for them
 	pool    map[int64]*candidate // by key
 	bestFit float64              // of those that were judged
-	counted *frequencies         // nil until they are asked for
 }
 
-// candidate is a record that was proposed, and what is known of it so far: its
-// Relevance and Score are set when the pool is ranked, and it is a hit when
-// nothing is left to know.
+// candidate is a record that was proposed: as it was read, and as it is ranked.
 type candidate struct {
-	Hit
+	rank.Candidate
+	record Record
 	loaded bool
-	judged bool // its fit is known
-	holds  uint // bit i: holds r.names[i] word for word
+}
 
-	text      float64 // BM25, more is better; 0 if no word matches
-	cosine    float64
-	hasVector bool
+// load takes in what was read of the record.
+func (c *candidate) load(x Found, names []string) {
+	c.record, c.loaded = x.Record, true
+	c.ID, c.Text, c.Category, c.Summary = x.ID, x.Text, x.Category, x.Category == CategorySummary
+	c.Host, c.Runtime, c.Agent, c.Session, c.Position = x.Host, x.Runtime, x.Agent, x.Session, x.Position
+	c.CreatedAt, c.Importance, c.OwnWords = x.CreatedAt, x.Importance, x.Record.OwnWords()
+	c.Holds = rank.Holds(x.Text, names)
+}
 
-	// What the second look finds (see refine).
-	passages []passage
-	said     shares  // by whom
-	unsaid   float64 // share of the question's words it has that nobody says in words
-	byPerson bool    // a person says its best passage
-	word     float64 // BM25 of its best passage
-	answer   float64 // BM25 of its best passage that has what the answer must have
-	meaning  float64 // cosine of the whole text
-	detail   float64 // cosine of its nearest passage
-	hasSense bool    // meaning and detail are known
+// hit is the record as it was ranked.
+func (c *candidate) hit() Hit {
+	h := Hit{Record: c.record, Host: c.Host, Score: c.Score, Relevance: c.Relevance, Fit: c.Fit, Duplicates: c.Duplicates}
+	h.Importance = c.Importance
+	return h
 }
 
 func (r *recall) at(record int64) *candidate {
 	c := r.pool[record]
 	if c == nil {
 		c = &candidate{}
+		c.Key = record
 		r.pool[record] = c
 	}
 	return c
@@ -222,17 +294,17 @@ func (r *recall) at(record int64) *candidate {
 // gather fills the pool. If most of what was proposed has the same text, each
 // half is asked for more, so that copies do not crowd out the rest.
 func (r *recall) gather(ctx context.Context) error {
-	need := max(poolSize, r.query.Limit)
+	need := max(rank.PoolSize, r.query.Limit)
 	if r.byWords() {
-		names := identifiers(r.query.Text)
-		r.names = names[:min(len(names), pinnedPlaces)]
+		names := rank.Identifiers(r.query.Text)
+		r.names = names[:min(len(names), rank.PinnedPlaces)]
 	}
 	if r.closely {
 		if err := r.readDates(ctx); err != nil {
 			return err
 		}
 	}
-	for n := max(candidates, 2*r.query.Limit); ; n *= 4 {
+	for n := max(rank.Proposed, 2*r.query.Limit); ; n *= 4 {
 		r.pool = map[int64]*candidate{}
 		more, err := r.propose(ctx, n)
 		if err != nil {
@@ -241,7 +313,7 @@ func (r *recall) gather(ctx context.Context) error {
 		if err := r.load(ctx); err != nil {
 			return err
 		}
-		if !more || r.distinct() >= need || n >= maxCandidates {
+		if !more || r.distinct() >= need || n >= rank.MostProposed {
 			return r.complete(ctx)
 		}
 	}
@@ -276,7 +348,7 @@ func (r *recall) byWords() bool {
 func (r *recall) distinct() int {
 	texts := map[string]bool{}
 	for _, c := range r.pool {
-		if !c.OwnWords() {
+		if !c.OwnWords {
 			texts[c.Text] = true
 		}
 	}
@@ -291,7 +363,7 @@ func (r *recall) askVectors(ctx context.Context, n int) (more bool, err error) {
 	}
 	for _, x := range found {
 		c := r.at(x.Key)
-		c.cosine, c.hasVector = x.Cosine, true
+		c.Cosine, c.HasVector = x.Cosine, true
 	}
 	return len(found) == n, nil
 }
@@ -312,7 +384,7 @@ func (r *recall) askWords(ctx context.Context, q Query, m Match, n int) (more bo
 // word: one rare word among many common ones must not be outvoted.
 func (r *recall) askNames(ctx context.Context) error {
 	for _, name := range r.names {
-		if _, err := r.askWords(ctx, r.query, matchName(name), poolSize); err != nil {
+		if _, err := r.askWords(ctx, r.query, matchName(name), rank.PoolSize); err != nil {
 			return err
 		}
 	}
@@ -326,8 +398,7 @@ func (r *recall) load(ctx context.Context) error {
 	}
 	found, err := r.index.Read(ctx, slices.Sorted(maps.Keys(r.pool)))
 	for _, x := range found {
-		c := r.at(x.Key)
-		c.Record, c.Host, c.loaded, c.holds = x.Record, x.Host, true, holds(x.Text, r.names)
+		r.at(x.Key).load(x, r.names)
 	}
 	return err
 }
@@ -354,7 +425,7 @@ func (r *recall) completeText(ctx context.Context) error {
 	}
 	scores, err := r.index.WordScores(ctx, words, slices.Sorted(maps.Keys(r.pool)))
 	for key, score := range scores {
-		r.at(key).text = score
+		r.at(key).BM25 = score
 	}
 	return err
 }
@@ -366,7 +437,7 @@ func (r *recall) completeCosines(ctx context.Context) error {
 	}
 	var missing []int64
 	for key, c := range r.pool {
-		if !c.hasVector {
+		if !c.HasVector {
 			missing = append(missing, key)
 		}
 	}
@@ -377,7 +448,7 @@ func (r *recall) completeCosines(ctx context.Context) error {
 	cosines, err := r.index.Cosines(ctx, missing)
 	for key, cosine := range cosines {
 		c := r.at(key)
-		c.cosine, c.hasVector = cosine, true
+		c.Cosine, c.HasVector = cosine, true
 	}
 	return err
 }
@@ -433,12 +504,12 @@ func matchName(name string) Match {
 	return Match{All: parts[:last], Any: []string{parts[0], parts[last]}}
 }
 
-// terms returns the different terms of a text, up to maxTerms.
+// terms returns the different terms of a text, up to rank.MaxTerms.
 func terms(text string) []string {
 	var list []string
 	seen := map[string]bool{}
 	for _, term := range strings.Fields(string(embed.AppendTerms(nil, text))) {
-		if !seen[term] && len(list) < maxTerms {
+		if !seen[term] && len(list) < rank.MaxTerms {
 			seen[term] = true
 			list = append(list, term)
 		}
@@ -474,14 +545,14 @@ func (s *Store) Neighbors(ctx context.Context, x Record, n int) (near Neighborho
 		ORDER BY r.position, r.archive=? DESC, r.rowid DESC`,
 		x.Agent, x.Runtime, x.Session, x.Category, x.Position-n, x.Position+n, x.Position, x.Archive)
 	if err != nil {
-		return near, fmt.Errorf("read neighbours: %w", classifyError(err))
+		return near, fmt.Errorf("read neighbours: %w", database.Classify(err))
 	}
 	defer rows.Close()
 	last := -1
 	for rows.Next() {
 		var r stored
 		if err := rows.Scan(r.fields()...); err != nil {
-			return near, fmt.Errorf("read neighbours: %w", classifyError(err))
+			return near, fmt.Errorf("read neighbours: %w", database.Classify(err))
 		}
 		switch {
 		case !r.sound():
@@ -495,5 +566,5 @@ func (s *Store) Neighbors(ctx context.Context, x Record, n int) (near Neighborho
 		}
 		last = r.Position
 	}
-	return near, classifyError(rows.Err())
+	return near, database.Classify(rows.Err())
 }

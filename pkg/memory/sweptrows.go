@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"hash/crc32"
 	"slices"
+
+	"github.com/sessctl/sessctl/pkg/memory/rank"
 )
 
 // keptRows is how many rows a sweep keeps: as many as a question asks for by their
 // vectors when it asks for the first time.
-const keptRows = 2*candidates + tieRoom
+const keptRows = 2*rank.Proposed + tieRoom
 
 // sweptRow is the row of a vector, in a block whose checksum held.
 type sweptRow struct {

@@ -10,6 +10,9 @@ import (
 	"strings"
 
 	"github.com/sessctl/sessctl/pkg/embed"
+	"github.com/sessctl/sessctl/pkg/memory/database"
+	"github.com/sessctl/sessctl/pkg/memory/rank"
+	"github.com/sessctl/sessctl/pkg/memory/words"
 )
 
 // WorkQuery asks what was done. One of File, Command, Error and Text is set; the
@@ -74,7 +77,7 @@ type workAsk struct {
 	sorts []string // of texts that may answer it
 	where string   // the condition under which an action a has a text; %s is the list of texts
 	least float64  // share of the question's words that a text must have
-	fit   func(m *workMatch, text string) float64
+	fit   func(n *rank.Named, share float64, text string) float64
 	fold  func(x *storedAction) foldKey
 }
 
@@ -88,11 +91,11 @@ type foldKey struct {
 
 func (q WorkQuery) asked() (ask workAsk, err error) {
 	asks := []workAsk{
-		{text: withoutPlace(q.File), sorts: []string{sortPath}, least: leastNames, fit: fileFit, fold: foldReads,
+		{text: rank.WithoutPlace(q.File), sorts: []string{sortPath}, least: rank.LeastNames, fit: rank.FileFit, fold: foldReads,
 			where: "(a.subject IN %[1]s AND a.kind NOT IN ('command', 'search', 'fetch') OR a.kind='search' AND a.place IN %[1]s)"},
-		{text: q.Command, sorts: []string{sortCommand}, least: leastNames, fit: commandFit, fold: foldSubjects, where: "a.kind='command' AND a.subject IN %[1]s"},
-		{text: q.Error, sorts: []string{sortError}, least: leastErrors, fit: errorFit, where: "a.errors IN %[1]s"},
-		{text: q.Text, least: LeastFit, fit: wordFit, fold: foldSubjects, where: "(a.subject IN %[1]s OR a.errors IN %[1]s)"},
+		{text: q.Command, sorts: []string{sortCommand}, least: rank.LeastNames, fit: rank.CommandFit, fold: foldSubjects, where: "a.kind='command' AND a.subject IN %[1]s"},
+		{text: q.Error, sorts: []string{sortError}, least: rank.LeastErrors, fit: rank.ErrorFit, where: "a.errors IN %[1]s"},
+		{text: q.Text, least: rank.LeastFit, fit: rank.WordFit, fold: foldSubjects, where: "(a.subject IN %[1]s OR a.errors IN %[1]s)"},
 	}
 	asks = slices.DeleteFunc(asks, func(a workAsk) bool { return strings.TrimSpace(a.text) == "" })
 	if len(asks) != 1 {
@@ -159,7 +162,7 @@ func (w *workSearch) take(ctx context.Context, texts []fittingText) error {
 		rows[i] = t.row
 	}
 	condition, args := w.query.filter()
-	list, err := readActions(ctx, w.store.db, "WHERE "+fmt.Sprintf(w.ask.where, listedNumbers(rows))+" AND "+condition+
+	list, err := readActions(ctx, w.store.db, "WHERE "+fmt.Sprintf(w.ask.where, database.List(rows))+" AND "+condition+
 		" ORDER BY a.created_at DESC, a.first_line DESC, a.action DESC LIMIT ?", append(args, mostActions)...)
 	if err != nil {
 		return err
@@ -242,14 +245,6 @@ func (q Query) workFilter() (string, []any) {
 	return condition, args
 }
 
-// workMatch is a question, and what its words say.
-type workMatch struct {
-	question string
-	terms    []term
-	total    float64 // of the weights
-	share    float64 // of a text: how much of the question's words it has
-}
-
 // fittingText is a text that fits a question.
 type fittingText struct {
 	row int64
@@ -258,14 +253,14 @@ type fittingText struct {
 
 // texts are those that fit the question, best first.
 func (w *workSearch) texts(ctx context.Context) ([]fittingText, error) {
-	m := &workMatch{question: w.ask.text}
+	m := &rank.Named{Question: w.ask.text, WordsOf: workWordsOf}
 	shares, err := w.match(ctx, m)
 	if err != nil || len(shares) == 0 {
 		return nil, err
 	}
 	var list []fittingText
 	for row, share := range shares {
-		if share /= m.total; share >= w.ask.least-1e-9 {
+		if share = m.Share(share); share >= w.ask.least-1e-9 {
 			list = append(list, fittingText{row, share})
 		}
 	}
@@ -276,19 +271,15 @@ func (w *workSearch) texts(ctx context.Context) ([]fittingText, error) {
 		return nil, err
 	}
 	slices.SortFunc(list, best)
-	return w.ask.worthwhile(list), nil
+	return worthwhile(list), nil
 }
 
-// worthwhile leaves out what fits much less than the best: who writes the whole
-// name of a file does not mean those that are called nearly so.
-func (a *workAsk) worthwhile(list []fittingText) []fittingText {
+// worthwhile leaves out what fits much less than the best.
+func worthwhile(list []fittingText) []fittingText {
 	if len(list) == 0 {
 		return nil
 	}
-	least := worthwhileShare * list[0].fit
-	if list[0].fit >= nameFit {
-		least = likeNameFit
-	}
+	least := rank.LeastOf(list[0].fit)
 	n := slices.IndexFunc(list, func(t fittingText) bool { return t.fit < least })
 	if n < 0 {
 		return list
@@ -298,31 +289,30 @@ func (a *workAsk) worthwhile(list []fittingText) []fittingText {
 
 // match finds how much of the question's words the texts have, by row. Texts of
 // which the filters let no action through are left out.
-func (w *workSearch) match(ctx context.Context, m *workMatch) (map[int64]float64, error) {
+func (w *workSearch) match(ctx context.Context, m *rank.Named) (map[int64]float64, error) {
 	var all float64
 	if err := w.store.db.QueryRowContext(ctx, "SELECT count(*) FROM work_texts").Scan(&all); err != nil {
-		return nil, fmt.Errorf("count texts of actions: %w", classifyError(err))
+		return nil, fmt.Errorf("count texts of actions: %w", database.Classify(err))
 	}
-	words, err := workWords().newWordIndex(ctx, w.store.reads())
+	index, err := workWords().NewIndex(ctx, w.store.reads())
 	if err != nil {
 		return nil, fmt.Errorf("search the work: %w", err)
 	}
 	shares := map[int64]float64{}
-	for _, text := range workQuestion(m.question) {
-		whole, begun, err := w.having(ctx, words, text)
+	for _, text := range workQuestion(m.Question) {
+		whole, begun, err := w.having(ctx, index, text)
 		if err != nil {
 			return nil, err
 		}
-		t := term{text, inverseFrequency(all+otherRecords, float64(max(len(whole), len(begun))))}
-		m.terms, m.total = append(m.terms, t), m.total+t.weight
+		weight := m.Add(text, all, float64(max(len(whole), len(begun))))
 		seen := make(map[int64]bool, len(whole))
 		for _, row := range whole {
-			shares[row] += t.weight
+			shares[row] += weight
 			seen[row] = true
 		}
 		for _, row := range begun {
 			if !seen[row] {
-				shares[row] += beginningShare * t.weight
+				shares[row] += rank.BeginningShare * weight
 			}
 		}
 	}
@@ -331,12 +321,12 @@ func (w *workSearch) match(ctx context.Context, m *workMatch) (map[int64]float64
 
 // having lists the texts that have a word, and those that have one which begins with
 // it.
-func (w *workSearch) having(ctx context.Context, words *wordIndex, text string) (whole, begun []int64, err error) {
-	if whole, err = words.having(ctx, text); err == nil {
+func (w *workSearch) having(ctx context.Context, index *words.Index, text string) (whole, begun []int64, err error) {
+	if whole, err = index.Having(ctx, text); err == nil {
 		whole, err = w.passing(ctx, whole)
 	}
-	if err == nil && len(text) >= leastBeginning {
-		if begun, err = words.beginningWith(ctx, text); err == nil {
+	if err == nil && len(text) >= rank.LeastBeginning {
+		if begun, err = index.BeginningWith(ctx, text); err == nil {
 			begun, err = w.passing(ctx, begun)
 		}
 	}
@@ -349,7 +339,7 @@ func (w *workSearch) having(ctx context.Context, words *wordIndex, text string) 
 // passing are those of some texts that are of the sorts that are asked for, and have
 // an action that the filters let through.
 func (w *workSearch) passing(ctx context.Context, texts []int64) ([]int64, error) {
-	query, args := "SELECT t.text FROM work_texts t WHERE t.text IN "+listedNumbers(texts), []any(nil)
+	query, args := "SELECT t.text FROM work_texts t WHERE t.text IN "+database.List(texts), []any(nil)
 	if len(w.ask.sorts) > 0 {
 		query, args = query+" AND t.sort IN ("+marks(w.ask.sorts)+")", append(args, anyOf(w.ask.sorts)...)
 	}
@@ -360,7 +350,7 @@ func (w *workSearch) passing(ctx context.Context, texts []int64) ([]int64, error
 	if len(args) == 0 {
 		return texts, nil
 	}
-	return readNumbers(ctx, w.store.reads(), query, args...)
+	return database.Numbers(ctx, w.store.reads(), query, args...)
 }
 
 // workQuestion are the words that a question is asked by: the parts of its
@@ -379,7 +369,7 @@ func workQuestion(text string) []string {
 	}
 	var list []string
 	for _, part := range said {
-		if !slices.Contains(list, part) && len(list) < maxTerms {
+		if !slices.Contains(list, part) && len(list) < rank.MaxTerms {
 			list = append(list, part)
 		}
 	}
@@ -388,25 +378,24 @@ func workQuestion(text string) []string {
 
 // judge replaces the shares of texts by how well they fit, in hundredths: what
 // fits as well is told apart by its time.
-func (w *workSearch) judge(ctx context.Context, m *workMatch, list []fittingText) error {
+func (w *workSearch) judge(ctx context.Context, m *rank.Named, list []fittingText) error {
 	at, rows := map[int64]int{}, make([]int64, len(list))
 	for i, t := range list {
 		at[t.row], rows[i] = i, t.row
 	}
-	found, err := w.store.db.QueryContext(ctx, "SELECT text, body FROM work_texts WHERE text IN "+listedNumbers(rows))
+	found, err := w.store.db.QueryContext(ctx, "SELECT text, body FROM work_texts WHERE text IN "+database.List(rows))
 	if err != nil {
-		return fmt.Errorf("read texts of actions: %w", classifyError(err))
+		return fmt.Errorf("read texts of actions: %w", database.Classify(err))
 	}
 	defer found.Close()
 	for found.Next() {
 		var row int64
 		var body keptText
 		if err := found.Scan(&row, &body); err != nil {
-			return fmt.Errorf("read texts of actions: %w", classifyError(err))
+			return fmt.Errorf("read texts of actions: %w", database.Classify(err))
 		}
 		t := &list[at[row]]
-		m.share = t.fit
-		t.fit = math.Round(100*w.ask.fit(m, string(body))) / 100
+		t.fit = math.Round(100*w.ask.fit(m, t.fit, string(body))) / 100
 	}
-	return classifyError(found.Err())
+	return database.Classify(found.Err())
 }
