@@ -30,8 +30,6 @@ var crowded = map[string]int{
 	"pkg/memory":                        10800,
 	"pkg/archive Store":                 50,
 	"pkg/archive/objects Bucket":        34,
-	"pkg/compact Compactor":             88,
-	"pkg/compact run":                   40,
 	"pkg/durable Pins":                  44,
 	"pkg/jsonl Cursor":                  39,
 	"pkg/memory Store":                  205,
