@@ -1,7 +1,6 @@
 package cmd
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -140,7 +139,7 @@ func renderArchives(a *app, doc steps.ArchiveDocument) error {
 			last = strings.TrimSuffix(r.Outcome+": "+r.Reason, ": ")
 		}
 		rows = append(rows, []string{r.ID, wording.Visible(r.Agent), wording.Visible(r.Session), r.CreatedAt, strconv.FormatInt(r.Bytes, 10), wording.Visible(last)})
-		cells := []string{r.ID, r.Runtime, r.Agent, r.Session, wording.ShownTime(r.CreatedAt), wording.Bytes(r.Bytes), wording.Bytes(r.StoredBytes), cmp.Or(r.OffSite, selection.UnknownFigure), a.Tilde(last)}
+		cells := []string{r.ID, r.Runtime, r.Agent, r.Session, wording.ShownTime(r.CreatedAt), wording.Bytes(r.Bytes), wording.Bytes(r.StoredBytes), offSiteCell(r), a.Tilde(last)}
 		if !somewhere {
 			cells = slices.Delete(cells, offSite, offSite+1)
 		}
@@ -186,4 +185,17 @@ func newArchiveListCommand(a *app) *cobra.Command {
 	}
 	c.Flags().StringVar(&agent, "agent", "", "only archives of this `agent`")
 	return c
+}
+
+// offSiteCell says where an archive is beside this disk, and when that was last seen:
+// the catalogue does not know what has become of a copy since.
+func offSiteCell(r selection.ArchiveRow) string {
+	switch {
+	case r.OffSite == "":
+		return selection.UnknownFigure
+	case r.CheckedAt == "":
+		return r.OffSite
+	}
+	day, _, _ := strings.Cut(wording.ShownTime(r.CheckedAt), " ")
+	return r.OffSite + ", seen " + day
 }

@@ -53,7 +53,7 @@ func TestCopiesOfOthers(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer f.Close()
-		r, err := bucket.Upload(t.Context(), e, f)
+		r, err := bucket.Upload(t.Context(), e, f, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -75,7 +75,7 @@ func TestCopiesOfOthers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			e := upload(strings.ReplaceAll(name, " ", "-"), c.holds)
 			e.Remote.Seen = c.seen
-			if err := copies.Whole(t.Context(), e); !errors.Is(err, c.want) {
+			if err := copies.Read(t.Context(), e); !errors.Is(err, c.want) {
 				t.Errorf("%v, not %v", err, c.want)
 			}
 		})
@@ -115,7 +115,7 @@ func TestLasting(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	there, err := bucket.Upload(t.Context(), e, file)
+	there, err := bucket.Upload(t.Context(), e, file, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

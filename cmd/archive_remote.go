@@ -27,14 +27,15 @@ func newArchiveUploadCommand(a *app) *cobra.Command {
 		Use:   "upload [ID]...",
 		Short: "Copy archives to object storage and read their checksums back",
 		Long: `Copy archives that have no copy there yet to the object storage of
-archive.remote, s3://bucket/prefix. An archive is called off-site when the
-storage has given the checksum of the copy back. Nothing there is ever replaced
-or deleted, and nothing here.
+archive.remote, s3://bucket/prefix. The storage is asked which copies it has: one
+that is gone, or that was overwritten, is made again under another name. An
+archive is called off-site when the storage has given the checksum of the copy
+back. Nothing there is ever replaced or deleted, and nothing here.
 
 The keys are AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or those of
 ~/.aws/credentials. An upload that was interrupted is taken up by the next one.
-Of an archive that is named by its ID the copy is looked at again, and made again
-if it is gone.
+Of an archive that is named by its ID the copy is read to its end, and made again
+if it is gone or damaged.
 ` + exitHelp,
 		Example: `  sessctl archive upload --dry-run
   sessctl archive upload
@@ -66,8 +67,10 @@ func runArchiveUpload(ctx context.Context, a *app, o workspace.UploadOptions) er
 		return err
 	}
 	doc := workspace.UploadDocument{Schema: 1, DryRun: o.DryRun, Remote: bucket.URL(), Archives: []workspace.UploadRow{}}
-	if len(o.IDs) == 0 { // of one that is named the copy is looked at again
-		doc.OffSite, entries = workspace.SplitOffSite(bucket, entries)
+	if len(o.IDs) == 0 { // of one that is named the copy is read again
+		if doc.OffSite, entries, err = workspace.SplitOffSite(ctx, bucket, entries); err != nil {
+			return workspace.ExplainBucket(fmt.Errorf("%w; %s left", err, wording.Plural(len(entries), "archive")))
+		}
 	}
 	u := workspace.Uploader{Run: a.Run, Bucket: bucket, Archives: w.Archives, Doc: &doc}
 	err = u.All(ctx, w.Progress, entries)
@@ -76,7 +79,7 @@ func runArchiveUpload(ctx context.Context, a *app, o workspace.UploadOptions) er
 		return errors.Join(printUpload(a, doc), doc.Partly(err)) // what is done is told
 	}
 	if len(doc.Archives) == 0 {
-		a.Notice(workspace.Note{Message: fmt.Sprintf("nothing to upload: %s off-site in %s", wording.Plural(doc.OffSite, "archive"), doc.Remote)})
+		a.Notice(workspace.Note{Message: fmt.Sprintf("nothing to upload: %s has the copies of %s", doc.Remote, wording.Plural(doc.OffSite, "archive"))})
 	}
 	return renderUpload(a, doc)
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/sessctl/sessctl/internal/audit"
-	"github.com/sessctl/sessctl/internal/failure"
 	"github.com/sessctl/sessctl/internal/selection"
 	"github.com/sessctl/sessctl/internal/wording"
 	"github.com/sessctl/sessctl/internal/workspace"
@@ -30,17 +29,21 @@ Every copy is read in full, because only that finds bytes that have rotted.
 
 --remote asks the object storage of archive.remote for length and checksum of
 every copy there. An archive whose file is only there is always checked that way.
+A storage may answer with the checksum that it was given at the upload:
+--remote --read-data downloads every copy and hashes it, --remote
+--read-data=10% a tenth of them, another tenth each day.
 Of an encrypted copy the head is opened with the key of archive.identity; without
 the key a note says that sessctl cannot tell whether it can be decrypted.`,
 		Example: `  sessctl archive verify
   sessctl archive verify --remote
+  sessctl archive verify --remote --read-data=10%
   sessctl archive verify --quick
   sessctl archive verify 3f9a2c`,
 		RunE: func(c *cobra.Command, args []string) error {
-			if o.Quick && o.ReadData && c.Flags().Changed("read-data") {
-				return failure.Usage("one of them", "--read-data does not go with --quick")
+			o.IDs, o.ReadCopies = args, c.Flags().Changed("read-data")
+			if err := o.Validate(); err != nil {
+				return err
 			}
-			o.IDs = args
 			return runArchiveVerify(c.Context(), a, o)
 		},
 	}
@@ -50,7 +53,8 @@ the key a note says that sessctl cannot tell whether it can be decrypted.`,
 
 func addVerifyFlags(o *audit.VerifyOptions, fs *pflag.FlagSet) {
 	fs.StringVar(&o.Agent, "agent", "", "only archives of this `agent`")
-	fs.BoolVar(&o.ReadData, "read-data", true, "read every copy in full and hash it")
+	fs.StringVar(&o.ReadData, "read-data", "true", "read every copy in full and hash it; false reads none; with --remote those on object storage too, or a `part` of them, such as 10%")
+	fs.Lookup("read-data").NoOptDefVal = "true"
 	fs.BoolVar(&o.Quick, "quick", false, "read no copy, the same as --read-data=false")
 	fs.BoolVar(&o.Remote, "remote", false, "also ask the object storage for the checksums of the copies there")
 }
@@ -73,7 +77,7 @@ func runArchiveVerify(ctx context.Context, a *app, o audit.VerifyOptions) error 
 	}
 	bar := workspace.NewProgress(a.Run)
 	defer bar.Clear()
-	v := audit.Verifier{Archives: store, Doc: &doc, Remote: o.Remote}
+	v := audit.Verifier{Archives: store, Doc: &doc, Remote: o.Remote, Parts: o.Parts(), Day: audit.DayOf(a.Now())}
 	if v.Bucket, err = workspace.Bucket(a.Run); err != nil && (o.Remote || a.Config.Archive.Remote != "") {
 		return err
 	}
@@ -123,13 +127,16 @@ func renderVerify(a *app, doc audit.VerifyDocument) error {
 		a.Hint(workspace.AdviseRebuild)
 	}
 	if len(doc.Problems) > doc.OfMemory() {
-		a.Hint(audit.AdviseBackup)
+		a.Hint(audit.AdviseDamaged(doc))
 	}
 	how := map[bool]string{true: "checked", false: "checked without reading the copies"}[doc.ReadData]
 	if doc.DryRun {
 		how = map[bool]string{true: "would be read and checked", false: "would be checked without reading the copies"}[doc.ReadData]
 		_, err := fmt.Fprintf(a.Out, "%s (%s) and %s %s\n", wording.Plural(doc.Checked, "archive"), wording.Bytes(doc.Bytes), wording.Plural(doc.Receipts, "receipt"), how)
 		return err
+	}
+	if doc.Copies > 0 {
+		how += ", " + wording.Plural(doc.Copies, "object") + " of object storage read"
 	}
 	_, err := fmt.Fprintf(a.Out, "%s (%s) and %s %s, %s\n", wording.Plural(doc.Checked, "archive"), wording.Bytes(doc.Bytes), wording.Plural(doc.Receipts, "receipt"), how, wording.Plural(len(doc.Problems), "problem"))
 	return err

@@ -51,9 +51,10 @@ func planProfile(a *app, name string, lastRead time.Time) (profilePlan, error) {
 	if err := checkProfile(a, name, config); err != nil {
 		return plan, err
 	}
+	about := night{reads: steps.Due(config.ArchiveVerify, lastRead, a.Now()), offSite: a.Config.Archive.Remote != ""}
 	for _, step := range config.Steps {
 		kind, _ := stepKindOf(step)
-		for _, flags := range kind.flags(config, steps.Due(config.ArchiveVerify, lastRead, a.Now())) {
+		for _, flags := range kind.flags(config, about) {
 			planned := plannedStep{kind: kind, flags: flags}
 			if err := kind.check(a, flags); err != nil {
 				planned.refused = blameStep(a, name, kind, err)

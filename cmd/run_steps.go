@@ -19,15 +19,20 @@ import (
 type stepKind struct {
 	name string
 	// flags are those of each command that the configuration of the step makes,
-	// one for each agent that it names. read says that archives are to be read in
-	// full.
-	flags func(c workspace.ProfileConfig, read bool) []steps.StepFlags
+	// one for each agent that it names.
+	flags func(c workspace.ProfileConfig, about night) []steps.StepFlags
 	// check refuses flags that the command would refuse.
 	check func(a *app, flags steps.StepFlags) error
 	// run carries the command out, or with dryRun makes and prints its plan.
 	run func(ctx context.Context, a *app, flags steps.StepFlags, dryRun bool) error
 	// tell sums up the document of the command.
 	tell func(document any) steps.StepResult
+}
+
+// night is what a run of a profile knows beside its configuration.
+type night struct {
+	reads   bool // the archives here are to be read in full
+	offSite bool // there is object storage
 }
 
 // section is the key of the step's options below that of the profile.
@@ -39,33 +44,33 @@ func (k stepKind) section() string {
 func stepKinds() []stepKind {
 	return []stepKind{
 		newStepKind(operate.StepCompact, parseCompact, runCompact, steps.TellCompact,
-			func(c workspace.ProfileConfig, _ bool) []steps.StepFlags {
+			func(c workspace.ProfileConfig, _ night) []steps.StepFlags {
 				return steps.PerAgent(c.Compact.Agents, func(agent string) steps.StepFlags { return steps.CompactStepFlags(c.Compact, agent) })
 			}),
 		newStepKind(operate.StepArchive, parseArchive, runArchive, steps.TellArchive,
-			func(c workspace.ProfileConfig, _ bool) []steps.StepFlags {
+			func(c workspace.ProfileConfig, _ night) []steps.StepFlags {
 				return steps.PerAgent(c.Archive.Agents, func(agent string) steps.StepFlags { return steps.ArchiveStepFlags(c.Archive, agent) })
 			}),
 		newStepKind(operate.StepExtractFacts, parseFacts, runExtractFacts, steps.TellFacts,
-			func(c workspace.ProfileConfig, _ bool) []steps.StepFlags {
+			func(c workspace.ProfileConfig, _ night) []steps.StepFlags {
 				return steps.PerAgent(c.ExtractFacts.Agents, func(agent string) steps.StepFlags { return steps.FactsStepFlags(c.ExtractFacts, agent) })
 			}),
 		newStepKind(operate.StepArchiveVerify, parseVerify, runArchiveVerify, steps.TellVerify,
-			func(_ workspace.ProfileConfig, read bool) []steps.StepFlags {
-				return []steps.StepFlags{steps.StepFlags{}.On("--quick", !read)}
+			func(c workspace.ProfileConfig, about night) []steps.StepFlags {
+				return []steps.StepFlags{steps.VerifyFlags(c.ArchiveVerify, about.reads, about.offSite)}
 			}),
 		newStepKind(operate.StepArchiveUpload, parseUpload, runArchiveUpload, steps.TellUpload,
-			func(workspace.ProfileConfig, bool) []steps.StepFlags { return []steps.StepFlags{{}} }),
+			func(workspace.ProfileConfig, night) []steps.StepFlags { return []steps.StepFlags{{}} }),
 		newStepKind(operate.StepClean, parseClean, runClean, steps.TellClean,
-			func(c workspace.ProfileConfig, _ bool) []steps.StepFlags {
+			func(c workspace.ProfileConfig, _ night) []steps.StepFlags {
 				return steps.PerAgent(c.Clean.Agents, func(agent string) steps.StepFlags { return steps.CleanStepFlags(c.Clean, agent) })
 			}),
 		newStepKind(operate.StepArchivePrune, parsePrune, runPrune, steps.TellPrune,
-			func(c workspace.ProfileConfig, _ bool) []steps.StepFlags {
+			func(c workspace.ProfileConfig, _ night) []steps.StepFlags {
 				return steps.PerAgent(c.ArchivePrune.Agents, func(agent string) steps.StepFlags { return steps.PruneStepFlags(c.ArchivePrune, agent) })
 			}),
 		newStepKind(operate.StepPush, parsePush, runPush, steps.TellPush,
-			func(workspace.ProfileConfig, bool) []steps.StepFlags { return []steps.StepFlags{{}} }),
+			func(workspace.ProfileConfig, night) []steps.StepFlags { return []steps.StepFlags{{}} }),
 	}
 }
 
@@ -81,7 +86,7 @@ func stepKindOf(name string) (stepKind, bool) {
 // newStepKind makes a step of a command: parse reads its flags, run carries it
 // out, tell sums up its document, of type D.
 func newStepKind[O, D any](name string, parse func(*app, steps.StepFlags) (O, error), run func(context.Context, *app, O) error,
-	tell func(D) steps.StepResult, flags func(workspace.ProfileConfig, bool) []steps.StepFlags) stepKind {
+	tell func(D) steps.StepResult, flags func(workspace.ProfileConfig, night) []steps.StepFlags) stepKind {
 	return stepKind{
 		name: name, flags: flags,
 		check: func(a *app, flags steps.StepFlags) error {
@@ -131,8 +136,11 @@ func parseFacts(a *app, flags steps.StepFlags) (o steps.FactsOptions, err error)
 func parseVerify(a *app, flags steps.StepFlags) (o audit.VerifyOptions, err error) {
 	o.Plan = slices.Contains(flags, "--dry-run")
 	flags = slices.DeleteFunc(slices.Clone(flags), func(flag string) bool { return flag == "--dry-run" })
-	_, err = optionsOf(a, func(fs *pflag.FlagSet) { addVerifyFlags(&o, fs) }, flags)
-	return o, err
+	if _, err = optionsOf(a, func(fs *pflag.FlagSet) { addVerifyFlags(&o, fs) }, flags); err != nil {
+		return o, err
+	}
+	o.ReadCopies = slices.ContainsFunc(flags, func(flag string) bool { return strings.HasPrefix(flag, "--read-data=") })
+	return o, o.Validate()
 }
 
 func parseClean(a *app, flags steps.StepFlags) (o removal.CleanOptions, err error) {

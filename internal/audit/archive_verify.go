@@ -5,6 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/fnv"
+	"math"
+	"strconv"
+	"strings"
+	"time"
 
 	"github.com/sessctl/sessctl/internal/failure"
 	"github.com/sessctl/sessctl/internal/selection"
@@ -19,15 +24,53 @@ import (
 type VerifyOptions struct {
 	Agent    string
 	IDs      []string
-	ReadData bool
+	ReadData string // true, false, or a part such as 10%; "" is true
 	Quick    bool
 	Remote   bool
+	// ReadCopies says that ReadData was asked for, and so is about object storage too.
+	ReadCopies bool
+
+	parts int // of how many parts of the copies on object storage one is read; 0 reads none
 
 	Plan bool // say what would be read
 }
 
+// Validate refuses options that contradict each other, and what is no part.
+func (o *VerifyOptions) Validate() error {
+	if o.Quick && o.ReadCopies && o.ReadData == "true" {
+		return failure.Usage("one of them; a part such as --read-data=10% goes with --quick --remote", "--read-data does not go with --quick")
+	}
+	switch o.ReadData {
+	case "", "true":
+		o.parts = 1
+	case "false":
+		o.parts = 0
+	default:
+		percent, err := strconv.ParseFloat(strings.TrimSuffix(o.ReadData, "%"), 64)
+		if err != nil || !strings.HasSuffix(o.ReadData, "%") || percent <= 0 || percent > 100 {
+			return failure.Usage("write true, false, or a part such as 10%", "--read-data: %q is no part", o.ReadData)
+		}
+		if !o.Remote {
+			return failure.Usage("add --remote", "--read-data=%s: a part is of the copies on object storage; those here are all read", o.ReadData)
+		}
+		o.parts = int(math.Round(100 / percent))
+	}
+	return nil
+}
+
 // Reads reports whether archives are read.
-func (o VerifyOptions) Reads() bool { return o.ReadData && !o.Quick }
+func (o VerifyOptions) Reads() bool { return o.ReadData != "false" && !o.Quick }
+
+// Parts is of how many parts of the copies on object storage one is read, 0 for none.
+func (o VerifyOptions) Parts() int {
+	if !o.Remote || !o.ReadCopies {
+		return 0
+	}
+	return o.parts
+}
+
+// DayOf is the number of a day: each day another part of the copies is read.
+func DayOf(t time.Time) int { return int(t.Unix() / (24 * 60 * 60)) }
 
 // VerifyDocument is `archive verify --json`.
 type VerifyDocument struct {
@@ -36,6 +79,7 @@ type VerifyDocument struct {
 	ReadData bool             `json:"read_data"`         // false: the copies were only looked at
 	Checked  int              `json:"checked"`           // archives
 	Bytes    int64            `json:"bytes"`             // of sessions
+	Copies   int              `json:"copies_read"`       // on object storage, read to their end
 	Receipts int              `json:"receipts"`
 	Problems []Problem        `json:"problems"`
 	Verified []VerifyRow      `json:"verified"`
@@ -68,6 +112,7 @@ type Problem struct {
 	Message string `json:"message"`
 
 	OfMemory bool `json:"-"` // the archives can mend it
+	OfCopy   bool `json:"-"` // it is the copy on object storage; the file here is sound
 }
 
 // NoteRemote tells which copies on object storage were not looked at, although that
@@ -106,6 +151,10 @@ func (v *Verifier) Outcome(run *workspace.Run) error {
 	if v.away != nil {
 		away = workspace.ExplainBucket(fmt.Errorf("%s could not be checked on object storage: %w", wording.Plural(v.unasked, "archive"), v.away))
 	}
+	if away != nil && v.Parts > 1 { // another part is read tomorrow
+		run.Notice(workspace.Note{Message: away.Error()})
+		away = nil
+	}
 	if len(v.Doc.Problems) == 0 {
 		return away
 	}
@@ -117,6 +166,22 @@ func (v *Verifier) Outcome(run *workspace.Run) error {
 
 // AdviseBackup is what to do about what has no other copy here.
 const AdviseBackup = "restore damaged archives and receipts from a backup"
+
+// AdviseDamaged is what to do about what a verification has found: where the file here
+// is sound and only the copy on object storage is not, another copy is made of it.
+func AdviseDamaged(doc VerifyDocument) string {
+	var ids []string
+	for _, p := range doc.Problems {
+		if p.OfMemory {
+			continue
+		}
+		if !p.OfCopy {
+			return AdviseBackup
+		}
+		ids = append(ids, p.ID)
+	}
+	return "sessctl archive upload " + strings.Join(ids, " ")
+}
 
 // ChooseArchives picks the archives that the options mean.
 func ChooseArchives(ctx context.Context, store *archive.Store, agent string, ids []string) ([]archive.Entry, error) {
@@ -139,6 +204,8 @@ type Verifier struct {
 	Archives *archive.Store
 	Bucket   *objects.Bucket // nil without object storage
 	Remote   bool            // copies there are checked too
+	Parts    int             // of how many parts of the copies one is read to its end; 0 reads none
+	Day      int             // which part it is, see [DayOf]
 	Doc      *VerifyDocument
 	away     error // why the storage is not asked any more
 	unasked  int   // copies there that could not be checked
@@ -155,7 +222,7 @@ func (v *Verifier) Entries(ctx context.Context, entries []archive.Entry, bar *wo
 		bar.Draw("verify "+wording.Plural(len(entries), "archive"), done, all)
 		done += e.StoredBytes
 		row := VerifyRow{ID: e.ID, Path: e.Path, SHA256: e.SHA256}
-		err := v.entry(ctx, e, &row)
+		ofCopy, err := v.entry(ctx, e, &row)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -168,15 +235,16 @@ func (v *Verifier) Entries(ctx context.Context, entries []archive.Entry, bar *wo
 		}
 		v.Doc.Verified = append(v.Doc.Verified, row)
 		if err != nil {
-			v.Doc.Problems = append(v.Doc.Problems, Problem{ID: e.ID, Path: e.Path, Message: err.Error()})
+			v.Doc.Problems = append(v.Doc.Problems, Problem{ID: e.ID, Path: e.Path, Message: err.Error(), OfCopy: ofCopy})
 		}
 	}
 	return nil
 }
 
 // entry checks the file of an archive, and the copy on object storage where that
-// is asked for or is all that there is.
-func (v *Verifier) entry(ctx context.Context, e archive.Entry, row *VerifyRow) error {
+// is asked for or is all that there is. ofCopy says that an error is of a copy whose
+// file here is sound.
+func (v *Verifier) entry(ctx context.Context, e archive.Entry, row *VerifyRow) (ofCopy bool, err error) {
 	only := workspace.Place(e) == "only" && v.Bucket != nil
 	var remote error
 	if only || v.Remote && e.Remote != nil {
@@ -184,9 +252,9 @@ func (v *Verifier) entry(ctx context.Context, e archive.Entry, row *VerifyRow) e
 		row.Remote = !errors.Is(remote, errUnasked)
 	}
 	if only {
-		return remote
+		return false, remote
 	}
-	err := v.Archives.Look(e)
+	err = v.Archives.Look(e)
 	if err == nil && v.Doc.ReadData {
 		err = v.Archives.Verify(ctx, e)
 	}
@@ -196,7 +264,7 @@ func (v *Verifier) entry(ctx context.Context, e archive.Entry, row *VerifyRow) e
 	if errors.Is(remote, errUnasked) {
 		remote = nil // the file here was checked
 	}
-	return cmp.Or(err, remote)
+	return err == nil, cmp.Or(err, remote)
 }
 
 // errUnasked is returned for a copy of which the storage tells nothing.
@@ -210,6 +278,9 @@ func (v *Verifier) copy(ctx context.Context, e archive.Entry) error {
 		if err == nil {
 			err = v.Bucket.Opens(ctx, e)
 		}
+		if err == nil && v.reads(e) {
+			err = v.read(ctx, e)
+		}
 		if errors.Is(err, objects.ErrNoIdentity) {
 			v.sealed++
 			return nil
@@ -221,6 +292,25 @@ func (v *Verifier) copy(ctx context.Context, e archive.Entry) error {
 	}
 	v.unasked++
 	return errUnasked
+}
+
+// reads reports whether a copy belongs to the part that is read today.
+func (v *Verifier) reads(e archive.Entry) bool {
+	if v.Parts == 0 {
+		return false
+	}
+	hash := fnv.New32a()
+	_, _ = hash.Write([]byte(e.ID)) // never fails, by its documentation
+	return (int(hash.Sum32()%uint32(v.Parts))+v.Day)%v.Parts == 0
+}
+
+// read reads a copy from the storage to its end.
+func (v *Verifier) read(ctx context.Context, e archive.Entry) error {
+	if err := workspace.ReadRemote(ctx, v.Bucket, e); err != nil {
+		return fmt.Errorf("archive %s on object storage: %w", e.ID, err)
+	}
+	v.Doc.Copies++
+	return nil
 }
 
 // AddDamaged adds the files of the catalogue that cannot be used.

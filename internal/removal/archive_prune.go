@@ -126,7 +126,7 @@ func NewPruner(run *workspace.Run, o PruneOptions) (*Pruner, error) {
 	}}
 	copies, err := workspace.CopiesOffSite(run)
 	if copies != nil {
-		p.Rules.OffSite = copies.Look
+		p.Rules.OffSite, p.Rules.ReadOffSite = copies.Look, copies.Read
 	}
 	if err == nil && copies == nil && o.KeepLocal > 0 {
 		err = workspace.ErrNoRemote()
@@ -314,7 +314,7 @@ func (p *Pruner) makeDocument() {
 		row.Path, row.SHA256, row.Bytes = purge.Item.To, purge.Item.SHA256, purge.Item.Bytes
 		row.Outcome, row.Reason = retention.ActionPurge, "in the trash since "+purge.Item.At.UTC().Format(time.RFC3339)
 		if !purge.Goes {
-			row.Outcome, row.Reason = PruneKept, "stays in the trash: no other copy counts any more; --undelete brings it back"
+			row.Outcome, row.Reason = PruneKept, "stays in the trash: "+purge.Reason+"; --undelete brings it back"
 			row.Left = true
 		}
 		p.addRow(row)

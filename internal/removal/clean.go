@@ -123,7 +123,7 @@ func NewCleaner(run *workspace.Run, o CleanOptions) (*Cleaner, error) {
 		return nil, err
 	}
 	if copies != nil {
-		archives = archives.CountingCopies(copies.Whole)
+		archives = archives.CountingCopies(copies.Read)
 	}
 	return &Cleaner{App: run, Options: o, Plan: &retention.CleanPlan{}, Rules: retention.Clean{
 		Archives: archives, Trash: run.SessionTrash(), Audit: run.Audit(), Now: run.Now,

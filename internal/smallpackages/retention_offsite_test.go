@@ -29,6 +29,7 @@ type offSiteHome struct {
 	dir    string
 	now    time.Time
 	whole  map[string]bool // by id: a copy is there, and whole
+	rotten map[string]bool // by id: its bytes are others, its checksum is as before
 	cached map[string]bool // by id: it was fetched once, and is kept
 	texts  map[string][]byte
 	looked int
@@ -37,7 +38,7 @@ type offSiteHome struct {
 func newOffSiteHome(t *testing.T) *offSiteHome {
 	t.Helper()
 	dir := t.TempDir()
-	h := &offSiteHome{t: t, dir: dir, now: retentionNow, whole: map[string]bool{}, cached: map[string]bool{}, texts: map[string][]byte{}}
+	h := &offSiteHome{t: t, dir: dir, now: retentionNow, whole: map[string]bool{}, rotten: map[string]bool{}, cached: map[string]bool{}, texts: map[string][]byte{}}
 	var err error
 	h.Store, err = archive.Open(filepath.Join(dir, "data", "archives"), archive.Options{
 		Dir: func(archive.Meta) string { return filepath.Join(dir, "data", "archive") },
@@ -116,6 +117,12 @@ func (h *offSiteHome) rules() retention.Prune {
 			r := *e.Remote
 			r.CheckedAt = h.now
 			return r, nil
+		},
+		ReadOffSite: func(_ context.Context, e archive.Entry) error {
+			if !h.whole[e.ID] || h.rotten[e.ID] {
+				return errGone
+			}
+			return nil
 		},
 	}
 }
@@ -249,6 +256,7 @@ func TestRetentionLocalKeepPurgeLeansOnTheStorage(t *testing.T) {
 		"in the log":       {func(h *offSiteHome, e archive.Entry, p *retention.Prune) { p.Logs = h.log(e) }, false},
 		"a longer archive": {func(h *offSiteHome, _ archive.Entry, _ *retention.Prune) { h.put("s", 6, 0) }, false}, // show could not read the entry any more
 		"archived again":   {func(h *offSiteHome, _ archive.Entry, _ *retention.Prune) { h.put("s", 5, 0) }, true},
+		"rotten":           {func(h *offSiteHome, e archive.Entry, _ *retention.Prune) { h.whole[e.ID], h.rotten[e.ID] = true, true }, false}, // its checksum is answered as before
 		"whole again":      {func(h *offSiteHome, e archive.Entry, _ *retention.Prune) { h.whole[e.ID] = true }, true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -276,6 +284,7 @@ func TestRetentionPurgeLooksAtTheCopy(t *testing.T) {
 	}{
 		"whole":   {func(*offSiteHome, archive.Entry, *retention.Prune) {}, true},
 		"gone":    {func(h *offSiteHome, longer archive.Entry, _ *retention.Prune) { h.whole[longer.ID] = false }, false},
+		"rotten":  {func(h *offSiteHome, longer archive.Entry, _ *retention.Prune) { h.rotten[longer.ID] = true }, false},
 		"no look": {func(_ *offSiteHome, _ archive.Entry, p *retention.Prune) { p.OffSite = nil }, false},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -1,6 +1,7 @@
 package steps
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -120,6 +121,21 @@ func ReadEvery(s workspace.ArchiveVerify) (time.Duration, error) {
 		err = errors.New("it is negative")
 	}
 	return every, err
+}
+
+// defaultReadRemote is which part of the copies on object storage is read in each run
+// where nothing else is configured: all of them in a month of nights.
+const defaultReadRemote = "3%"
+
+// VerifyFlags are the flags of the step that verifies archives. local says that the
+// copies here are to be read, and remote that there is object storage.
+func VerifyFlags(s workspace.ArchiveVerify, local, remote bool) StepFlags {
+	part := cmp.Or(s.ReadRemote, defaultReadRemote)
+	flags := StepFlags{}.On("--quick", !local)
+	if !remote || part == "never" {
+		return flags
+	}
+	return flags.On("--remote", true).On("--read-data="+part, true) // one word: its value may be left out
 }
 
 // Due reports whether the copies are to be read in full. A full read that lies

@@ -116,6 +116,9 @@ func TellFacts(doc FactsDocument) (r StepResult) {
 func TellVerify(doc audit.VerifyDocument) (r StepResult) {
 	how := map[bool]string{true: "read", false: "checked without reading"}[doc.ReadData]
 	r.Summary = fmt.Sprintf("%s (%s) %s, %s checked", wording.Plural(doc.Checked, "archive"), wording.Bytes(doc.Bytes), how, wording.Plural(doc.Receipts, "receipt"))
+	if doc.Copies > 0 {
+		r.Summary += fmt.Sprintf(", %s of object storage read", wording.Plural(doc.Copies, "object"))
+	}
 	for _, p := range doc.Problems {
 		r.Problems = append(r.Problems, Text(p))
 	}

@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"context"
+	"errors"
 	"io"
 
 	"github.com/sessctl/sessctl/pkg/archive"
@@ -12,7 +13,8 @@ import (
 // not answer, or refuses, is not asked for each.
 type OffSiteCopies struct {
 	Bucket *objects.Bucket
-	away   error // why it is not asked any more
+	away   error           // why it is not asked any more
+	whole  map[string]bool // addresses of copies that were read to their end in this run
 }
 
 // CopiesOffSite is nil where no object storage is configured.
@@ -34,7 +36,7 @@ func Lasting(run *Run, archives *archive.Store) *archive.Store {
 	case copies == nil:
 		return archives
 	}
-	return archives.CountingCopies(copies.Whole)
+	return archives.CountingCopies(copies.Read)
 }
 
 // Look asks the storage for the checksum of a copy now. One that is encrypted and
@@ -42,19 +44,51 @@ func Lasting(run *Run, archives *archive.Store) *archive.Store {
 // entry was found on the storage is read to its end: what the entry says of it is
 // what somebody has written there.
 func (c *OffSiteCopies) Look(ctx context.Context, e archive.Entry) (archive.Remote, error) {
-	r, err := c.lookOnly(ctx, e)
-	if err == nil && !e.Remote.Seen {
-		err = c.read(ctx, e)
+	if e.Remote != nil && !e.Remote.Seen {
+		return c.readOnce(ctx, e)
 	}
-	return r, err
+	return c.lookOnly(ctx, e)
 }
 
-// read reads a copy from the storage, not from the cache.
-func (c *OffSiteCopies) read(ctx context.Context, e archive.Entry) error {
+// Read reads a copy to its end, once in a run, and asks for its checksum otherwise.
+// It is for what is deleted for good because of the copy: a storage may answer with
+// the checksum that it was given, whatever has become of the bytes.
+func (c *OffSiteCopies) Read(ctx context.Context, e archive.Entry) error {
+	_, err := c.readOnce(ctx, e)
+	return err
+}
+
+func (c *OffSiteCopies) readOnce(ctx context.Context, e archive.Entry) (archive.Remote, error) {
+	r, err := c.lookOnly(ctx, e)
+	if err != nil || c.whole[r.URL] {
+		return r, err
+	}
+	if err := ReadRemote(ctx, c.Bucket, e); err != nil {
+		return r, err
+	}
+	if c.whole == nil {
+		c.whole = map[string]bool{}
+	}
+	c.whole[r.URL] = true
+	return r, nil
+}
+
+// ReadRemote reads the copy of an archive from the storage to its end, not from the
+// cache, and compares its bytes.
+func ReadRemote(ctx context.Context, bucket *objects.Bucket, e archive.Entry) error {
 	from, to := io.Pipe()
-	go func() { to.CloseWithError(c.Bucket.Fetch(ctx, e, to)) }()
-	defer from.Close()
-	return archive.Prove(ctx, e, from)
+	fetched := make(chan error, 1)
+	go func() {
+		err := bucket.Fetch(ctx, e, to)
+		to.CloseWithError(err)
+		fetched <- err
+	}()
+	proved := archive.Prove(ctx, e, from)
+	_ = from.Close() // ends a fetch that nobody reads any more
+	if err := <-fetched; err != nil && !errors.Is(err, io.ErrClosedPipe) {
+		return err
+	}
+	return proved
 }
 
 func (c *OffSiteCopies) lookOnly(ctx context.Context, e archive.Entry) (archive.Remote, error) {
@@ -69,12 +103,6 @@ func (c *OffSiteCopies) lookOnly(ctx context.Context, e archive.Entry) (archive.
 		c.away = err
 	}
 	return r, err
-}
-
-// Whole is look for what is deleted because of the copy.
-func (c *OffSiteCopies) Whole(ctx context.Context, e archive.Entry) error {
-	_, err := c.Look(ctx, e)
-	return err
 }
 
 // Known looks at a copy because of which nothing is copied once more: nothing is

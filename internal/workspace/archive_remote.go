@@ -7,10 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/sessctl/sessctl/internal/failure"
@@ -115,17 +115,21 @@ func (d UploadDocument) Partly(err error) error {
 	return &ended
 }
 
-// SplitOffSite counts the archives that have a copy in the bucket, and returns the
-// others.
-func SplitOffSite(bucket *objects.Bucket, entries []archive.Entry) (there int, rest []archive.Entry) {
+// SplitOffSite asks the storage what it has, counts the archives whose copy is there
+// as it was seen last, and returns the others.
+func SplitOffSite(ctx context.Context, bucket *objects.Bucket, entries []archive.Entry) (there int, rest []archive.Entry, err error) {
+	listing, err := bucket.List(ctx)
+	if err != nil {
+		return 0, entries, err
+	}
 	for _, e := range entries {
-		if e.Remote != nil && strings.HasPrefix(e.Remote.URL, bucket.URL()+"/") {
+		if e.Remote != nil && bucket.NumberOf(e, e.Remote.URL) > 0 && listing.Has(*e.Remote) {
 			there++
 		} else {
 			rest = append(rest, e)
 		}
 	}
-	return there, rest
+	return there, rest, nil
 }
 
 // Uploader makes copies, one after the other.
@@ -187,21 +191,57 @@ func isOneOf(err error, kinds ...error) bool {
 	return slices.ContainsFunc(kinds, func(kind error) bool { return errors.Is(err, kind) })
 }
 
-// one makes one copy, and notes it when it was seen.
+// one makes one copy, and notes it when it was seen. A copy that the catalogue has is
+// read to its end: one that is damaged stays, and another is made beside it.
 func (u *Uploader) one(ctx context.Context, e archive.Entry) (archive.Entry, error) {
+	r, number, err := u.there(ctx, e)
+	if err != nil {
+		return e, err
+	}
+	if number == 0 {
+		return u.Archives.NoteRemote(ctx, e, r)
+	}
 	file, err := u.Pins.OpenRegular(e.Path)
+	if errors.Is(err, fs.ErrNotExist) && e.Remote != nil {
+		return e, fmt.Errorf("its file is only on object storage, and the copy there is gone or damaged: %s", e.Remote.URL)
+	}
 	if err != nil {
 		return e, err
 	}
 	defer file.Close()
-	r, err := u.Bucket.Upload(ctx, e, file)
-	if err != nil {
+	if r, err = u.Bucket.Upload(ctx, e, file, number); err != nil {
 		return e, err
 	}
 	if e, err = u.Archives.NoteRemote(ctx, e, r); err != nil || !r.Encrypted {
 		return e, err
 	}
 	return e, u.Bucket.Recorded(e.ID)
+}
+
+// there reads the copy that the catalogue has. It returns what it is now and 0 if it
+// is whole, and otherwise the number of the object to make: the same again where it is
+// gone, the next where it is damaged. Of a copy that cannot be decrypted here the
+// checksum is asked for.
+func (u *Uploader) there(ctx context.Context, e archive.Entry) (r archive.Remote, number int, err error) {
+	if e.Remote != nil {
+		number = u.Bucket.NumberOf(e, e.Remote.URL)
+	}
+	if number == 0 {
+		return r, 1, nil
+	}
+	r, err = u.Bucket.Check(ctx, e)
+	if err == nil {
+		err = ReadRemote(ctx, u.Bucket, e)
+	}
+	switch {
+	case err == nil, errors.Is(err, objects.ErrNoIdentity):
+		return r, 0, nil
+	case errors.Is(err, objects.ErrMissing):
+		return r, number, nil
+	case OfAll(err), ctx.Err() != nil:
+		return r, number, err
+	}
+	return r, number + 1, nil
 }
 
 // UploadOutcome decides the exit code of archive upload.

@@ -368,7 +368,8 @@ type PruneStep struct {
 
 // ArchiveVerify is the step of a profile that reads archives again.
 type ArchiveVerify struct {
-	ReadEvery string `mapstructure:"read_every" json:"read_every"` // how often the copies are read in full: 7d, 0 or never
+	ReadEvery  string `mapstructure:"read_every" json:"read_every"`   // how often the copies here are read in full: 7d, 0 or never
+	ReadRemote string `mapstructure:"read_remote" json:"read_remote"` // which part of the copies on object storage is read each time: 3%, or never
 }
 
 // Workers is how many logs are read at a time, where many are read and nothing

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -110,6 +111,9 @@ type Remote struct {
 	// Checksum is the SHA-256 of those of the object's parts, as storages give it of
 	// an object that was sent in parts; "" of one that was sent at once.
 	Checksum string `json:"checksum,omitempty"`
+	// ETag is what the storage calls the version of the object that was seen, "" if it
+	// is not known. A listing has it: another one says that the object is another.
+	ETag string `json:"etag,omitempty"`
 	// Encrypted says that the object is an age file of the archive's file.
 	Encrypted bool `json:"encrypted"`
 	// CheckedAt is when the storage last gave this checksum of the object.
@@ -124,13 +128,18 @@ type Remote struct {
 
 // ObjectName is the name of the archive's file on object storage, below a prefix:
 // it follows from the session and its bytes, so that a repeated upload meets the
-// first one.
-func (e Entry) ObjectName() string {
+// first one. number is 1 for the first object; where that is damaged, the next one
+// has another name, as nothing there is replaced.
+func (e Entry) ObjectName(number int) string {
 	end := sourceEnd(e.Source)
 	if e.Compression == CompressionZstd {
 		end += zstdEnd
 	}
-	return path.Join("archives", safeName(e.Runtime), safeName(e.Agent), safeName(e.Session)+"."+e.ID+end)
+	id := e.ID
+	if number > 1 {
+		id += "." + strconv.Itoa(number)
+	}
+	return path.Join("archives", safeName(e.Runtime), safeName(e.Agent), safeName(e.Session)+"."+id+end)
 }
 
 // schema is the version of the catalogue's entries: fields may be added, never

@@ -140,7 +140,7 @@ func TestObjectsUploadToMisbehavingServers(t *testing.T) {
 			e, file := archived(t, "misbehaving", 3000)
 			var n atomic.Int32
 			s.fails(func(w http.ResponseWriter, r *http.Request) bool { return c.at(r) && c.do(s, w, r, int(n.Add(1))) })
-			r, err := b.Upload(t.Context(), e, file)
+			r, err := b.Upload(t.Context(), e, file, 1)
 			s.fails(nil)
 			if !errors.Is(err, c.want) || c.want == nil && err != nil {
 				t.Fatalf("the upload: %v, want %v", err, c.want)
@@ -149,15 +149,15 @@ func TestObjectsUploadToMisbehavingServers(t *testing.T) {
 				t.Fatal("nothing was meddled with")
 			}
 			if c.want == objects.ErrDiffers { // told until somebody removes it
-				if _, err := b.Upload(t.Context(), e, reopened(t, e)); !errors.Is(err, objects.ErrDiffers) {
+				if _, err := b.Upload(t.Context(), e, reopened(t, e), 1); !errors.Is(err, objects.ErrDiffers) {
 					t.Fatalf("the next upload: %v", err)
 				}
-				if err := s.client.RemoveObject(t.Context(), "plain", prefix+"/"+e.ObjectName(), minio.RemoveObjectOptions{}); err != nil {
+				if err := s.client.RemoveObject(t.Context(), "plain", prefix+"/"+e.ObjectName(1), minio.RemoveObjectOptions{}); err != nil {
 					t.Fatal(err)
 				}
 			}
 			if err != nil {
-				if r, err = b.Upload(t.Context(), e, reopened(t, e)); err != nil {
+				if r, err = b.Upload(t.Context(), e, reopened(t, e), 1); err != nil {
 					t.Fatalf("the next upload: %v", err)
 				}
 			}
@@ -181,7 +181,7 @@ func (s *storage) storeAs(r *http.Request, body []byte) error {
 func TestObjectsUploadWithoutConditions(t *testing.T) {
 	s := newStorage(t)
 	e, file := archived(t, "unconditional", 100)
-	b, key, foreign := s.open(t), "backups/"+e.ObjectName(), "somebody else's"
+	b, key, foreign := s.open(t), "backups/"+e.ObjectName(1), "somebody else's"
 	if _, err := s.client.PutObject(t.Context(), "plain", key, strings.NewReader(foreign), int64(len(foreign)), minio.PutObjectOptions{}); err != nil {
 		t.Fatal(err)
 	}
@@ -193,7 +193,7 @@ func TestObjectsUploadWithoutConditions(t *testing.T) {
 		_ = s.storeAs(r, body)
 		return true
 	})
-	if _, err := b.Upload(t.Context(), e, file); !errors.Is(err, objects.ErrDiffers) {
+	if _, err := b.Upload(t.Context(), e, file, 1); !errors.Is(err, objects.ErrDiffers) {
 		t.Errorf("the upload: %v", err)
 	}
 	kept, err := s.client.GetObject(t.Context(), "plain", key, minio.GetObjectOptions{})
@@ -209,7 +209,7 @@ func TestObjectsUploadWithoutConditions(t *testing.T) {
 func TestObjectsHalfUploadedIsNotThere(t *testing.T) {
 	s := newStorage(t)
 	e, file := archived(t, "half", 100)
-	core, key := minio.Core{Client: s.client}, "backups/"+e.ObjectName()
+	core, key := minio.Core{Client: s.client}, "backups/"+e.ObjectName(1)
 	id, err := core.NewMultipartUpload(t.Context(), "plain", key, minio.PutObjectOptions{})
 	if err == nil {
 		_, err = core.PutObjectPart(t.Context(), "plain", key, id, 1, strings.NewReader("part"), 4, minio.PutObjectPartOptions{})
@@ -223,7 +223,7 @@ func TestObjectsHalfUploadedIsNotThere(t *testing.T) {
 	if _, err := b.Check(t.Context(), recorded); !errors.Is(err, objects.ErrMissing) {
 		t.Errorf("before the upload: %v", err)
 	}
-	r, err := b.Upload(t.Context(), e, file)
+	r, err := b.Upload(t.Context(), e, file, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -237,7 +237,7 @@ func TestObjectsFetchFromMisbehavingServers(t *testing.T) {
 	s := newStorage(t)
 	e, file := archived(t, "fetched", 20_000)
 	b := s.open(t, func(o *objects.Options) { o.Silence = time.Second })
-	r, err := b.Upload(t.Context(), e, file)
+	r, err := b.Upload(t.Context(), e, file, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

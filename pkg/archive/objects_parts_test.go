@@ -93,14 +93,14 @@ func TestObjectsUploadInParts(t *testing.T) {
 			})
 			b := s.open(t, inParts, func(o *objects.Options) { o.URL = "s3://plain/" + name }, change)
 			e, f := large(t, name)
-			first, err := b.Upload(t.Context(), e, f)
+			first, err := b.Upload(t.Context(), e, f, 1)
 			if err != nil || parts.Load() != 3 || !strings.HasSuffix(first.Checksum, "-3") {
 				t.Fatalf("%+v, in %d parts: %v", first, parts.Load(), err)
 			}
 			if name == "kept" && first.RetainUntil.IsZero() {
 				t.Error("it is not kept")
 			}
-			second, err := b.Upload(t.Context(), e, reopened(t, e))
+			second, err := b.Upload(t.Context(), e, reopened(t, e), 1)
 			if err != nil || second.Checksum != first.Checksum || parts.Load() != 3 {
 				t.Fatalf("the second upload, in %d parts: %+v, %v; the first was %+v", parts.Load(), second, err, first)
 			}
@@ -170,12 +170,12 @@ func TestObjectsUploadInPartsFails(t *testing.T) {
 			}, c.name))
 			var n atomic.Int64
 			s.fails(func(w http.ResponseWriter, r *http.Request) bool { return c.at(r) && c.do(s, w, r, int(n.Add(1))) })
-			_, err := b.Upload(t.Context(), e, f)
+			_, err := b.Upload(t.Context(), e, f, 1)
 			s.fails(nil)
 			if !errors.Is(err, c.want) {
 				t.Fatalf("%v, not %v", err, c.want)
 			}
-			object := "backups/" + e.ObjectName()
+			object := "backups/" + e.ObjectName(1)
 			if c.foreign {
 				kept, err := s.client.GetObject(t.Context(), "plain", object, minio.GetObjectOptions{})
 				if err != nil {
@@ -189,7 +189,7 @@ func TestObjectsUploadInPartsFails(t *testing.T) {
 			if _, there := s.client.StatObject(t.Context(), "plain", object, minio.StatObjectOptions{}); (there == nil) != (err == nil) {
 				t.Errorf("the upload: %v; the object: %v", err, there)
 			}
-			if r, err := b.Upload(t.Context(), e, reopened(t, e)); err != nil || r.Checksum == "" {
+			if r, err := b.Upload(t.Context(), e, reopened(t, e), 1); err != nil || r.Checksum == "" {
 				t.Errorf("the next upload: %+v, %v", r, err)
 			}
 			if n := s.left(t); n != 0 {
@@ -211,7 +211,7 @@ func TestObjectsRottedInParts(t *testing.T) {
 	if err := errors.Join(os.Chmod(e.Path, 0o600), os.WriteFile(e.Path, text, 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.open(t, inParts).Upload(t.Context(), e, reopened(t, e)); !errors.Is(err, archive.ErrCorrupt) {
+	if _, err := s.open(t, inParts).Upload(t.Context(), e, reopened(t, e), 1); !errors.Is(err, archive.ErrCorrupt) {
 		t.Errorf("got %v", err)
 	}
 	if n := s.left(t); n != 0 {

@@ -146,11 +146,11 @@ func TestObjectsUploadAndFetch(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := s.open(t, change, func(o *objects.Options) { o.URL = "s3://plain/" + name })
 			e, file := archived(t, name, 1000)
-			first, err := b.Upload(t.Context(), e, file)
+			first, err := b.Upload(t.Context(), e, file, 1)
 			if err != nil {
 				t.Fatal(err)
 			}
-			second, err := b.Upload(t.Context(), e, reopened(t, e))
+			second, err := b.Upload(t.Context(), e, reopened(t, e), 1)
 			if err != nil || second.SHA256 != first.SHA256 || second.URL != first.URL {
 				t.Fatalf("the second upload: %+v, %v; the first was %+v", second, err, first)
 			}
@@ -210,14 +210,14 @@ func TestObjectsUploadRefuses(t *testing.T) {
 	s := newStorage(t)
 	b := s.open(t)
 	e, file := archived(t, "refused", 100)
-	objectOf := "backups/" + e.ObjectName()
+	objectOf := "backups/" + e.ObjectName(1)
 
 	t.Run("another object of that name", func(t *testing.T) {
 		foreign := "something else"
 		if _, err := s.client.PutObject(t.Context(), "plain", objectOf, strings.NewReader(foreign), int64(len(foreign)), minio.PutObjectOptions{}); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := b.Upload(t.Context(), e, file); !errors.Is(err, objects.ErrDiffers) {
+		if _, err := b.Upload(t.Context(), e, file, 1); !errors.Is(err, objects.ErrDiffers) {
 			t.Errorf("got %v", err)
 		}
 		kept, err := s.client.GetObject(t.Context(), "plain", objectOf, minio.GetObjectOptions{})
@@ -241,24 +241,24 @@ func TestObjectsUploadRefuses(t *testing.T) {
 		if err := errors.Join(os.Chmod(bad.Path, 0o600), os.WriteFile(bad.Path, text, 0o600)); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := b.Upload(t.Context(), bad, reopened(t, bad)); err == nil {
+		if _, err := b.Upload(t.Context(), bad, reopened(t, bad), 1); err == nil {
 			t.Error("it was uploaded")
 		}
 		key, _ := age.GenerateX25519Identity()
 		sealing := s.open(t, func(o *objects.Options) { o.Recipients = []string{key.Recipient().String()} })
-		if _, err := sealing.Upload(t.Context(), bad, reopened(t, bad)); !errors.Is(err, archive.ErrCorrupt) {
+		if _, err := sealing.Upload(t.Context(), bad, reopened(t, bad), 1); !errors.Is(err, archive.ErrCorrupt) {
 			t.Errorf("encrypted: %v", err)
 		}
 	})
 	t.Run("no such bucket", func(t *testing.T) {
 		gone := s.open(t, func(o *objects.Options) { o.URL = "s3://nowhere" })
-		if _, err := gone.Upload(t.Context(), e, reopened(t, e)); !errors.Is(err, objects.ErrNoBucket) {
+		if _, err := gone.Upload(t.Context(), e, reopened(t, e), 1); !errors.Is(err, objects.ErrNoBucket) {
 			t.Errorf("got %v", err)
 		}
 	})
 	t.Run("a wrong key", func(t *testing.T) {
 		t.Setenv("AWS_SECRET_ACCESS_KEY", "wrong")
-		if _, err := s.open(t).Upload(t.Context(), e, reopened(t, e)); !errors.Is(err, objects.ErrRefused) {
+		if _, err := s.open(t).Upload(t.Context(), e, reopened(t, e), 1); !errors.Is(err, objects.ErrRefused) {
 			t.Errorf("got %v", err)
 		}
 	})
@@ -270,7 +270,7 @@ func TestObjectsUploadRefuses(t *testing.T) {
 		free.Close()
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 		defer cancel()
-		if _, err := s.open(t, func(o *objects.Options) { o.Endpoint, o.Retries = "http://"+free.Addr().String(), 1 }).Upload(ctx, e, reopened(t, e)); err == nil {
+		if _, err := s.open(t, func(o *objects.Options) { o.Endpoint, o.Retries = "http://"+free.Addr().String(), 1 }).Upload(ctx, e, reopened(t, e), 1); err == nil {
 			t.Error("it was uploaded")
 		}
 	})
@@ -338,7 +338,7 @@ func TestObjectsUploadThroughFailures(t *testing.T) {
 			b := s.open(t, func(o *objects.Options) { o.URL = "s3://plain/" + strings.ReplaceAll(name, " ", "-") })
 			count.Store(0)
 			s.fails(c.meddle)
-			_, err := b.Upload(t.Context(), e, reopened(t, e))
+			_, err := b.Upload(t.Context(), e, reopened(t, e), 1)
 			s.fails(nil)
 			if (err == nil) != c.ok {
 				t.Fatalf("the upload: %v", err)
@@ -346,7 +346,7 @@ func TestObjectsUploadThroughFailures(t *testing.T) {
 			if name == "the clock is wrong" && !errors.Is(err, objects.ErrClock) {
 				t.Errorf("got %v", err)
 			}
-			r, err := b.Upload(t.Context(), e, reopened(t, e))
+			r, err := b.Upload(t.Context(), e, reopened(t, e), 1)
 			if err != nil {
 				t.Fatalf("the next upload: %v", err)
 			}
@@ -361,18 +361,18 @@ func TestObjectsUploadRetained(t *testing.T) {
 	s := newStorage(t)
 	keep := func(o *objects.Options) { o.Retain = 24 * time.Hour }
 	e, file := archived(t, "retained", 100)
-	r, err := s.open(t, keep, func(o *objects.Options) { o.URL = "s3://locked/x" }).Upload(t.Context(), e, file)
+	r, err := s.open(t, keep, func(o *objects.Options) { o.URL = "s3://locked/x" }).Upload(t.Context(), e, file, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if left := time.Until(r.RetainUntil); left < 23*time.Hour || left > 24*time.Hour {
 		t.Errorf("kept until %v", r.RetainUntil)
 	}
-	key := "x/" + e.ObjectName()
+	key := "x/" + e.ObjectName(1)
 	if err := s.client.RemoveObject(t.Context(), "locked", key, minio.RemoveObjectOptions{VersionID: versionOf(t, s, "locked", key)}); err == nil {
 		t.Error("the copy could be deleted")
 	}
-	if _, err := s.open(t, keep).Upload(t.Context(), e, reopened(t, e)); !errors.Is(err, objects.ErrLocked) {
+	if _, err := s.open(t, keep).Upload(t.Context(), e, reopened(t, e), 1); !errors.Is(err, objects.ErrLocked) {
 		t.Errorf("a bucket without object lock: %v", err)
 	}
 }
@@ -391,12 +391,12 @@ func TestObjectsCheckSeesDamage(t *testing.T) {
 	s := newStorage(t)
 	b := s.open(t)
 	e, file := archived(t, "damaged", 1000)
-	r, err := b.Upload(t.Context(), e, file)
+	r, err := b.Upload(t.Context(), e, file, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
 	e.Remote = &r
-	key := "backups/" + e.ObjectName()
+	key := "backups/" + e.ObjectName(1)
 	if _, err := s.client.PutObject(t.Context(), "plain", key, strings.NewReader("x"), 1, minio.PutObjectOptions{}); err != nil {
 		t.Fatal(err)
 	}
@@ -456,7 +456,7 @@ func TestObjectsEncryptedByOthers(t *testing.T) {
 		}
 		sum := sha256.Sum256(sealed.Bytes())
 		metadata := map[string]string{"Sessctl-Plain-Sha256": e.StoredSHA256, "Sessctl-Sha256": hex.EncodeToString(sum[:])}
-		if _, err := s.client.PutObject(t.Context(), "plain", "backups/"+e.ObjectName()+".age", &sealed, int64(sealed.Len()), minio.PutObjectOptions{UserMetadata: metadata}); err != nil {
+		if _, err := s.client.PutObject(t.Context(), "plain", "backups/"+e.ObjectName(1)+".age", &sealed, int64(sealed.Len()), minio.PutObjectOptions{UserMetadata: metadata}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -480,7 +480,7 @@ func TestObjectsEncryptedByOthers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			e, f := archived(t, strings.ReplaceAll(name, " ", "-"), 100)
 			put(t, e, c.holds(e))
-			r, err := s.open(t, c.with...).Upload(t.Context(), e, f)
+			r, err := s.open(t, c.with...).Upload(t.Context(), e, f, 1)
 			if !errors.Is(err, c.want) || err == nil && (!r.Seen || !r.Encrypted) {
 				t.Errorf("%+v: %v, not %v", r, err, c.want)
 			}
@@ -489,22 +489,22 @@ func TestObjectsEncryptedByOthers(t *testing.T) {
 	t.Run("sent before, and not recorded", func(t *testing.T) {
 		e, f := archived(t, "sent", 100)
 		b := s.open(t, seal)
-		first, err := b.Upload(t.Context(), e, f)
+		first, err := b.Upload(t.Context(), e, f, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
-		again, err := b.Upload(t.Context(), e, reopened(t, e))
+		again, err := b.Upload(t.Context(), e, reopened(t, e), 1)
 		if err != nil || again.SHA256 != first.SHA256 {
 			t.Errorf("%+v: %v; the first was %+v", again, err, first)
 		}
 		if err := b.Recorded(e.ID); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := b.Upload(t.Context(), e, reopened(t, e)); !errors.Is(err, objects.ErrUnknown) {
+		if _, err := b.Upload(t.Context(), e, reopened(t, e), 1); !errors.Is(err, objects.ErrUnknown) {
 			t.Errorf("nothing says that it was sent: %v", err)
 		}
 		e.Remote = &first
-		if _, err := b.Upload(t.Context(), e, reopened(t, e)); err != nil {
+		if _, err := b.Upload(t.Context(), e, reopened(t, e), 1); err != nil {
 			t.Errorf("the catalogue says that it was sent: %v", err)
 		}
 	})

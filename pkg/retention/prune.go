@@ -25,7 +25,7 @@ var ErrNotRemembered = errors.New("memory does not have it")
 var ErrForgotten = errors.New("memory has forgotten it")
 
 // Prune deletes old archives whose bytes are somewhere else too. Every field
-// but LocalKeep, OffSite, Force, Logs, Leaving, Needed, Remembered and Holds is required.
+// but LocalKeep, OffSite, ReadOffSite, Force, Logs, Leaving, Needed, Remembered and Holds is required.
 type Prune struct {
 	Archives *archive.Store
 	Filter   archive.Filter // which archives are considered
@@ -40,9 +40,13 @@ type Prune struct {
 	// OffSite looks at the copy of an archive on object storage now, and returns an
 	// error unless it is whole and can be read. nil counts no such copy.
 	OffSite func(ctx context.Context, e archive.Entry) (archive.Remote, error)
-	Grace   time.Duration // how long what goes can be brought back
-	Force   bool          // also more than half of an agent's archives
-	Rule    string        // why it goes, for the audit log
+	// ReadOffSite reads that copy to its end and returns an error unless it is whole.
+	// It is asked before bytes are removed for good because of the copy. It is there
+	// where OffSite is.
+	ReadOffSite func(ctx context.Context, e archive.Entry) error
+	Grace       time.Duration // how long what goes can be brought back
+	Force       bool          // also more than half of an agent's archives
+	Rule        string        // why it goes, for the audit log
 	// Logs are the sessions in whose logs the bytes of an archive may be. Logs that
 	// the runtime has closed are not among them: it removes them in its own time.
 	Logs []session.Ref
@@ -86,9 +90,10 @@ type ArchivePlan struct {
 // PurgePlan is what becomes of an archive that has been in the trash for long
 // enough: it is removed for good if its bytes still are somewhere else.
 type PurgePlan struct {
-	Item  Item
-	Entry archive.Entry
-	Goes  bool
+	Item   Item
+	Entry  archive.Entry
+	Goes   bool
+	Reason string // why it stays
 }
 
 // verdicts are those of all archives.
@@ -270,11 +275,12 @@ func (p *Prune) planPurge(ctx context.Context, plan *PrunePlan, known *places) e
 		if p.needed(e) != "" || !exists(filepath.Dir(item.From)) {
 			continue
 		}
-		still, err := p.still(ctx, going, known, PurgePlan{Item: item, Entry: e})
-		if err != nil {
+		purge := PurgePlan{Item: item, Entry: e}
+		if purge.Reason, err = p.stays(ctx, going, known, purge); err != nil {
 			return err
 		}
-		plan.Purge = append(plan.Purge, PurgePlan{item, e, still})
+		purge.Goes = purge.Reason == ""
+		plan.Purge = append(plan.Purge, purge)
 	}
 	return nil
 }
@@ -379,31 +385,37 @@ func (p *Prune) lastCopy(ctx context.Context, e archive.Entry) (otherCopy, error
 	return otherCopy{found: true, reason: lastCopyReason}, nil
 }
 
-// still reports whether the bytes of an archive in the trash are somewhere else
-// as they were when it went there, so that it may be removed for good. Of a file
+// noOther is why an archive stays in the trash whose bytes are nowhere else.
+const noOther = "no other copy counts any more"
+
+// stays returns why an archive in the trash may not be removed for good, or "" if its
+// bytes are somewhere else as they were when it went there. Of a file
 // whose archive stays in the catalogue a log does not count, nor does a longer
 // archive: what is asked for that archive must still be there to be read.
-func (p *Prune) still(ctx context.Context, going map[string]bool, known *places, in PurgePlan) (bool, error) {
+func (p *Prune) stays(ctx context.Context, going map[string]bool, known *places, in PurgePlan) (string, error) {
+	reason := noOther
 	if in.Item.Kind == kindFile {
-		if whole, err := p.stillOffSite(ctx, in.Entry); whole || err != nil {
-			return whole, err
+		err := p.stillOffSite(ctx, in.Entry)
+		if err == nil || ctx.Err() != nil {
+			return "", ctx.Err()
 		}
+		reason = err.Error()
 	} else if log, _ := p.inLog(ctx, known, in.Entry); log != "" || p.stillHeld(ctx, in) {
-		return true, ctx.Err()
+		return "", ctx.Err()
 	}
 	others, err := p.archivesOf(ctx, known, originOf(in.Entry))
 	if err != nil {
-		return false, err
+		return "", err
 	}
 	for _, other := range others {
 		if going[other.ID] || !p.counts(ctx, other, in) {
 			continue
 		}
 		if same, err := p.Archives.Begins(ctx, other, in.Entry); err == nil && same {
-			return true, nil
+			return "", nil
 		}
 	}
-	return false, ctx.Err()
+	return reason, ctx.Err()
 }
 
 // stillHeld reports whether an archive went because memory has what it says, and memory
@@ -433,19 +445,20 @@ func (p *Prune) counts(ctx context.Context, other archive.Entry, in PurgePlan) b
 	case other.Remote == nil || p.OffSite == nil:
 		return false
 	}
-	_, err := p.OffSite(ctx, other)
-	return err == nil
+	return p.ReadOffSite(ctx, other) == nil
 }
 
-// stillOffSite looks at the copy on object storage of an archive whose file is in
-// the trash, as the catalogue has it now.
-func (p *Prune) stillOffSite(ctx context.Context, e archive.Entry) (bool, error) {
+// stillOffSite reads the copy on object storage of an archive whose file is in the
+// trash, as the catalogue has it now.
+func (p *Prune) stillOffSite(ctx context.Context, e archive.Entry) error {
 	entered, err := p.Archives.Get(ctx, e.ID)
 	if err != nil || entered.Remote == nil || p.OffSite == nil {
-		return false, ctx.Err()
+		return errors.New(noOther)
 	}
-	_, err = p.OffSite(ctx, entered)
-	return err == nil, ctx.Err()
+	if err := p.ReadOffSite(ctx, entered); err != nil {
+		return fmt.Errorf("its copy on object storage does not count: %w", err)
+	}
+	return nil
 }
 
 // Recover finishes what a killed run began: an archive whose file is in the
@@ -547,9 +560,9 @@ func (p *Prune) lookAgain(ctx context.Context, purge PurgePlan) error {
 	if purge.Item.Kind != kindFile {
 		return nil
 	}
-	still, err := p.still(ctx, nil, p.places(nil), purge)
-	if err == nil && !still {
-		err = fmt.Errorf("archive %s: its copy on object storage was whole when the plan was made, and does not count any more: the file stays in the trash", purge.Entry.ID)
+	reason, err := p.stays(ctx, nil, p.places(nil), purge)
+	if err == nil && reason != "" {
+		err = fmt.Errorf("archive %s: its copy on object storage was whole when the plan was made, and is not any more: %s: the file stays in the trash", purge.Entry.ID, reason)
 	}
 	return err
 }

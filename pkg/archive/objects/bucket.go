@@ -11,9 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"net/url"
-	"path"
 	"strings"
 	"time"
 
@@ -59,9 +57,9 @@ type Options struct {
 
 // Bucket is a place for copies. It may be used by several goroutines.
 type Bucket struct {
+	place
+	notes
 	core    minio.Core
-	name    string
-	prefix  string
 	options Options
 
 	recipients []age.Recipient
@@ -107,7 +105,7 @@ func Open(o Options) (*Bucket, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", o.URL, err)
 	}
-	b := &Bucket{core: *core, name: at.Host, prefix: strings.Trim(at.Path, "/"), options: o}
+	b := &Bucket{place: place{name: at.Host, prefix: strings.Trim(at.Path, "/")}, notes: notes{dir: o.Scratch}, core: *core, options: o}
 	if len(o.Recipients) > 0 {
 		if b.recipients, err = age.ParseRecipients(strings.NewReader(strings.Join(o.Recipients, "\n"))); err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrRecipients, err)
@@ -131,23 +129,6 @@ func endpoint(address string) (host string, secure bool, err error) {
 		return "", false, fmt.Errorf("%q is not the address of a storage: write https://host:port", address)
 	}
 	return at.Host, at.Scheme == "https", nil
-}
-
-// URL is the address of the place.
-func (b *Bucket) URL() string { return "s3://" + path.Join(b.name, b.prefix) }
-
-func (b *Bucket) key(name string) string { return path.Join(b.prefix, name) }
-
-// keyOf is the key of a recorded copy in this bucket.
-func (b *Bucket) keyOf(r *archive.Remote) (string, error) {
-	if r == nil {
-		return "", ErrMissing
-	}
-	key, here := strings.CutPrefix(r.URL, "s3://"+b.name+"/")
-	if !here {
-		return "", fmt.Errorf("%s is not in the bucket %s: %w", r.URL, b.name, ErrMissing)
-	}
-	return key, nil
 }
 
 // object is what is put: its bytes, their number and their hash.
@@ -236,6 +217,7 @@ func (b *Bucket) readBack(ctx context.Context, o object) (archive.Remote, error)
 type state struct {
 	bytes  int64
 	sha256 string // as it was asked for or read, never from metadata
+	etag   string
 	retain time.Time
 
 	parts bool // the checksum of its parts is the one that was wanted
@@ -262,7 +244,7 @@ func (b *Bucket) ask(ctx context.Context, key string, checksum bool) (s state, s
 	if err != nil {
 		return s, "", fmt.Errorf("look at %s: %w", key, explain(err))
 	}
-	s.bytes = info.Size
+	s.bytes, s.etag = info.Size, info.ETag
 	s.retain, _ = time.Parse(time.RFC3339, info.Metadata.Get("X-Amz-Object-Lock-Retain-Until-Date")) // zero: it is not kept
 	return s, info.ChecksumSHA256, nil
 }
@@ -386,6 +368,7 @@ func (b *Bucket) Check(ctx context.Context, e archive.Entry) (archive.Remote, er
 	if !there.is(r.SHA256, r.Bytes) {
 		return r, there.differs(r.URL, r.SHA256, r.Bytes)
 	}
+	r.ETag = there.etag
 	r.CheckedAt, r.RetainUntil = b.options.Now().UTC().Truncate(time.Second), there.retain
 	return r, nil
 }
@@ -393,18 +376,19 @@ func (b *Bucket) Check(ctx context.Context, e archive.Entry) (archive.Remote, er
 // mostEntry bounds an entry, in bytes; far above what names and paths can fill.
 const mostEntry = 1 << 20
 
-// putEntry puts the entry of a copy, with which it can be found.
-func (b *Bucket) putEntry(ctx context.Context, e archive.Entry) error {
+// putEntry puts the entry of a copy, with which it can be found: that of a second
+// object has a second entry, see [Bucket.Entries].
+func (b *Bucket) putEntry(ctx context.Context, e archive.Entry, number int) error {
 	e.Superseded = nil
 	recorded := *e.Remote
-	recorded.CheckedAt, recorded.Seen = recorded.CheckedAt.UTC(), false // by whoever reads it
+	recorded.CheckedAt, recorded.Seen, recorded.ETag = recorded.CheckedAt.UTC(), false, "" // by whoever reads it
 	e.Remote = &recorded
 	text, err := json.MarshalIndent(e, "", "  ")
 	if err != nil {
 		return fmt.Errorf("write the entry of %s: %w", e.ID, err)
 	}
 	sum := sha256.Sum256(text)
-	key := b.key("entries/" + e.ID + ".json")
+	key := b.key(entryName(e.ID, number))
 	_, err = b.put(ctx, object{key: key, body: bytes.NewReader(text), bytes: int64(len(text)), sha256: hex.EncodeToString(sum[:]), kind: "application/json"})
 	if !errors.Is(err, ErrDiffers) {
 		return err
@@ -435,25 +419,4 @@ func (b *Bucket) entry(ctx context.Context, key string) (e archive.Entry, err er
 		return e, fmt.Errorf("read %s: %w", key, err)
 	}
 	return e, nil
-}
-
-// Entries gives the entries of all copies that are below the prefix. One that
-// cannot be read comes as an error with its key; the others follow.
-func (b *Bucket) Entries(ctx context.Context) iter.Seq2[archive.Entry, error] {
-	return func(yield func(archive.Entry, error) bool) {
-		listing, stop := context.WithCancel(ctx)
-		defer stop()
-		for found := range b.core.Client.ListObjects(listing, b.name, minio.ListObjectsOptions{Prefix: b.key("entries") + "/", Recursive: true}) {
-			if found.Err != nil {
-				yield(archive.Entry{}, fmt.Errorf("list %s: %w", b.URL(), explain(found.Err)))
-				return
-			}
-			if !strings.HasSuffix(found.Key, ".json") {
-				continue
-			}
-			if !yield(b.entry(ctx, found.Key)) {
-				return
-			}
-		}
-	}
 }

@@ -16,28 +16,48 @@ import (
 	"github.com/sessctl/sessctl/pkg/durable"
 )
 
+// mostCopies bounds how many damaged objects of an archive an upload passes by.
+const mostCopies = 20
+
 // Upload puts a copy of an archive's file on the storage and reads its checksum
 // back. file is the archive's file as it is stored; it is read from its start and
 // must hash to e.StoredSHA256, or nothing is entered. A copy that is there from an
 // earlier upload is compared and taken; [ErrUnknown] is returned for one that is
-// encrypted and that nobody here can compare. What is returned is true at the time
-// of return.
-func (b *Bucket) Upload(ctx context.Context, e archive.Entry, file *os.File) (r archive.Remote, err error) {
-	if len(b.recipients) > 0 {
-		r, err = b.uploadSealed(ctx, e, file)
-	} else {
-		r, err = b.put(ctx, object{key: b.key(e.ObjectName()), body: file, bytes: e.StoredBytes, sha256: e.StoredSHA256, kind: "application/octet-stream"})
+// encrypted and that nobody here can compare, and [ErrDiffers] for an object that
+// holds something else. number is 1, or that of the next object where those before it
+// were found to be damaged ([Bucket.NumberOf]): they stay, as nothing there is
+// replaced. What is returned is true at the time of return.
+func (b *Bucket) Upload(ctx context.Context, e archive.Entry, file *os.File, number int) (r archive.Remote, err error) {
+	again := number > 1
+	for ; number <= mostCopies; number++ {
+		if r, err = b.uploadAs(ctx, e, file, number); !again || !errors.Is(err, ErrDiffers) {
+			break
+		}
+	}
+	if number > mostCopies {
+		return r, fmt.Errorf("%s: there are %d objects of archive %s, all damaged", b.URL(), mostCopies, e.ID)
 	}
 	if err != nil {
 		return r, err
 	}
 	e.Remote = &r
-	return r, b.putEntry(ctx, e)
+	return r, b.putEntry(ctx, e, number)
+}
+
+// uploadAs puts the object of a number, encrypted if there are recipients.
+func (b *Bucket) uploadAs(ctx context.Context, e archive.Entry, file *os.File, number int) (archive.Remote, error) {
+	key := b.key(e.ObjectName(number))
+	if _, err := file.Seek(0, io.SeekStart); err != nil {
+		return archive.Remote{}, err
+	}
+	if len(b.recipients) > 0 {
+		return b.uploadSealed(ctx, e, file, key+".age")
+	}
+	return b.put(ctx, object{key: key, body: file, bytes: e.StoredBytes, sha256: e.StoredSHA256, kind: "application/octet-stream"})
 }
 
 // uploadSealed puts an encrypted copy, if there is none yet.
-func (b *Bucket) uploadSealed(ctx context.Context, e archive.Entry, file *os.File) (r archive.Remote, err error) {
-	key := b.key(e.ObjectName()) + ".age"
+func (b *Bucket) uploadSealed(ctx context.Context, e archive.Entry, file *os.File, key string) (r archive.Remote, err error) {
 	r, err = b.meet(ctx, e, key)
 	if !errors.Is(err, ErrMissing) {
 		return r, err
@@ -51,7 +71,7 @@ func (b *Bucket) uploadSealed(ctx context.Context, e archive.Entry, file *os.Fil
 	if err := b.partsOf(ctx, &o); err != nil {
 		return archive.Remote{}, err
 	}
-	if err := b.noteSent(e.ID, o); err != nil {
+	if err := b.noteSent(e.ID, b.urlOf(o.key), o); err != nil {
 		return archive.Remote{}, err
 	}
 	if err := b.send(ctx, o); err != nil && !isThere(err) {

@@ -38,16 +38,19 @@ type sent struct {
 // sent. The note is needed until the catalogue has the copy.
 func Noted(name string) (id string, ok bool) { return strings.CutSuffix(name, sentEnd) }
 
-func (b *Bucket) notePath(id string) string { return filepath.Join(b.options.Scratch, id+sentEnd) }
+// notes are those of what was sent, in a directory.
+type notes struct{ dir string }
+
+func (n notes) path(id string) string { return filepath.Join(n.dir, id+sentEnd) }
 
 // Recorded removes the note of what was sent of an archive, when the catalogue has
 // its copy.
-func (b *Bucket) Recorded(id string) error { return durable.RemoveFile(b.notePath(id)) }
+func (n notes) Recorded(id string) error { return durable.RemoveFile(n.path(id)) }
 
 // readSent reads what was noted, nothing if there is no note or none that can be
 // read.
-func (b *Bucket) readSent(id string) (list []sent) {
-	text, err := durable.ReadSmall(b.notePath(id), 1<<20)
+func (n notes) readSent(id string) (list []sent) {
+	text, err := durable.ReadSmall(n.path(id), 1<<20)
 	if err != nil || json.Unmarshal(text, &list) != nil {
 		return nil
 	}
@@ -55,12 +58,10 @@ func (b *Bucket) readSent(id string) (list []sent) {
 }
 
 // noteSent notes what is about to be sent.
-func (b *Bucket) noteSent(id string, o object) error {
-	list := append(b.readSent(id), sent{URL: b.urlOf(o.key), SHA256: o.sha256, Bytes: o.bytes, Checksum: o.checksum})
-	return durable.ReplaceFile(b.notePath(id), 0o600, func(to io.Writer) error { return json.NewEncoder(to).Encode(list) })
+func (n notes) noteSent(id, url string, o object) error {
+	list := append(n.readSent(id), sent{URL: url, SHA256: o.sha256, Bytes: o.bytes, Checksum: o.checksum})
+	return durable.ReplaceFile(n.path(id), 0o600, func(to io.Writer) error { return json.NewEncoder(to).Encode(list) })
 }
-
-func (b *Bucket) urlOf(key string) string { return "s3://" + b.name + "/" + key }
 
 // meet looks whether an encrypted object that is there is the copy of an archive's
 // file. [ErrMissing] is returned when there is none, [ErrUnknown] when nobody here
@@ -80,7 +81,11 @@ func (b *Bucket) meet(ctx context.Context, e archive.Entry, key string) (archive
 			return b.remote(there, object{key: key, sha256: s.SHA256, bytes: s.Bytes, checksum: s.Checksum, encrypted: true})
 		}
 	}
-	return b.meetUnknown(ctx, e, key)
+	r, err := b.meetUnknown(ctx, e, key)
+	if recorded := e.Remote; errors.Is(err, ErrUnknown) && recorded != nil && recorded.Seen && recorded.URL == b.urlOf(key) {
+		err = fmt.Errorf("%s: %w: it is not what was uploaded", recorded.URL, ErrDiffers)
+	}
+	return r, err
 }
 
 // meetUnknown reads an encrypted object that is not known to be ours.
@@ -108,7 +113,7 @@ func (b *Bucket) meetUnknown(ctx context.Context, e archive.Entry, key string) (
 
 // remote is the record of an object that was found to be as it should.
 func (b *Bucket) remote(there state, o object) (archive.Remote, error) {
-	r := archive.Remote{URL: b.urlOf(o.key), SHA256: o.sha256, Bytes: o.bytes, Checksum: o.checksum, Encrypted: o.encrypted, Seen: true, CheckedAt: b.options.Now().UTC().Truncate(time.Second), RetainUntil: there.retain}
+	r := archive.Remote{URL: b.urlOf(o.key), SHA256: o.sha256, Bytes: o.bytes, Checksum: o.checksum, ETag: there.etag, Encrypted: o.encrypted, Seen: true, CheckedAt: b.options.Now().UTC().Truncate(time.Second), RetainUntil: there.retain}
 	if b.options.Retain > 0 && r.RetainUntil.IsZero() {
 		return archive.Remote{}, fmt.Errorf("%s: %w", r.URL, ErrLocked)
 	}
