@@ -192,32 +192,40 @@ type PassedOver struct {
 	Sessions int    `json:"sessions"`
 }
 
-// PassedOver counts the sessions that are not compacted without being named.
-// What belongs to another session goes with that one.
-func (s Selection) PassedOver() []PassedOver {
+// PassedOver counts the sessions that are not compacted without being named, and
+// logs each. What belongs to another session goes with that one.
+func (s Selection) PassedOver(ctx context.Context, run *workspace.Run) []PassedOver {
 	taken := map[string]bool{}
 	for _, t := range s.Targets {
 		taken[t.Path] = true
 	}
 	var t Tally
 	for _, x := range s.All.Sessions {
-		switch {
-		case taken[x.Path], x.Parent != "", x.Kind == session.KindSubagent, x.Kind == session.KindOutput:
-		case x.Kind == session.KindPrompts:
-			t.Add(session.ReasonCountPrompts.Text(), 1)
-		case !workspace.Shown(x.Kind):
-			t.Add(session.ReasonCountClosed.Text(), 1)
-		case x.Kind == session.KindOrphan:
-			t.Add(session.ReasonCountOrphan.Text(), 1)
-		default:
-			t.Add(session.ReasonCountNotMain.Text(), 1)
+		if taken[x.Path] || x.Parent != "" || x.Kind == session.KindSubagent || x.Kind == session.KindOutput {
+			continue
 		}
+		why := passedOver(x).Text()
+		t.Add(why, 1)
+		workspace.Decided(ctx, run, workspace.Decision{Ref: x.Ref, Asked: "compact", Outcome: ProspectPassedOver, Reason: why})
 	}
 	all := make([]PassedOver, 0, len(t.reasons))
 	for _, why := range t.reasons {
 		all = append(all, PassedOver{why, t.count[why]})
 	}
 	return all
+}
+
+// passedOver is why a run over everything does not mean a session.
+func passedOver(s workspace.Found) session.Reason {
+	switch {
+	case s.Kind == session.KindPrompts:
+		return session.ReasonCountPrompts
+	case !workspace.Shown(s.Kind):
+		return session.ReasonCountClosed
+	case s.Kind == session.KindOrphan:
+		return session.ReasonCountOrphan
+	}
+	return session.ReasonCountNotMain
 }
 
 // LeftAlone is the end of a run over everything: how many sessions it has done

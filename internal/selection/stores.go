@@ -68,6 +68,10 @@ func Choose(ctx context.Context, run *workspace.Run, o CompactOptions) (Selectio
 		return Selection{}, err
 	}
 	targets, none, err := ChooseTargets(all, o)
+	for _, r := range none {
+		ref := session.Ref{Runtime: r.Runtime, Agent: r.Agent}
+		workspace.Decided(ctx, run, workspace.Decision{Ref: ref, Asked: "compact", Outcome: string(r.Outcome), Reason: r.Reason})
+	}
 	return Selection{all, o.Agreed.Of(targets), none}, err
 }
 

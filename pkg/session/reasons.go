@@ -216,6 +216,9 @@ const (
 	ReasonKeepBusy      Reason = "keep-busy"
 	ReasonKeepUnlooked  Reason = "keep-unlooked"
 	ReasonKeepUntold    Reason = "keep-untold"
+	ReasonPinned        Reason = "pinned"
+	ReasonRunUnfinished Reason = "unfinished"
+	ReasonJournalUnread Reason = "journal-unread"
 	ReasonKeepUsed      Reason = "keep-used"
 	ReasonKeepIrregular Reason = "keep-irregular"
 
@@ -437,6 +440,9 @@ var reasons = map[Reason]reasonRow{
 	ReasonKeepBusy:      {"busy: %s", ""},
 	ReasonKeepUnlooked:  {"it cannot be looked at: %v", ""},
 	ReasonKeepUntold:    {"what belongs to it cannot be told: %v", ""},
+	ReasonPinned:        {"pinned (sessctl pin --remove unpins it)", ""},
+	ReasonRunUnfinished: {"an earlier run is not finished with it (%s, sessctl doctor says more)", ""},
+	ReasonJournalUnread: {"a journal entry that cannot be read may need it (%s, sessctl doctor says more)", ""},
 	ReasonKeepUsed:      {"%s was changed within a day", ""},
 	ReasonKeepIrregular: {"%s is not a regular file", ""},
 
@@ -451,7 +457,7 @@ func (r Reason) Text(values ...any) string { return fmt.Sprintf(reasons[r].sente
 func (r Reason) Hint() string { return reasons[r].hint }
 
 // ReasonOf reads the reason from a sentence, which may stand behind what was being
-// done ("starts fresh: ..."). It is "" for an error that the table does not have.
+// done ("starts fresh: ...") or before what else there is to say. It is "" for an error that the table does not have.
 func ReasonOf(text string) (best Reason) {
 	most := 0
 	for rest := text; rest != ""; {
@@ -461,6 +467,9 @@ func ReasonOf(text string) (best Reason) {
 		i := strings.IndexAny(rest, ":;")
 		if i < 0 {
 			break
+		}
+		if r, n := closest(rest[:i]); n > most {
+			best, most = r, n
 		}
 		rest = strings.TrimLeft(rest[i+1:], " ")
 	}
