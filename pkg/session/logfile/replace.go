@@ -219,7 +219,7 @@ func (r replacing) giveBack(ctx context.Context) error {
 		return err
 	}
 	if !switched {
-		return r.change.busy("a log that is neither the old one nor the new one is at " + r.next.path)
+		return r.change.busy(session.ReasonNeitherLog.Text(r.next.path))
 	}
 	if err := r.change.exchange(r.next.path, r.change.Plan.Live); err != nil {
 		return fmt.Errorf("give a log its place back: %w", err)
