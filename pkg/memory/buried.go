@@ -128,7 +128,7 @@ func (w *writer) removeBuriedActions(gone []tombstone) error {
 }
 
 // ForgottenArchives lists the archives of which pieces were forgotten.
-func (s *Store) ForgottenArchives(ctx context.Context) ([]string, error) {
+func (s forgetting) ForgottenArchives(ctx context.Context) ([]string, error) {
 	ids, err := database.Strings(ctx, s.db, "SELECT DISTINCT archive FROM tombstones WHERE end_byte>0 AND archive<>'' ORDER BY archive")
 	if err != nil {
 		return nil, fmt.Errorf("look what was forgotten: %w", database.Classify(err))

@@ -74,7 +74,7 @@ type Extraction struct {
 // facts are superseded (the id of each by the id of what supersedes it), in one
 // transaction. What supersedes need not be stored: a fact that was forgotten
 // supersedes nothing.
-func (s *Store) PutFacts(ctx context.Context, x Extraction, facts []Fact, superseded map[string]string) (PutResult, error) {
+func (s factStore) PutFacts(ctx context.Context, x Extraction, facts []Fact, superseded map[string]string) (PutResult, error) {
 	var result PutResult
 	err := s.inTransaction(ctx, func(tx *sql.Tx) error {
 		if _, err := tx.ExecContext(ctx, factTables); err != nil {
@@ -155,7 +155,7 @@ func (w *writer) supersede(id, successor string) error {
 }
 
 // hasFacts tells whether the memory ever had a fact.
-func (s *Store) hasFacts(ctx context.Context) (has bool, err error) {
+func (s *connection) hasFacts(ctx context.Context) (has bool, err error) {
 	err = s.reads().QueryRowContext(ctx, "SELECT count(*)=2 FROM sqlite_schema WHERE type='table' AND name IN ('facts', 'extractions')").Scan(&has)
 	return has, database.Classify(err)
 }
@@ -172,7 +172,7 @@ type FactFilter struct {
 const live = "(f.successor='' OR NOT EXISTS (SELECT 1 FROM records n WHERE n.id=f.successor))"
 
 // Facts lists facts, oldest first.
-func (s *Store) Facts(ctx context.Context, o FactFilter) ([]Fact, error) {
+func (s factStore) Facts(ctx context.Context, o FactFilter) ([]Fact, error) {
 	has, err := s.hasFacts(ctx)
 	if err != nil || !has {
 		return nil, err
@@ -220,7 +220,7 @@ func (f Fact) sound(successor string, recordSum, factSum sql.NullInt64) bool {
 
 // Extraction returns up to where the facts of a session were extracted; false
 // if they never were.
-func (s *Store) Extraction(ctx context.Context, source Source) (Extraction, bool, error) {
+func (s factStore) Extraction(ctx context.Context, source Source) (Extraction, bool, error) {
 	x := Extraction{Runtime: source.Runtime, Agent: source.Agent, Session: source.Session}
 	has, err := s.hasFacts(ctx)
 	if err != nil || !has {
@@ -240,7 +240,7 @@ func (s *Store) Extraction(ctx context.Context, source Source) (Extraction, bool
 // of its first size bytes are linked. Facts of another log are linked only if
 // it is as long as it was when they were extracted. log is its path. It returns
 // how many facts were linked.
-func (s *Store) LinkFacts(ctx context.Context, source Source, log string, size int64, appended bool) (linked int, err error) {
+func (s factStore) LinkFacts(ctx context.Context, source Source, log string, size int64, appended bool) (linked int, err error) {
 	has, err := s.hasFacts(ctx)
 	if err != nil || !has || source.Archive == "" {
 		return 0, err
