@@ -87,12 +87,12 @@ func (s factStore) PutFacts(ctx context.Context, x Extraction, facts []Fact, sup
 		defer w.close()
 		for _, f := range facts {
 			f.Category = CategoryFact
-			if err := w.putFact(f); err != nil {
+			if err := (factWriter{w}).putFact(f); err != nil {
 				return fmt.Errorf("store fact %s of %s: %w", f.ID, f.Session, err)
 			}
 		}
 		for id, successor := range superseded {
-			if err := w.supersede(id, successor); err != nil {
+			if err := (factWriter{w}).supersede(id, successor); err != nil {
 				return fmt.Errorf("supersede fact %s: %w", id, err)
 			}
 		}
@@ -114,7 +114,10 @@ const insertFact = `INSERT INTO facts (record, kind, confidence, quote, speaker,
 	ON CONFLICT (record) DO UPDATE SET kind=excluded.kind, confidence=excluded.confidence, quote=excluded.quote, speaker=excluded.speaker,
 	topic=excluded.topic, value=excluded.value, instead=excluded.instead, made_by=excluded.made_by, successor='', sum=excluded.sum`
 
-func (w *writer) putFact(f Fact) error {
+// factWriter is a writer of facts.
+type factWriter struct{ *writer }
+
+func (w factWriter) putFact(f Fact) error {
 	if err := w.put(f.Record); err != nil {
 		return err
 	}
@@ -132,7 +135,7 @@ func (f *Fact) fields(sum *int64) []any {
 
 // supersede notes what supersedes a fact. The checksum of one that is damaged
 // stays as it is: another would hide that.
-func (w *writer) supersede(id, successor string) error {
+func (w factWriter) supersede(id, successor string) error {
 	s, err := w.statement(selectFact + " WHERE r.id=?")
 	if err != nil {
 		return err
@@ -258,7 +261,7 @@ func (s factStore) LinkFacts(ctx context.Context, source Source, log string, siz
 			return err
 		}
 		for _, row := range rows {
-			if err := w.link(row, source); err != nil {
+			if err := (factWriter{w}).link(row, source); err != nil {
 				return err
 			}
 		}
@@ -273,7 +276,7 @@ func (s factStore) LinkFacts(ctx context.Context, source Source, log string, siz
 
 // link notes the archive of a record. The checksum of one that is damaged stays
 // as it is: it would hide that.
-func (w *writer) link(row int64, source Source) error {
+func (w factWriter) link(row int64, source Source) error {
 	known, err := w.read(row)
 	if err != nil {
 		return err

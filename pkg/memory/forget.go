@@ -288,7 +288,7 @@ func (s forgetting) forget(ctx context.Context, tx *sql.Tx, selection Selection)
 	if err := s.forgottenFiles().noteForgotten(noted); err != nil {
 		return gone, err
 	}
-	if err := (keptSummaries{s.connection}).dropKept(tombstones); err != nil {
+	if err := keptSummaries(s).dropKept(tombstones); err != nil {
 		return gone, err
 	}
 	if err := addTombstones(ctx, tx, noted); err != nil {

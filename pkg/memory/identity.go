@@ -17,7 +17,7 @@ const identityState = "identity"
 // memory, so a backup has the same one, and a memory that is made anew another.
 // "" is returned if there is none yet.
 func (s identity) Identity(ctx context.Context) (string, error) {
-	return sharing{s.connection}.shareNote(ctx, identityState)
+	return sharing(s).shareNote(ctx, identityState)
 }
 
 // MakeIdentity returns the identity, and makes it if there is none yet.
@@ -27,7 +27,7 @@ func (s identity) MakeIdentity(ctx context.Context) (identity string, err error)
 	}
 	var random [16]byte
 	_, _ = rand.Read(random[:]) // it never fails
-	err = sharing{s.connection}.note(ctx, func(tx *sql.Tx) error {
+	err = sharing(s).note(ctx, func(tx *sql.Tx) error {
 		if _, err := tx.ExecContext(ctx, "INSERT OR IGNORE INTO state (name, value) VALUES (?, ?)", identityState, hex.EncodeToString(random[:])); err != nil {
 			return err
 		}

@@ -101,7 +101,7 @@ func (w OwnWords) record() Record {
 // Errors are [ErrForgotten], [ErrTooMany] and [*RepeatError].
 func (s storedWords) StoreOwnWords(ctx context.Context, w OwnWords) (r Record, existing bool, err error) {
 	r = w.record()
-	known, err := reading{s.connection}.Record(ctx, r.ID)
+	known, err := reading(s).Record(ctx, r.ID)
 	if err == nil {
 		return known, true, s.keepOwnWords(known)
 	}
@@ -114,7 +114,7 @@ func (s storedWords) StoreOwnWords(ctx context.Context, w OwnWords) (r Record, e
 	if err := s.keepOwnWords(r); err != nil {
 		return r, false, err
 	}
-	if _, err := (putting{s.connection}).Put(ctx, Source{}, oneRecord(r)); err != nil {
+	if _, err := putting(s).Put(ctx, Source{}, oneRecord(r)); err != nil {
 		return r, false, errors.Join(fmt.Errorf("store own words: %w", err), s.dropOwnWords(r.ID))
 	}
 	return r, false, nil
@@ -336,7 +336,7 @@ func (s storedWords) repairFromFile(ctx context.Context, f ownWordsFile, known s
 		done.Lost = append(done.Lost, f.path)
 		return s.pins.MoveFile(f.path, f.path+".damaged")
 	}
-	result, err := putting{s.connection}.Put(ctx, Source{}, oneRecord(f.record))
+	result, err := putting(s).Put(ctx, Source{}, oneRecord(f.record))
 	if err == nil && result.Buried > 0 { // a forget that was cut off
 		return s.dropOwnWords(f.record.ID)
 	}
@@ -364,7 +364,7 @@ func (s storedWords) verifyOwnWords(ctx context.Context) (problems []Problem, er
 		if _, there := files[r.ID]; there {
 			continue
 		}
-		if _, err := (reading{s.connection}).Record(ctx, r.ID); errors.Is(err, fs.ErrNotExist) {
+		if _, err := reading(s).Record(ctx, r.ID); errors.Is(err, fs.ErrNotExist) {
 			continue // it was forgotten meanwhile
 		}
 		problems = append(problems, Problem{s.ownWordsPath(r.ID), "what an agent stored was kept here: it is missing"})

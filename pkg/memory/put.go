@@ -190,7 +190,7 @@ func (s putting) newEmbeddingWriter(ctx context.Context, tx *sql.Tx, e *embeddin
 
 // finish stores what is still held.
 func (w *writer) finish() error {
-	if err := w.release(math.MaxInt64); err != nil {
+	if err := (actionWriter{w}).release(math.MaxInt64); err != nil {
 		return err
 	}
 	if err := w.leaveBuried(); err != nil {

@@ -74,7 +74,7 @@ func (s rebuilding) Rebuild(ctx context.Context, b Rebuild, records iter.Seq2[Re
 		}
 		return b.finish(ctx, tx, &result)
 	}
-	tombstones, err := forgetting{s.connection}.countTombstones(ctx)
+	tombstones, err := forgetting(s).countTombstones(ctx)
 	if tombstones > 0 { // what is taken out again must leave no trace, see EndRebuild
 		err = s.deleteSecurely(ctx, func(tx *sql.Tx) (bool, error) {
 			err := rebuild(tx)
@@ -163,7 +163,7 @@ func (b Rebuild) finishWork(ctx context.Context, tx *sql.Tx) error {
 // how many records it removed.
 func (s rebuilding) BeginRebuild(ctx context.Context) (removed int, err error) {
 	err = s.deleteSecurely(ctx, func(tx *sql.Tx) (bool, error) {
-		removed, err = forgetting{s.connection}.rememberForgotten(ctx, tx)
+		removed, err = forgetting(s).rememberForgotten(ctx, tx)
 		return removed > 0, err
 	})
 	if err != nil {
@@ -174,7 +174,7 @@ func (s rebuilding) BeginRebuild(ctx context.Context) (removed int, err error) {
 
 // repairWords reads the words of all texts anew if their index has others.
 func (s rebuilding) repairWords(ctx context.Context) error {
-	wrong, check := map[words.Lexicon]bool{}, verification{s.connection}
+	wrong, check := map[words.Lexicon]bool{}, verification(s)
 	err := s.atOneMoment(ctx, func(c *sql.Conn) error {
 		for x, check := range map[words.Lexicon]func(context.Context, *sql.Conn) ([]Problem, error){recordWords(): check.verifyWords, workWords(): check.verifyWorkWords} {
 			found, err := check(ctx, c)

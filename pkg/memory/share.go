@@ -132,7 +132,7 @@ type shareSource struct {
 }
 
 func (s sharing) shareSource(ctx context.Context) (x shareSource, err error) {
-	if x.said, x.stated, err = (exporting{s.connection}).factColumns(ctx); err != nil {
+	if x.said, x.stated, err = exporting(s).factColumns(ctx); err != nil {
 		return x, err
 	}
 	x.facts = x.stated != ""
@@ -428,7 +428,7 @@ func (s sharing) Honour(ctx context.Context, forgotten []Forgotten) (removed int
 			if err := s.forgottenFiles().noteForgotten(f); err != nil {
 				return false, err
 			}
-			if err := (keptSummaries{s.connection}).dropKept(f.Records); err != nil {
+			if err := keptSummaries(s).dropKept(f.Records); err != nil {
 				return false, err
 			}
 			if err := addTombstones(ctx, tx, f); err != nil {

@@ -47,7 +47,7 @@ type Stats struct {
 func (s statistics) Stats(ctx context.Context) (Stats, error) {
 	stats := Stats{Agents: []AgentStats{}, Models: []ModelStats{}, Bytes: treeBytes(s.dir)}
 	var err error
-	if stats.Forgotten, err = (forgetting{s.connection}).countTombstones(ctx); err != nil {
+	if stats.Forgotten, err = forgetting(s).countTombstones(ctx); err != nil {
 		return Stats{}, err
 	}
 	if err := s.countModels(ctx, &stats); err != nil {

@@ -132,7 +132,7 @@ func (s keptSummaries) LastSummary(ctx context.Context, of Source) (Record, bool
 // is asked for again.
 func (s keptSummaries) dropKept(tombstones []tombstone) error {
 	for _, g := range tombstones {
-		if err := errors.Join(s.DropSummary(g.ID), storedWords{s.connection}.dropOwnWords(g.ID)); err != nil {
+		if err := errors.Join(s.DropSummary(g.ID), storedWords(s).dropOwnWords(g.ID)); err != nil {
 			return err
 		}
 	}

@@ -43,7 +43,7 @@ func (s verification) Verify(ctx context.Context) (problems []Problem, err error
 				break // what cannot be trusted is not looked at
 			}
 		}
-		found, err := forgetting{s.connection}.verifyTombstones(ctx, c)
+		found, err := forgetting(s).verifyTombstones(ctx, c)
 		problems = append(problems, found...)
 		if errors.Is(err, ErrCorrupt) && len(problems) > 0 {
 			return nil // that is told
@@ -53,7 +53,7 @@ func (s verification) Verify(ctx context.Context) (problems []Problem, err error
 	if err != nil || len(problems) > 0 {
 		return problems, err
 	}
-	return storedWords{s.connection}.verifyOwnWords(ctx)
+	return storedWords(s).verifyOwnWords(ctx)
 }
 
 // atOneMoment runs f on a connection that sees the database as it is now.
