@@ -37,8 +37,6 @@ var crowded = map[string]int{
 	"pkg/memory Store":                  205,
 	"pkg/memory writer":                 46,
 	"pkg/memory/remote/postgres Memory": 32,
-	"pkg/memory/remote/weaviate Memory": 72,
-	"pkg/memory/remote/weaviate index":  31,
 	"pkg/operate/outbox Outbox":         31,
 	"pkg/operate/schedule Host":         31,
 	"pkg/session/claude decoder":        33,
