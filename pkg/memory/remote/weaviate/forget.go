@@ -256,38 +256,20 @@ func (m *Memory) verify(ctx context.Context, host string, fn func(id string, dig
 	m.client.forget()
 	nodes := m.eachNode(ctx)
 	m.lacking = map[string]bool{}
+	l := listing{nodes, agents, host, dims}
 	err = pages(counts.Of(host), func(begin string) (whole bool, err error) {
-		page := map[string]object{}
-		var all []stored
-		records := map[string]string{}
-		for _, node := range nodes {
-			lists, err := each(ctx, agents, func(ctx context.Context, a object) ([]object, error) {
-				return node.find(ctx, query{class: m.class(recordsClass), tenant: tenantOf(a.Name), where: and(equal("host", remote.Storable(host)), startsWith("record_id", begin)), limit: mostResults, fields: "record_id digest model _additional{id}"})
-			})
-			if err != nil {
-				return false, err
-			}
-			for i, list := range lists {
-				if len(list) == mostResults {
-					return false, nil
-				}
-				for _, o := range list {
-					if _, seen := page[o.RecordID]; !seen {
-						page[o.RecordID], records[o.Additional.ID] = o, o.RecordID
-						all = append(all, indexedAs(tenantOf(agents[i].Name), o, dims))
-					}
-				}
-			}
+		p, whole, err := l.page(ctx, begin)
+		if err != nil || !whole {
+			return false, err
 		}
 		for _, node := range nodes {
-			if err := node.noteUnfound(ctx, host, all, records, m.lacking); err != nil {
+			if err := node.noteUnfound(ctx, host, p.objects, p.records, m.lacking); err != nil {
 				return false, err
 			}
 		}
-		slices.SortFunc(all, func(a, b stored) int { return strings.Compare(records[a.ID], records[b.ID]) })
-		for _, o := range all {
-			id := records[o.ID]
-			digest, err := strconv.ParseInt(page[id].Digest, 10, 64)
+		for _, o := range p.objects {
+			id := p.records[o.ID]
+			digest, err := strconv.ParseInt(p.digests[id], 10, 64)
 			if err != nil {
 				return false, err
 			}
@@ -309,6 +291,49 @@ func (m *Memory) verify(ctx context.Context, host string, fn func(id string, dig
 	return err
 }
 
+// listing is what is listed: what some nodes have of a host, of all agents. dims are
+// the lengths of vectors, by the fingerprint of their model.
+type listing struct {
+	nodes  []*cluster
+	agents []object
+	host   string
+	dims   map[string]int
+}
+
+// page is what was found, ordered by record.
+type page struct {
+	objects []stored          // as far as their indexes are concerned
+	records map[string]string // ids of records, by id of object
+	digests map[string]string // by id of record
+}
+
+// page lists the records whose ids begin so. They may be too many for that: not
+// whole.
+func (l listing) page(ctx context.Context, begin string) (p page, whole bool, err error) {
+	p = page{records: map[string]string{}, digests: map[string]string{}}
+	for _, node := range l.nodes {
+		lists, err := each(ctx, l.agents, func(ctx context.Context, a object) ([]object, error) {
+			return node.find(ctx, query{class: node.class(recordsClass), tenant: tenantOf(a.Name), where: and(equal("host", remote.Storable(l.host)), startsWith("record_id", begin)), limit: mostResults, fields: "record_id digest model _additional{id}"})
+		})
+		if err != nil {
+			return p, false, err
+		}
+		for i, list := range lists {
+			if len(list) == mostResults {
+				return p, false, nil
+			}
+			for _, o := range list {
+				if p.records[o.Additional.ID] == "" {
+					p.records[o.Additional.ID], p.digests[o.RecordID] = o.RecordID, o.Digest
+					p.objects = append(p.objects, indexedAs(tenantOf(l.agents[i].Name), o, l.dims))
+				}
+			}
+		}
+	}
+	slices.SortFunc(p.objects, func(a, b stored) int { return strings.Compare(p.records[a.ID], p.records[b.ID]) })
+	return p, true, nil
+}
+
 // settle notes that no record of a host is in doubt any more.
 func (m *Memory) settle(ctx context.Context, host string) error {
 	hosts, err := m.majority(ctx).names(ctx, "host")
@@ -321,8 +346,7 @@ func (m *Memory) settle(ctx context.Context, host string) error {
 	return err
 }
 
-// indexedAs is an object as far as its indexes are concerned; dims are the lengths of
-// vectors, by the fingerprint of their model.
+// indexedAs is an object as far as its indexes are concerned.
 func indexedAs(tenant string, o object, dims map[string]int) stored {
 	s := stored{ID: o.Additional.ID, Tenant: tenant}
 	if fingerprint := strings.TrimPrefix(o.Model, marked("")); dims[fingerprint] > 0 {
