@@ -32,8 +32,6 @@ var crowded = map[string]int{
 	"pkg/durable Pins":                  35,
 	"pkg/jsonl Cursor":                  38,
 	"pkg/memory/remote/postgres Memory": 32,
-	"pkg/memory/remote/weaviate Memory": 72,
-	"pkg/memory/remote/weaviate index":  31,
 	"pkg/summarize Extractive":          75,
 }
 
