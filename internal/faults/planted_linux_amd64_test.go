@@ -108,7 +108,7 @@ func plantedBugs() []planted {
 		},
 		{
 			name: "the old log is not looked at again", file: "pkg/compact/settle.go",
-			old: "if snap.SHA256 != in.Archive.SHA256 || c.Archiver.Lasts(ctx, in.Archive) != nil {", new: "if c.Archiver.Lasts(ctx, in.Archive) != nil {",
+			old: "if snap.SHA256 != in.Archive.SHA256 || o.memories.archives.Lasts(ctx, in.Archive) != nil {", new: "if o.memories.archives.Lasts(ctx, in.Archive) != nil {",
 			command: rotate, fault: "log opened, written to after the run",
 		},
 		{

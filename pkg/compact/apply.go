@@ -35,7 +35,7 @@ func (r *run) rotate(ctx context.Context) error {
 		after := logfile.FreshProof(rotation)
 		in.Receipt.After = &after
 	}
-	if in.Late, err = r.lateness(); err != nil {
+	if in.Late, err = r.Receipts.lateness(r.plan.Ref, r.survey.Scan.First); err != nil {
 		return err
 	}
 	if err := r.carryOut(in, func() error { return rotator.Rotate(ctx, rotation) }); err != nil || in.Late == nil {
@@ -65,7 +65,7 @@ func (r *run) carryOut(in Intent, change func() error) error {
 	if _, err := r.Receipts.Write(in.Receipt); err != nil {
 		return fmt.Errorf("write the receipt: %w", err)
 	}
-	if err := r.conclude(in); err != nil {
+	if err := r.changes().conclude(in); err != nil {
 		return err
 	}
 	r.tell(StageRotate, 1, 1)
@@ -74,12 +74,12 @@ func (r *run) carryOut(in Intent, change func() error) error {
 
 // conclude notes a change as done. Its intent stays while an old log is kept
 // that somebody may still write.
-func (c *Compactor) conclude(in Intent) error {
+func (c changes) conclude(in Intent) error {
 	if in.Rotation.Kept == "" {
-		return c.Journal.remove(in.ID)
+		return c.journal.remove(in.ID)
 	}
 	in.Switched = true
-	if err := c.Journal.Write(in); err != nil {
+	if err := c.journal.Write(in); err != nil {
 		return fmt.Errorf("note the change as done: %w", err)
 	}
 	return nil
@@ -120,20 +120,10 @@ func (r *run) receipt() error {
 	return nil
 }
 
-// shortens reports whether this run is to keep a tail of the session.
-func (r *run) shortens() bool { return r.plan.Strategy.Shortens() && !r.policy.SkipArchive }
-
 // summaryRunes bounds the summary that takes the place of messages to about a
 // third of them, of a short session two thirds: three characters are about a
 // token. Where a summary takes the place of an earlier one, there is room for
-// that beside the headings, however short the session is. 0 is no bound.
-func (r *run) summaryRunes() int {
-	if !r.shortens() {
-		return 0
-	}
-	return summaryRunes(&r.plan.Cut)
-}
-
+// that beside the headings, however short the session is.
 func summaryRunes(cut *session.Cut) int {
 	const least, short, earlier = 600, 2000, 1000
 	replaced := cut.SummarizedTokens + cut.PreviousTokens
@@ -243,9 +233,9 @@ func (p *Plan) left() string {
 }
 
 // settleShortening finishes an overlay or a rewrite that an earlier run began.
-func (c *Compactor) settleShortening(ctx context.Context, store session.Store, in Intent, policy Policy) error {
+func (r recovery) settleShortening(ctx context.Context, store session.Store, in Intent, policy Policy) error {
 	if in.Switched {
-		return c.settleRotation(ctx, store, in, policy) // only the old log is left to be looked after
+		return r.logs.settle(ctx, store, in, policy) // only the old log is left to be looked after
 	}
 	shortener := session.CapabilitiesOf(store).Shortener
 	if shortener == nil || in.Shortening == nil {
@@ -254,15 +244,12 @@ func (c *Compactor) settleShortening(ctx context.Context, store session.Store, i
 	err := shortener.Shorten(ctx, *in.Shortening)
 	var busy *session.BusyError
 	if errors.As(err, &busy) && !busy.Begun {
-		return c.Journal.remove(in.ID) // the session went on without the change
+		return r.logs.changes.journal.remove(in.ID) // the session went on without the change
 	}
 	if err != nil {
 		return err
 	}
-	if _, err := c.Receipts.Write(in.Receipt); err != nil {
-		return err
-	}
-	return c.conclude(in)
+	return r.logs.changes.finish(in)
 }
 
 // annotate writes a summary beside the messages, which all stay.
@@ -296,22 +283,19 @@ func (r *run) annotate(ctx context.Context) error {
 }
 
 // settleAnnotation finishes an annotation that an earlier run began.
-func (c *Compactor) settleAnnotation(ctx context.Context, store session.Store, in Intent) error {
+func (r recovery) settleAnnotation(ctx context.Context, store session.Store, in Intent) error {
 	annotator := session.CapabilitiesOf(store).Annotator
 	if annotator == nil || in.Annotation == nil {
 		return fmt.Errorf("sessions of %s cannot be annotated", in.Rotation.Runtime)
 	}
 	err := annotator.Annotate(ctx, *in.Annotation)
 	if errors.Is(err, session.ErrBusy) {
-		return c.Journal.remove(in.ID) // the session went on
+		return r.logs.changes.journal.remove(in.ID) // the session went on
 	}
 	if err != nil {
 		return err
 	}
-	if _, err := c.Receipts.Write(in.Receipt); err != nil {
-		return err
-	}
-	return c.conclude(in)
+	return r.logs.changes.finish(in)
 }
 
 // GatewayUse says what to do about a session whose runtime is running as a
@@ -379,20 +363,20 @@ func (r *run) reset(ctx context.Context) error {
 	if err := r.Journal.Write(in); err != nil {
 		return fmt.Errorf("write the intent: %w", err)
 	}
-	if err := r.takeOver(in); err != nil {
+	if err := r.Journal.takeOver(in); err != nil {
 		return err
 	}
 	done, err := resetter.Reset(ctx, rotation)
 	if err != nil {
 		return r.giveUp(in, err)
 	}
-	in, err = r.concludeReset(in, done)
+	in, err = r.changes().concludeReset(in, done)
 	if err != nil {
 		return err
 	}
 	r.result.Reason = in.Receipt.Reason
 	r.tell(StageRotate, 1, 1)
-	return r.settleRotation(ctx, r.store, in, r.policy)
+	return r.oldLogs().settle(ctx, r.store, in, r.policy)
 }
 
 // maxQuietWait is the longest quiet period that is waited for when a turn has
@@ -410,14 +394,14 @@ func (r *run) afterTurn(ctx context.Context) error {
 
 // takeOver drops the intents of earlier resets of this log that are not known
 // to have been done: this one takes their place.
-func (r *run) takeOver(in Intent) error {
-	all, err := r.Journal.List()
+func (j Journal) takeOver(in Intent) error {
+	all, err := j.List()
 	if err != nil {
 		return err
 	}
 	for _, other := range all {
 		if other.ID != in.ID && other.Kind == KindReset && !other.Switched && other.Rotation.Live == in.Rotation.Live {
-			if err := r.Journal.remove(other.ID); err != nil {
+			if err := j.remove(other.ID); err != nil {
 				return fmt.Errorf("drop an earlier intent: %w", err)
 			}
 		}
@@ -427,16 +411,16 @@ func (r *run) takeOver(in Intent) error {
 
 // concludeReset records what the runtime did: first where the old log is, then
 // the receipt.
-func (c *Compactor) concludeReset(in Intent, done session.Rotation) (Intent, error) {
+func (c changes) concludeReset(in Intent, done session.Rotation) (Intent, error) {
 	in.Rotation = done
 	in.Receipt.NewID, in.Receipt.Kept, in.Receipt.Rotation = done.NewSession, done.Kept, &done
-	if info, err := c.pins().Lstat(done.Kept); err == nil && info.Size() > done.Snapshot.Size {
+	if info, err := c.journal.Pins.Lstat(done.Kept); err == nil && info.Size() > done.Snapshot.Size {
 		in.Receipt.Reason = fmt.Sprintf("%d bytes were added to the log before the gateway closed it: a message that came in then may be unanswered; they are archived and remembered too", info.Size()-done.Snapshot.Size)
 	}
-	if err := c.Journal.Write(in); err != nil {
+	if err := c.journal.Write(in); err != nil {
 		return in, fmt.Errorf("note the reset: %w", err)
 	}
-	if _, err := c.Receipts.Write(in.Receipt); err != nil {
+	if _, err := c.receipts.Write(in.Receipt); err != nil {
 		return in, fmt.Errorf("write the receipt: %w", err)
 	}
 	in.Switched = true
@@ -446,9 +430,9 @@ func (c *Compactor) concludeReset(in Intent, done session.Rotation) (Intent, err
 // settleReset finishes a reset that an earlier run asked for. The runtime is
 // not asked again: either its files show that it did it, or the session is as
 // it was and the next compaction asks anew.
-func (c *Compactor) settleReset(ctx context.Context, store session.Store, in Intent, policy Policy) error {
+func (r recovery) settleReset(ctx context.Context, store session.Store, in Intent, policy Policy) error {
 	if in.Switched {
-		return c.settleRotation(ctx, store, in, policy)
+		return r.logs.settle(ctx, store, in, policy)
 	}
 	resetter := session.CapabilitiesOf(store).Resetter
 	if resetter == nil {
@@ -459,13 +443,13 @@ func (c *Compactor) settleReset(ctx context.Context, store session.Store, in Int
 		return err
 	}
 	if ok {
-		if in, err = c.concludeReset(in, done); err != nil {
+		if in, err = r.logs.changes.concludeReset(in, done); err != nil {
 			return err
 		}
-		return c.settleRotation(ctx, store, in, policy)
+		return r.logs.settle(ctx, store, in, policy)
 	}
-	if c.Now().Sub(in.Rotation.At) < resetPatience {
+	if r.logs.files.now().Sub(in.Rotation.At) < resetPatience {
 		return &session.BusyError{Path: in.Rotation.Live, Reason: "its gateway was asked to start it fresh a moment ago"}
 	}
-	return c.Journal.remove(in.ID)
+	return r.logs.changes.journal.remove(in.ID)
 }

@@ -67,9 +67,3 @@ func keepAttachment(ctx context.Context, archiver Archiver, pins *durable.Pins, 
 	}
 	return err
 }
-
-// keepAttached is [KeepAttached] for the log of this run.
-func (r *run) keepAttached(ctx context.Context, log io.ReaderAt) (err error) {
-	r.result.Missing, err = KeepAttached(ctx, r.Archiver, r.pins(), r.store, io.NewSectionReader(log, 0, r.snapshot.Size))
-	return err
-}

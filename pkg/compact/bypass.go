@@ -16,28 +16,28 @@ type Bypass struct {
 
 // noteBypassed says in the receipts of earlier overlays of this session that
 // their summaries have no effect. What they were to take the place of is in the
-// context still, and this run compacts it again.
-func (r *run) noteBypassed() error {
-	if len(r.plan.Survey.bypassed) == 0 {
-		return nil
+// context still, and this run compacts it again: because is why, "" without any.
+func (r Receipts) noteBypassed(p *Plan, now time.Time) (because string, err error) {
+	if len(p.Survey.bypassed) == 0 {
+		return "", nil
 	}
-	receipts, _, err := r.Receipts.Examine()
+	receipts, _, err := r.Examine()
 	if err != nil {
-		return err
+		return "", err
 	}
-	for _, at := range r.plan.Survey.bypassed {
+	for _, at := range p.Survey.bypassed {
 		for _, receipt := range receipts {
-			if !receipt.appendedAt(r.plan.Ref, at) || receipt.Bypassed != nil {
+			if !receipt.appendedAt(p.Ref, at) || receipt.Bypassed != nil {
 				continue
 			}
-			receipt.Bypassed = &Bypass{Seen: r.Now().UTC()}
-			if _, err := r.Receipts.Write(receipt); err != nil {
-				return fmt.Errorf("note in the receipt that its summary has no effect: %w", err)
+			receipt.Bypassed = &Bypass{Seen: now.UTC()}
+			if _, err := r.Write(receipt); err != nil {
+				return "", fmt.Errorf("note in the receipt that its summary has no effect: %w", err)
 			}
-			r.because = fmt.Sprintf("again: the session went on beside the summary of %s", receipt.ID)
+			because = fmt.Sprintf("again: the session went on beside the summary of %s", receipt.ID)
 		}
 	}
-	return nil
+	return because, nil
 }
 
 // appendedAt reports whether it is the receipt of an overlay whose record stands

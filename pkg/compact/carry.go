@@ -48,7 +48,7 @@ type Lateness struct {
 
 // carry appends the late lines of one old log to the session that followed.
 type carry struct {
-	*Compactor
+	oldLogs
 	in    Intent
 	late  lateLog
 	free  bool // nobody has the old log open
@@ -62,11 +62,11 @@ type carry struct {
 // receipt, and only then the journal says that it is done. A run that is killed
 // before that is repeated by the next one, which finds by the plan, and by the
 // ids of the records, what is there already.
-func (c *Compactor) carryLate(ctx context.Context, store session.Store, in Intent, k carry) (waits bool, err error) {
+func (o oldLogs) carryLate(ctx context.Context, store session.Store, in Intent, k carry) (waits bool, err error) {
 	if in.Kind != KindRotation && in.Kind != KindShortening {
 		return false, nil // what a gateway closes and what a restore replaces has no place in what followed
 	}
-	k.Compactor, k.in = c, in
+	k.oldLogs, k.in = o, in
 	if k.in.Late == nil {
 		k.in.Late = &Lateness{End: in.Rotation.Snapshot.Size}
 	} else {
@@ -78,7 +78,7 @@ func (c *Compactor) carryLate(ctx context.Context, store session.Store, in Inten
 		return false, nil
 	}
 	if l.Since.IsZero() {
-		l.Since = c.Now().UTC()
+		l.Since = o.files.now().UTC()
 	}
 	l.Proof.Bytes, l.Proof.Archive = k.late.snap.Size-in.Rotation.Snapshot.Size, in.Archive.ID
 	if l.Fragment {
@@ -136,7 +136,7 @@ func (k *carry) attempt(ctx context.Context, carrier session.Carrier) (waits boo
 	if l.Fragment {
 		of.At = l.Moved
 	}
-	plan, err := carrier.PlanCarry(ctx, session.CarryRequest{Rotation: of, Tail: tail, Now: k.Now(), Quiet: k.quiet})
+	plan, err := carrier.PlanCarry(ctx, session.CarryRequest{Rotation: of, Tail: tail, Now: k.files.now(), Quiet: k.quiet})
 	switch {
 	case errors.Is(err, session.ErrBusy):
 		return k.wait(err)
@@ -152,7 +152,7 @@ func (k *carry) attempt(ctx context.Context, carrier session.Carrier) (waits boo
 	}
 	if plan.Record != "" {
 		l.Plan, l.Upto = &plan, upto
-		if err := k.Journal.Write(k.in); err != nil {
+		if err := k.changes.journal.Write(k.in); err != nil {
 			return false, fmt.Errorf("write the intent: %w", err)
 		}
 		if err := carrier.Shorten(ctx, plan.Shortening); errors.Is(err, session.ErrBusy) {
@@ -213,7 +213,7 @@ func (k *carry) settled(upto int64) error {
 
 // wait leaves the lines to a later run, but not for ever.
 func (k *carry) wait(cause error) (waits bool, err error) {
-	if k.Now().Sub(k.in.Late.Since) > CarryPatience {
+	if k.files.now().Sub(k.in.Late.Since) > CarryPatience {
 		return k.leave("no session that could take them within a week: " + busyReason(cause))
 	}
 	return true, k.postpone(cause)
@@ -232,32 +232,32 @@ func (k *carry) postpone(cause error) error {
 // prove writes the receipt of the compaction anew, with what became of the late
 // lines, then the journal.
 func (k *carry) prove() error {
-	receipt, err := k.Receipts.Read(k.Receipts.Path(k.in.ID))
+	receipt, err := k.changes.receipts.Read(k.changes.receipts.Path(k.in.ID))
 	if err != nil {
 		receipt = k.in.Receipt
 	}
 	proof := k.in.Late.Proof
 	receipt.LateLines, k.in.Receipt.LateLines = &proof, &proof
-	if _, err := k.Receipts.Write(receipt); err != nil {
+	if _, err := k.changes.receipts.Write(receipt); err != nil {
 		return fmt.Errorf("write the receipt: %w", err)
 	}
-	if err := k.Journal.Write(k.in); err != nil {
+	if err := k.changes.journal.Write(k.in); err != nil {
 		return fmt.Errorf("note the late lines: %w", err)
 	}
-	if k.Late != nil {
-		k.Late(k.in.Rotation, proof)
+	if k.tellLate != nil {
+		k.tellLate(k.in.Rotation, proof)
 	}
 	return nil
 }
 
-// oldLogGone ends an intent whose old log is not where it was put: somebody
+// gone ends an intent whose old log is not where it was put: somebody
 // took it away, or an undo put it back. The archive has its bytes.
-func (c *Compactor) oldLogGone(in Intent) error {
+func (o oldLogs) gone(in Intent) error {
 	if in.Late != nil && in.Late.Proof.Waiting {
-		k := carry{Compactor: c, in: in, late: lateLog{snap: session.Snapshot{Size: in.Late.End}}}
+		k := carry{oldLogs: o, in: in, late: lateLog{snap: session.Snapshot{Size: in.Late.End}}}
 		if _, err := k.leave("the old log is not where it was put aside any more"); err != nil {
 			return err
 		}
 	}
-	return c.Journal.remove(in.ID)
+	return o.changes.journal.remove(in.ID)
 }

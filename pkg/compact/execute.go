@@ -30,34 +30,6 @@ const (
 // Progress is told how far a stage is. total is 0 where it is not known.
 type Progress func(ref session.Ref, stage Stage, done, total int64)
 
-// Compactor carries plans out. Every field but Summarizer, Withdrawer, Undoing,
-// Late, Deleted, Progress and System is required.
-type Compactor struct {
-	Archiver   Archiver
-	Rememberer Rememberer
-	Embedder   Embedder
-	// Summarizer makes one for a session; nil for no summaries.
-	Summarizer func(SummaryOrder) Summarizer
-	Journal    Journal
-	Receipts   Receipts
-	Version    string        // of this program, for receipts
-	NewID      func() string // ULIDs
-	Now        func() time.Time
-	Progress   Progress
-	Withdrawer Withdrawer // for undos
-	Undoing    string     // id of the receipt that this run undoes
-	// Late, if not nil, is told what became of lines that came too late.
-	Late func(old session.Rotation, late LateProof)
-	// Deleted, if not nil, returns the archives of the logs that were deleted at a
-	// path since a time: an undo would bring back an older one without a word.
-	Deleted func(path string, since time.Time) ([]Archived, error)
-	// System says what of the system is not used; the zero value uses all.
-	System durable.System
-}
-
-// pins hold the directories open during a run.
-func (c *Compactor) pins() *durable.Pins { return c.Journal.Pins }
-
 // Execute carries out a plan whose outcome is Planned. The result is complete
 // even when an error is returned, and describes the bytes that were worked on
 // last: a log that only grows meanwhile is followed up to three times. A
@@ -68,7 +40,7 @@ func (c *Compactor) pins() *durable.Pins { return c.Journal.Pins }
 func (c *Compactor) Execute(ctx context.Context, store session.Store, plan *Plan, policy Policy) (Result, error) {
 	r := &run{Compactor: c, store: store, plan: plan, policy: policy, result: plan.Result()}
 	r.result.TokensAfter = plan.Tokens
-	err := c.notStuck(plan.Ref)
+	err := c.Journal.notStuck(plan.Ref)
 	if err == nil {
 		err = r.execute(ctx)
 	}
@@ -153,13 +125,21 @@ func (r *run) secure(ctx context.Context) error {
 		return err
 	}
 	defer log.Close()
-	if err := r.pin(ctx, log); err != nil {
+	if err := r.read(r.plan.pin(ctx, log)); err != nil {
 		return err
 	}
-	if err := r.keepAttached(ctx, log); err != nil {
+	if r.result.Missing, err = KeepAttached(ctx, r.Archiver, r.pins(), r.store, io.NewSectionReader(log, 0, r.snapshot.Size)); err != nil {
 		return err
 	}
 	return r.archive(ctx, io.NewSectionReader(log, 0, r.snapshot.Size))
+}
+
+// read notes which bytes of the session the run works on.
+func (r *run) read(pinned session.Snapshot, err error) error {
+	if err == nil {
+		r.snapshot, r.result.Bytes = pinned, pinned.Size
+	}
+	return err
 }
 
 // errGone says that the log that the plan has read is gone.
@@ -180,25 +160,25 @@ func openLog(pins *durable.Pins, base, path string) (*os.File, error) {
 // the plan's read: the archive must have the same, so that two reads of the log
 // agree on every byte. A plan that has not read all of the log cannot vouch for
 // it (a compressed one is not read to its last byte): it is hashed now.
-func (r *run) pin(ctx context.Context, log *os.File) error {
-	sum := r.plan.print.sum
-	if sum == "" || r.plan.print.summed != r.plan.seen.Size {
-		snap, err := session.TakeSnapshot(ctx, log, r.plan.Ref.Path)
+func (p *Plan) pin(ctx context.Context, log *os.File) (session.Snapshot, error) {
+	sum := p.print.sum
+	if sum == "" || p.print.summed != p.seen.Size {
+		snap, err := session.TakeSnapshot(ctx, log, p.Ref.Path)
 		if err != nil {
-			return fmt.Errorf("take snapshot: %w", err)
+			return session.Snapshot{}, fmt.Errorf("take snapshot: %w", err)
 		}
 		sum = snap.SHA256
 	}
 	info, err := log.Stat()
 	if err != nil {
-		return fmt.Errorf("look at the log: %w", err)
+		return session.Snapshot{}, fmt.Errorf("look at the log: %w", err)
 	}
-	if err := r.plan.seen.Matches(info); err != nil {
-		return err
+	if err := p.seen.Matches(info); err != nil {
+		return session.Snapshot{}, err
 	}
-	r.snapshot = session.Observe(r.plan.Ref.Path, info)
-	r.snapshot.SHA256, r.result.Bytes = sum, r.snapshot.Size
-	return nil
+	snap := session.Observe(p.Ref.Path, info)
+	snap.SHA256 = sum
+	return snap, nil
 }
 
 func (r *run) archive(ctx context.Context, log io.Reader) error {
@@ -226,11 +206,13 @@ func (r *run) archive(ctx context.Context, log io.Reader) error {
 // model may take minutes for it.
 func (r *run) remember(ctx context.Context, open func() (io.ReadCloser, error)) error {
 	m := &recorder{store: r.store, ref: r.plan.Ref, policy: r.policy, tree: forked(r.plan.Survey.Scan.Tree), open: open}
-	if r.shortens() {
+	order := SummaryOrder{Ref: r.plan.Ref, Style: r.store.Capabilities().SummaryStyle}
+	if r.plan.Strategy.Shortens() && !r.policy.SkipArchive { // a tail of the session stays
 		m.cut = &r.plan.Cut
+		order.MaxRunes, order.SplitTurn = summaryRunes(m.cut), m.cut.SplitTurn
 	}
 	if r.Summarizer != nil && !r.policy.SkipSummary {
-		m.summary = r.Summarizer(SummaryOrder{Ref: r.plan.Ref, Style: r.store.Capabilities().SummaryStyle, MaxRunes: r.summaryRunes(), SplitTurn: m.cut != nil && m.cut.SplitTurn})
+		m.summary = r.Summarizer(order)
 	}
 	before := r.remembered
 	var err error
@@ -518,7 +500,8 @@ const (
 // is followed: an embedding can take minutes, in which the agent said one more
 // thing and then fell quiet. Content ids make that cheap.
 func (r *run) execute(ctx context.Context) error {
-	if err := r.noteBypassed(); err != nil {
+	var err error
+	if r.because, err = r.Receipts.noteBypassed(r.plan, r.Now()); err != nil {
 		return err
 	}
 	for r.followed = 0; ; r.followed++ {
@@ -555,10 +538,10 @@ func followable(err error) *session.BusyError {
 // before, and perhaps more. A log that was rewritten is busy, however long it
 // is now: only the hash tells the two apart.
 func (r *run) follow(ctx context.Context) error {
-	if err := r.awaitWhole(ctx); err != nil {
+	if err := r.plan.awaitWhole(ctx, r.snapshot, r.pins(), r.policy); err != nil {
 		return err
 	}
-	same, err := r.begins(ctx)
+	same, err := r.plan.begins(ctx, r.snapshot, r.pins())
 	if err != nil {
 		return err
 	}
@@ -576,11 +559,11 @@ func (r *run) follow(ctx context.Context) error {
 }
 
 // awaitWhole waits while the log is shorter than what was read of it.
-func (r *run) awaitWhole(ctx context.Context) error {
-	ref := r.plan.Ref
-	ref.Bytes = max(r.plan.seen.Size, r.snapshot.Size)
-	return WaitOut(ctx, r.policy, func() error {
-		info, err := r.pins().Lstat(ref.Path)
+func (p *Plan) awaitWhole(ctx context.Context, read session.Snapshot, pins *durable.Pins, policy Policy) error {
+	ref := p.Ref
+	ref.Bytes = max(p.seen.Size, read.Size)
+	return WaitOut(ctx, policy, func() error {
+		info, err := pins.Lstat(ref.Path)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			return errGone
@@ -622,8 +605,8 @@ func shorter(err error) bool {
 
 // begins reports whether the log begins with the bytes that this run has read:
 // those of the snapshot, or before there is one those of the survey.
-func (r *run) begins(ctx context.Context) (bool, error) {
-	log, err := openLog(r.pins(), r.plan.Ref.Store, r.plan.Ref.Path)
+func (p *Plan) begins(ctx context.Context, read session.Snapshot, pins *durable.Pins) (bool, error) {
+	log, err := openLog(pins, p.Ref.Store, p.Ref.Path)
 	if err != nil {
 		return false, err
 	}
@@ -632,17 +615,17 @@ func (r *run) begins(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("look at the log: %w", err)
 	}
-	if !r.plan.seen.SameFile(session.Observe(r.plan.Ref.Path, info)) {
+	if !p.seen.SameFile(session.Observe(p.Ref.Path, info)) {
 		return false, nil
 	}
-	if r.snapshot.SHA256 != "" {
-		return r.snapshot.Begins(ctx, log)
+	if read.SHA256 != "" {
+		return read.Begins(ctx, log)
 	}
-	return r.plan.print.begins(ctx, log)
+	return p.print.begins(ctx, log)
 }
 
 // planAgain starts over with the log as it is now. The result may be that there
-// is nothing to do any more: errStopped, with the new plan.
+// is nothing to do any more: errOtherPlan, with the new plan.
 func (r *run) planAgain(ctx context.Context, info os.FileInfo) error {
 	ref := r.plan.Ref
 	ref.Bytes, ref.ModTime = info.Size(), info.ModTime()

@@ -5,32 +5,35 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"github.com/sessctl/sessctl/pkg/session"
 )
 
 // lateness is the part of an intent that says that a whole log came late; nil
-// for any log but a fragment.
-func (r *run) lateness() (*Lateness, error) {
-	if !r.plan.Ref.Fragment {
+// for any log but a fragment. first is when the first thing in it was said, in epoch
+// milliseconds, 0 if that is not known.
+func (r Receipts) lateness(ref session.Ref, first int64) (*Lateness, error) {
+	if !ref.Fragment {
 		return nil, nil
 	}
-	moved, err := r.movedAway()
+	moved, err := r.movedAway(ref, first)
 	return &Lateness{Fragment: true, Moved: moved}, err
 }
 
 // movedAway is when the log was moved away that a fragment was made in the place
 // of: by the receipt of that, else before the first thing that was said in it.
-func (r *run) movedAway() (time.Time, error) {
-	receipts, _, err := r.Receipts.Examine()
+func (r Receipts) movedAway(ref session.Ref, first int64) (time.Time, error) {
+	receipts, _, err := r.Examine()
 	if err != nil {
 		return time.Time{}, err
 	}
-	moved := r.plan.Ref.ModTime
-	if first := r.survey.Scan.First; first > 0 {
+	moved := ref.ModTime
+	if first > 0 {
 		moved = time.UnixMilli(first)
 	}
 	before := moved
 	for _, receipt := range receipts { // oldest first
-		if receipt.Outcome == Compacted && receipt.Path == r.plan.Ref.Path && receipt.Rotation != nil && receipt.Rotation.At.Before(moved) {
+		if receipt.Outcome == Compacted && receipt.Path == ref.Path && receipt.Rotation != nil && receipt.Rotation.At.Before(moved) {
 			before = receipt.Rotation.At
 		}
 	}
@@ -41,7 +44,7 @@ func (r *run) movedAway() (time.Time, error) {
 // followed: at once, if that is idle.
 func (r *run) carryFragment(ctx context.Context, in Intent) error {
 	in.Switched = true
-	if err := r.settleRotation(ctx, r.store, in, r.policy); err != nil {
+	if err := r.oldLogs().settle(ctx, r.store, in, r.policy); err != nil {
 		return err
 	}
 	receipt, err := r.Receipts.Read(r.result.Receipt)

@@ -38,6 +38,14 @@ type Intent struct {
 	Undo *session.Undo `json:"undo,omitempty"`
 }
 
+// refOf is the session whose log lies at a path, put aside by a change.
+func (in Intent) refOf(path string) session.Ref {
+	return session.Ref{
+		Runtime: in.Rotation.Runtime, Agent: in.Rotation.Agent, ID: in.Rotation.Session,
+		Store: in.Rotation.Store, Path: path, Kind: session.KindReset,
+	}
+}
+
 // Kind says which change an intent is about.
 type Kind string
 

@@ -51,7 +51,7 @@ type DamagedLog struct {
 // longer one says it all. What an archive that does not verify says is not
 // touched in memory; it is among the damaged. Vectors are not made.
 func (c *Compactor) Rebuild(ctx context.Context, store session.Store, logs []ArchivedLog, policy Policy, keeper Rebuilder) (Rebuilt, error) {
-	b := &rebuild{Compactor: c, store: store, policy: policy}
+	b := &rebuild{memories: c.memories(), store: store, policy: policy}
 	var result Rebuilt
 	logs = slices.SortedFunc(slices.Values(logs), func(x, y ArchivedLog) int { return cmp.Compare(y.Archived.Bytes, x.Archived.Bytes) })
 	for i, log := range logs {
@@ -85,7 +85,7 @@ func (c *Compactor) Rebuild(ctx context.Context, store session.Store, logs []Arc
 
 // rebuild is one session on its way.
 type rebuild struct {
-	*Compactor
+	memories
 	store   session.Store
 	policy  Policy
 	covered []Origin
@@ -107,7 +107,7 @@ func (b *rebuild) take(ctx context.Context, log ArchivedLog, shorter []ArchivedL
 	}
 	slices.Sort(starts.lengths)
 	survey, err := takeSurvey(ctx, b.store, b.policy.survey(), func() (io.ReadCloser, error) {
-		r, err := b.Archiver.Open(ctx, log.Archived)
+		r, err := b.archives.Open(ctx, log.Archived)
 		if err != nil {
 			return nil, err
 		}
@@ -147,10 +147,10 @@ func (b *rebuild) records(ctx context.Context) iter.Seq2[ArchivedRecord, error] 
 
 func (b *rebuild) recorder(ctx context.Context, r archiveReader) *recorder {
 	m := &recorder{store: b.store, ref: r.log.Ref, policy: b.policy, tree: r.tree, open: func() (io.ReadCloser, error) {
-		return b.Archiver.Open(ctx, r.log.Archived)
+		return b.archives.Open(ctx, r.log.Archived)
 	}}
-	if b.Summarizer != nil && !b.policy.SkipSummary {
-		m.summary = b.Summarizer(SummaryOrder{Ref: r.log.Ref, Style: b.store.Capabilities().SummaryStyle, Offline: true})
+	if b.summarizer != nil && !b.policy.SkipSummary {
+		m.summary = b.summarizer(SummaryOrder{Ref: r.log.Ref, Style: b.store.Capabilities().SummaryStyle, Offline: true})
 	}
 	return m
 }

@@ -193,7 +193,7 @@ func SnapshotSource(ctx context.Context, source session.LogSource, ref session.R
 // secureSource archives a session that is not a file. Its bytes are pinned by
 // their hash: what the archive got is compared with it.
 func (r *run) secureSource(ctx context.Context, source session.LogSource) error {
-	if err := r.pinSource(ctx, source); err != nil {
+	if err := r.read(r.plan.pinSource(ctx, source)); err != nil {
 		return err
 	}
 	log, err := source.OpenLog(ctx, r.plan.Ref)
@@ -204,25 +204,24 @@ func (r *run) secureSource(ctx context.Context, source session.LogSource) error 
 	return errors.Join(err, log.Close())
 }
 
-func (r *run) pinSource(ctx context.Context, source session.LogSource) error {
-	snap, err := SnapshotSource(ctx, source, r.plan.Ref)
+func (p *Plan) pinSource(ctx context.Context, source session.LogSource) (session.Snapshot, error) {
+	snap, err := SnapshotSource(ctx, source, p.Ref)
 	if errors.Is(err, fs.ErrNotExist) {
-		return errGone
+		return snap, errGone
 	}
 	if err != nil {
-		return err
+		return snap, err
 	}
-	if !snap.SameBytes(r.plan.seen) {
-		return &session.BusyError{Path: r.plan.Ref.Path, Reason: "it changed while it was read"}
+	if !snap.SameBytes(p.seen) {
+		return snap, &session.BusyError{Path: p.Ref.Path, Reason: "it changed while it was read"}
 	}
-	r.snapshot, r.result.Bytes = snap, snap.Size
-	return nil
+	return snap, nil
 }
 
 // rememberLive remembers a session without a copy of it.
 func (r *run) rememberLive(ctx context.Context) error {
 	if source := r.store.Capabilities().SourceOf(r.plan.Ref); source != nil {
-		if err := r.pinSource(ctx, source); err != nil {
+		if err := r.read(r.plan.pinSource(ctx, source)); err != nil {
 			return err
 		}
 		return r.remember(ctx, func() (io.ReadCloser, error) { return source.OpenLog(ctx, r.plan.Ref) })
@@ -232,7 +231,7 @@ func (r *run) rememberLive(ctx context.Context) error {
 		return err
 	}
 	defer log.Close()
-	if err := r.pin(ctx, log); err != nil {
+	if err := r.read(r.plan.pin(ctx, log)); err != nil {
 		return err
 	}
 	return r.remember(ctx, func() (io.ReadCloser, error) {
@@ -288,7 +287,7 @@ func (c *Compactor) Resummarize(ctx context.Context, store session.Store, old Re
 }
 
 func (r *run) resummarize(ctx context.Context, old Receipt) error {
-	m, err := r.listen(ctx, old)
+	m, err := r.memories().listen(ctx, r.store, old, r.policy)
 	if err != nil {
 		return fmt.Errorf("read the archive: %w", err)
 	}
@@ -323,24 +322,24 @@ func (r *run) resummarize(ctx context.Context, old Receipt) error {
 
 // listen reads the archived log for its summarizer. What was summed up then is
 // summed up now.
-func (r *run) listen(ctx context.Context, old Receipt) (*recorder, error) {
-	open := func() (io.ReadCloser, error) { return r.Archiver.Open(ctx, r.archived) }
-	survey, err := takeSurvey(ctx, r.store, r.policy.survey(), open)
+func (m memories) listen(ctx context.Context, store session.Store, old Receipt, policy Policy) (*recorder, error) {
+	open := func() (io.ReadCloser, error) { return m.archives.Open(ctx, Archived(*old.Archive)) }
+	survey, err := takeSurvey(ctx, store, policy.survey(), open)
 	if err != nil {
 		return nil, err
 	}
-	m := &recorder{store: r.store, ref: r.plan.Ref, policy: r.policy, tree: forked(survey.Scan.Tree), open: open, cut: old.Cut}
-	order := SummaryOrder{Ref: r.plan.Ref, Style: r.store.Capabilities().SummaryStyle}
+	heard := &recorder{store: store, ref: old.ref(), policy: policy, tree: forked(survey.Scan.Tree), open: open, cut: old.Cut}
+	order := SummaryOrder{Ref: old.ref(), Style: store.Capabilities().SummaryStyle}
 	if old.Cut != nil {
 		order.SplitTurn = old.Cut.SplitTurn
 	}
-	m.summary = r.Summarizer(order)
-	for _, err := range m.history(ctx) {
+	heard.summary = m.summarizer(order)
+	for _, err := range heard.history(ctx) {
 		if err != nil {
 			return nil, err
 		}
 	}
-	return m, nil
+	return heard, nil
 }
 
 // ref is the session that a receipt is about, as far as the receipt tells.

@@ -118,29 +118,34 @@ func (e *DifferentError) Error() string { return e.Path + " is there already: " 
 // earlier change of the session is not finished, and an error that wraps
 // [session.ErrUnsupported] if the store is no [session.Restorer].
 func (c *Compactor) PlanRestore(ctx context.Context, r RestoreRequest) (*RestorePlan, error) {
-	p := &RestorePlan{RestoreRequest: r, Outcome: Planned}
-	if r.Store != nil && r.Store.Capabilities().Restorer == nil {
-		return nil, fmt.Errorf("%w: logs of %s cannot be put back", session.ErrUnsupported, r.Store.Runtime())
+	return c.restoring().plan(ctx, r)
+}
+
+// plan is [Compactor.PlanRestore].
+func (r restoring) plan(ctx context.Context, request RestoreRequest) (*RestorePlan, error) {
+	p := &RestorePlan{RestoreRequest: request, Outcome: Planned}
+	if request.Store != nil && request.Store.Capabilities().Restorer == nil {
+		return nil, fmt.Errorf("%w: logs of %s cannot be put back", session.ErrUnsupported, request.Store.Runtime())
 	}
-	if err := c.notStuck(r.Place.Ref); err != nil {
+	if err := r.changes.journal.notStuck(request.Place.Ref); err != nil {
 		return nil, err
 	}
-	if err := c.readBack(ctx, r.Archive); err != nil {
+	if err := r.archives.readBack(ctx, request.Archive); err != nil {
 		return nil, fmt.Errorf("read the archive: %w", err)
 	}
-	log, err := c.pins().OpenRegular(r.Place.Path)
+	log, err := r.files.pins.OpenRegular(request.Place.Path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return p, nil
 	case err != nil:
-		return nil, fmt.Errorf("open what is there: %w", asBusy(r.Place.Path, err))
+		return nil, fmt.Errorf("open what is there: %w", asBusy(request.Place.Path, err))
 	}
 	defer log.Close()
-	there, err := session.TakeSnapshot(ctx, log, r.Place.Path)
+	there, err := session.TakeSnapshot(ctx, log, request.Place.Path)
 	if err != nil {
 		return nil, fmt.Errorf("read what is there: %w", err)
 	}
-	if there.SHA256 == r.Archive.SHA256 {
+	if there.SHA256 == request.Archive.SHA256 {
 		p.Outcome, p.Reason = NothingToDo, "the same bytes are there already"
 		return p, nil
 	}
@@ -148,11 +153,11 @@ func (c *Compactor) PlanRestore(ctx context.Context, r RestoreRequest) (*Restore
 	if p.Store != nil && (there.Size == 0 || p.Place.Blank) && !p.Place.Owned {
 		p.Force = true // nothing is in it that could be newer
 	}
-	return p, c.mayReplace(ctx, p, log)
+	return p, r.mayReplace(ctx, p, log)
 }
 
 // mayReplace returns an error unless what is there may be replaced.
-func (c *Compactor) mayReplace(ctx context.Context, p *RestorePlan, log *os.File) error {
+func (r restoring) mayReplace(ctx context.Context, p *RestorePlan, log *os.File) error {
 	if info, err := log.Stat(); err != nil {
 		return fmt.Errorf("look at what is there: %w", err)
 	} else if durable.Identify(info).Links > 1 {
@@ -169,30 +174,30 @@ func (c *Compactor) mayReplace(ctx context.Context, p *RestorePlan, log *os.File
 		return nil
 	}
 	restorer := p.Store.Capabilities().Restorer
-	err := restorer.Unused(ctx, p.Place.Path, c.Now(), p.Quiet)
+	err := restorer.Unused(ctx, p.Place.Path, r.files.now(), p.Quiet)
 	if !errors.Is(err, session.ErrBusy) {
 		return err
 	}
-	if ours, listErr := c.isAsLeft(ctx, p, log); listErr != nil || !ours {
+	if ours, listErr := r.changes.receipts.isAsLeft(ctx, p.Place.Path, log); listErr != nil || !ours {
 		return errors.Join(err, listErr)
 	}
-	return restorer.Unused(ctx, p.Place.Path, c.Now(), 0)
+	return restorer.Unused(ctx, p.Place.Path, r.files.now(), 0)
 }
 
 // isAsLeft reports whether a log that would be replaced has exactly the bytes
 // that a compaction left at its place: the time of its last change is that of
 // the compaction then, and tells nothing of a writer. An empty log of a runtime
 // that may be rewriting it tells nothing either ([session.CheckWhole]).
-func (c *Compactor) isAsLeft(ctx context.Context, p *RestorePlan, log *os.File) (bool, error) {
-	receipts, _, err := c.Receipts.Examine() // one that cannot be read proves nothing
+func (r Receipts) isAsLeft(ctx context.Context, path string, log *os.File) (bool, error) {
+	receipts, _, err := r.Examine() // one that cannot be read proves nothing
 	if err != nil {
 		return false, err
 	}
-	for _, r := range receipts {
-		if r.Outcome != Compacted || r.After == nil || r.After.Size == 0 || r.Rotation == nil || r.Rotation.Live != p.Place.Path {
+	for _, by := range receipts {
+		if by.Outcome != Compacted || by.After == nil || by.After.Size == 0 || by.Rotation == nil || by.Rotation.Live != path {
 			continue
 		}
-		if same, err := isLog(ctx, log, *r.After, r.Source); err != nil || same {
+		if same, err := isLog(ctx, log, *by.After, by.Source); err != nil || same {
 			return same, err
 		}
 	}
@@ -262,35 +267,42 @@ func (c *Compactor) Restore(ctx context.Context, p *RestorePlan) (RestoreResult,
 		Runtime: p.Place.Ref.Runtime, Agent: p.Place.Ref.Agent, Session: p.Place.Ref.ID, Store: p.Place.Ref.Store, Live: p.Place.Path, At: c.Now().UTC(),
 	}
 	if p.There == nil {
-		result, err := c.restoreNew(ctx, p, in)
+		result, err := c.restoring().putNew(ctx, p, in)
 		if err != nil {
 			return result, err
 		}
 		return result, c.Journal.remove(in.ID)
 	}
-	return c.restoreOver(ctx, p, in)
+	return c.restoring().putOver(ctx, p, in)
 }
 
-// restoreNew puts a log where there is none. Its intent stays.
-func (c *Compactor) restoreNew(ctx context.Context, p *RestorePlan, in Intent) (RestoreResult, error) {
-	if err := c.Journal.Write(in); err != nil {
+// restoring puts archived logs where they were.
+type restoring struct {
+	archives archives
+	files    logFiles
+	changes  changes
+}
+
+// putNew puts a log where there is none. Its intent stays.
+func (r restoring) putNew(ctx context.Context, p *RestorePlan, in Intent) (RestoreResult, error) {
+	if err := r.changes.journal.Write(in); err != nil {
 		return RestoreResult{}, fmt.Errorf("write the intent: %w", err)
 	}
-	place, err := c.makePlace(ctx, p)
+	place, err := r.files.makePlace(ctx, p)
 	if err == nil {
-		err = c.writeNew(ctx, place, p.Archive)
+		err = r.writeNew(ctx, place, p.Archive)
 	}
 	if errors.Is(err, durable.ErrExists) {
 		err = &session.BusyError{Path: p.Place.Path, Reason: "somebody has made it just now"}
 	}
 	if err != nil {
-		return RestoreResult{}, errors.Join(err, c.dropRestore(in))
+		return RestoreResult{}, errors.Join(err, r.drop(in))
 	}
-	return RestoreResult{Outcome: Restored}, c.record(ctx, p.Store, in)
+	return RestoreResult{Outcome: Restored}, record(ctx, p.Store, in)
 }
 
 // record lets the store say beside the log what is in it now.
-func (c *Compactor) record(ctx context.Context, store session.Store, in Intent) error {
+func record(ctx context.Context, store session.Store, in Intent) error {
 	recorder := session.CapabilitiesOf(store).Recorder
 	if recorder == nil {
 		return nil
@@ -303,11 +315,11 @@ func (c *Compactor) record(ctx context.Context, store session.Store, in Intent) 
 
 // makePlace makes the directory, if it is missing, and asks the store again:
 // what is on the way to it may lead elsewhere.
-func (c *Compactor) makePlace(ctx context.Context, p *RestorePlan) (session.Place, error) {
-	if err := c.pins().MakeDir(filepath.Dir(p.Place.Path), 0o700); err != nil || p.Store == nil {
+func (f logFiles) makePlace(ctx context.Context, p *RestorePlan) (session.Place, error) {
+	if err := f.pins.MakeDir(filepath.Dir(p.Place.Path), 0o700); err != nil || p.Store == nil {
 		return p.Place, err
 	}
-	place, err := p.Store.Capabilities().Restorer.Place(ctx, p.Place.Path, c.Now())
+	place, err := p.Store.Capabilities().Restorer.Place(ctx, p.Place.Path, f.now())
 	if err == nil && place.There {
 		err = durable.ErrExists
 	}
@@ -317,8 +329,8 @@ func (c *Compactor) makePlace(ctx context.Context, p *RestorePlan) (session.Plac
 
 // openPlace opens the directory of a place, if it is the one that was looked at:
 // what is done there is done in it, wherever its path leads by then.
-func (c *Compactor) openPlace(p session.Place) (*logfile.Dir, error) {
-	d, err := logfile.DirOf(c.pins(), p.Ref.Store, p.Path)
+func (f logFiles) openPlace(p session.Place) (*logfile.Dir, error) {
+	d, err := logfile.DirOf(f.pins, p.Ref.Store, p.Path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, logfile.Gone(p.Path)
 	}
@@ -337,21 +349,21 @@ func (c *Compactor) openPlace(p session.Place) (*logfile.Dir, error) {
 }
 
 // writeNew makes the log at a place where there is none.
-func (c *Compactor) writeNew(ctx context.Context, place session.Place, a Archived) error {
-	d, err := c.openPlace(place)
+func (r restoring) writeNew(ctx context.Context, place session.Place, a Archived) error {
+	d, err := r.files.openPlace(place)
 	if err != nil {
 		return err
 	}
 	defer d.Close()
-	return c.writeCopy(ctx, d, copyOf{filepath.Base(place.Path), place.Like, a})
+	return r.writeCopy(ctx, d, copyOf{filepath.Base(place.Path), place.Like, a})
 }
 
-// dropRestore ends a restore that changed nothing.
-func (c *Compactor) dropRestore(in Intent) error {
-	if err := in.Restore.sweep(c.pins(), in.Rotation.Kept); err != nil {
+// drop ends a restore that changed nothing.
+func (r restoring) drop(in Intent) error {
+	if err := in.Restore.sweep(r.files.pins, in.Rotation.Kept); err != nil {
 		return err
 	}
-	return c.Journal.remove(in.ID)
+	return r.changes.journal.remove(in.ID)
 }
 
 // copyOf is a file that is to be made of an archive's bytes.
@@ -363,15 +375,15 @@ type copyOf struct {
 
 // writeCopy makes a file of an archive's bytes. They are read back before it
 // gets its name: from then on an agent may write it.
-func (c *Compactor) writeCopy(ctx context.Context, d *logfile.Dir, of copyOf) error {
-	write := func(w io.Writer) error { return c.copyArchive(ctx, w, of.archive) }
+func (r restoring) writeCopy(ctx context.Context, d *logfile.Dir, of copyOf) error {
+	write := func(w io.Writer) error { return r.archives.copyTo(ctx, w, of.archive) }
 	return durable.CreateCheckedIn(d.Root, of.name, of.like, write, func(temp string) error { return confirm(ctx, d, temp, of.archive) })
 }
 
-// copyArchive copies an archived log. The reader checks length and hash at its
+// copyTo copies an archived log. The reader checks length and hash at its
 // end, so nothing else is ever given the log's name.
-func (c *Compactor) copyArchive(ctx context.Context, w io.Writer, a Archived) error {
-	r, err := c.Archiver.Open(ctx, a)
+func (a archives) copyTo(ctx context.Context, w io.Writer, of Archived) error {
+	r, err := a.Open(ctx, of)
 	if err != nil {
 		return fmt.Errorf("open the archive: %w", err)
 	}
@@ -380,8 +392,8 @@ func (c *Compactor) copyArchive(ctx context.Context, w io.Writer, a Archived) er
 	if err != nil {
 		return fmt.Errorf("copy the archive: %w", err)
 	}
-	if n != a.Bytes {
-		return fmt.Errorf("copy the archive: %d bytes, expected %d", n, a.Bytes)
+	if n != of.Bytes {
+		return fmt.Errorf("copy the archive: %d bytes, expected %d", n, of.Bytes)
 	}
 	return nil
 }
@@ -403,42 +415,43 @@ func confirm(ctx context.Context, d *logfile.Dir, path string, a Archived) error
 	return nil
 }
 
-func snapshotOf(ctx context.Context, pins *durable.Pins, path string) (session.Snapshot, error) {
-	f, err := pins.OpenRegular(path)
+// snapshot hashes the log at a path as it is now.
+func (f logFiles) snapshot(ctx context.Context, path string) (session.Snapshot, error) {
+	log, err := f.pins.OpenRegular(path)
 	if err != nil {
 		return session.Snapshot{}, err
 	}
-	defer f.Close()
-	return session.TakeSnapshot(ctx, f, path)
+	defer log.Close()
+	return session.TakeSnapshot(ctx, log, path)
 }
 
-// restoreOver puts a log in the place of another.
-func (c *Compactor) restoreOver(ctx context.Context, p *RestorePlan, in Intent) (RestoreResult, error) {
-	replaced, err := c.secureReplaced(ctx, p)
+// putOver puts a log in the place of another.
+func (r restoring) putOver(ctx context.Context, p *RestorePlan, in Intent) (RestoreResult, error) {
+	replaced, err := r.secureReplaced(ctx, p)
 	if err != nil {
 		return RestoreResult{}, err
 	}
 	in.Archive, in.Settled = replaced, p.There.Size
 	in.Rotation.Kept, in.Rotation.Snapshot, in.Restore.SecondKept = p.Place.Kept, *p.There, p.Place.SecondKept
-	if err := c.Journal.Write(in); err != nil {
+	if err := r.changes.journal.Write(in); err != nil {
 		return RestoreResult{}, fmt.Errorf("write the intent: %w", err)
 	}
-	kept, err := c.exchange(ctx, in, p.Place)
+	kept, err := r.exchange(ctx, in, p.Place)
 	if err != nil {
-		return RestoreResult{}, errors.Join(err, c.abandon(ctx, in))
+		return RestoreResult{}, errors.Join(err, r.abandon(ctx, in))
 	}
 	result := RestoreResult{Outcome: Restored, Replaced: &replaced, Kept: kept}
-	if err := c.record(ctx, p.Store, in); err != nil {
+	if err := record(ctx, p.Store, in); err != nil {
 		return result, err
 	}
 	in.Switched = true
-	return result, c.Journal.Write(in)
+	return result, r.changes.journal.Write(in)
 }
 
 // secureReplaced archives what is at the place, as the plan has read it; an
 // empty log has nothing to archive.
-func (c *Compactor) secureReplaced(ctx context.Context, p *RestorePlan) (Archived, error) {
-	log, err := openLog(c.pins(), p.Place.Ref.Store, p.Place.Path)
+func (r restoring) secureReplaced(ctx context.Context, p *RestorePlan) (Archived, error) {
+	log, err := openLog(r.files.pins, p.Place.Ref.Store, p.Place.Path)
 	if err != nil {
 		return Archived{}, err
 	}
@@ -453,7 +466,7 @@ func (c *Compactor) secureReplaced(ctx context.Context, p *RestorePlan) (Archive
 	if p.There.Size == 0 {
 		return Archived{SHA256: p.There.SHA256}, nil
 	}
-	archived, err := c.Archiver.Put(ctx, p.Place.Ref, *p.There, io.NewSectionReader(log, 0, p.There.Size))
+	archived, err := r.archives.Put(ctx, p.Place.Ref, *p.There, io.NewSectionReader(log, 0, p.There.Size))
 	if err != nil {
 		return Archived{}, fmt.Errorf("archive what is there: %w", cutShort(p.Place.Ref, err))
 	}
@@ -465,27 +478,27 @@ func (c *Compactor) secureReplaced(ctx context.Context, p *RestorePlan) (Archive
 
 // abandon removes the copy that was written beside the place, if the log there
 // was not replaced. Otherwise the intent stays for the next run.
-func (c *Compactor) abandon(ctx context.Context, in Intent) error {
-	snap, err := snapshotOf(ctx, c.pins(), in.Restore.Path)
+func (r restoring) abandon(ctx context.Context, in Intent) error {
+	snap, err := r.files.snapshot(ctx, in.Restore.Path)
 	if err != nil || snap.SHA256 == in.Restore.Archive.SHA256 || ctx.Err() != nil {
 		return nil // the first error says what happened; the next run settles
 	}
-	return c.settleRestore(ctx, nil, in)
+	return r.settle(ctx, nil, in)
 }
 
 // exchange writes the restored bytes beside the log and exchanges the two, once
 // nobody has the log open and it still is what was archived. It returns where
 // the old log's inode is then.
-func (c *Compactor) exchange(ctx context.Context, in Intent, place session.Place) (kept string, err error) {
-	d, err := c.openPlace(place)
+func (r restoring) exchange(ctx context.Context, in Intent, place session.Place) (kept string, err error) {
+	d, err := r.files.openPlace(place)
 	if err != nil {
 		return "", err
 	}
 	defer d.Close()
-	if err := c.writeCopy(ctx, d, copyOf{filepath.Base(in.Rotation.Kept), place.Like, in.Restore.Archive}); err != nil {
+	if err := r.writeCopy(ctx, d, copyOf{filepath.Base(in.Rotation.Kept), place.Like, in.Restore.Archive}); err != nil {
 		return "", err
 	}
-	held, err := c.replacement(in, d).Hold()
+	held, err := r.files.replacement(in, d).Hold()
 	if err != nil {
 		return "", err
 	}
@@ -498,12 +511,12 @@ func (c *Compactor) exchange(ctx context.Context, in Intent, place session.Place
 
 // replacement is the change of the log that is replaced. The restored bytes wait
 // where it goes when the two are exchanged.
-func (c *Compactor) replacement(in Intent, d *logfile.Dir) *logfile.Change {
+func (f logFiles) replacement(in Intent, d *logfile.Dir) *logfile.Change {
 	plan := session.Shortening{
 		Rotation: session.Rotation{Live: in.Restore.Path, Kept: in.Restore.SecondKept, Snapshot: in.Rotation.Snapshot},
 		After:    session.LogProof{Size: in.Restore.Archive.Bytes, SHA256: in.Restore.Archive.SHA256},
 	}
-	return &logfile.Change{Dir: d, Plan: plan, System: c.System}
+	return &logfile.Change{Dir: d, Plan: plan, System: f.system}
 }
 
 // openElsewhere is why a log is busy that somebody else has open.
@@ -521,51 +534,51 @@ func asBusy(path string, err error) error {
 // is a second name for that one.
 func (in Intent) replaces() bool { return in.Restore.SecondKept != "" }
 
-// settleRestore finishes a restore that an earlier run began. A log that was
+// settle finishes a restore that an earlier run began. A log that was
 // not there before is there whole or not at all; one that was replaced is
 // looked after like a rotated one.
-func (c *Compactor) settleRestore(ctx context.Context, store session.Store, in Intent) error {
-	if err := in.Restore.sweep(c.pins(), in.Rotation.Kept); err != nil {
+func (r restoring) settle(ctx context.Context, store session.Store, in Intent) error {
+	if err := in.Restore.sweep(r.files.pins, in.Rotation.Kept); err != nil {
 		return err
 	}
-	if err := c.recordRestored(ctx, store, in); err != nil {
+	if err := r.recordRestored(ctx, store, in); err != nil {
 		return err
 	}
 	if !in.replaces() {
-		return c.dropRestore(in)
+		return r.drop(in)
 	}
 	for _, kept := range []string{in.Rotation.Kept, in.Restore.SecondKept} {
 		if kept == "" {
 			continue
 		}
-		held, err := c.settleAside(ctx, store, in, kept)
+		held, err := r.settleAside(ctx, store, in, kept)
 		if err == nil { // the log may have come to its place only now
-			err = c.recordRestored(ctx, store, in)
+			err = r.recordRestored(ctx, store, in)
 		}
 		if err != nil || held {
 			return err
 		}
 	}
-	return c.Journal.remove(in.ID)
+	return r.changes.journal.remove(in.ID)
 }
 
 // recordRestored is record for a restore that was killed before it came to it.
-func (c *Compactor) recordRestored(ctx context.Context, store session.Store, in Intent) error {
+func (r restoring) recordRestored(ctx context.Context, store session.Store, in Intent) error {
 	if in.Switched || session.CapabilitiesOf(store).Recorder == nil {
 		return nil
 	}
-	back, err := c.isBack(ctx, in)
+	back, err := r.files.isBack(ctx, in)
 	if err != nil || !back {
 		return err
 	}
-	return c.record(ctx, store, in)
+	return record(ctx, store, in)
 }
 
 // settleAside deals with one of the files beside a restored log: a copy of the
 // archive that was not needed, or the log that was replaced. held is true when
 // a writer may still have that one open, so that the next run must look again.
-func (c *Compactor) settleAside(ctx context.Context, store session.Store, in Intent, path string) (held bool, err error) {
-	kept, err := c.pins().OpenRegular(path)
+func (r restoring) settleAside(ctx context.Context, store session.Store, in Intent, path string) (held bool, err error) {
+	kept, err := r.files.pins.OpenRegular(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
@@ -574,7 +587,7 @@ func (c *Compactor) settleAside(ctx context.Context, store session.Store, in Int
 	}
 	defer kept.Close()
 	in.Rotation.Kept = path
-	free, release := c.unheld(kept, in)
+	free, release := r.files.unheld(kept, in.Rotation.At)
 	defer release()
 	snap, err := session.TakeSnapshot(ctx, kept, path)
 	if errors.Is(err, session.ErrBusy) {
@@ -584,54 +597,39 @@ func (c *Compactor) settleAside(ctx context.Context, store session.Store, in Int
 		return false, fmt.Errorf("look at %s: %w", path, err)
 	}
 	if snap.SHA256 == in.Restore.Archive.SHA256 {
-		return false, c.settleUnused(in, path)
+		return false, r.files.settleUnused(in, path)
 	}
-	if snap.Size > 0 && (snap.SHA256 != in.Archive.SHA256 || c.Archiver.Lasts(ctx, in.Archive) != nil) {
-		if err := c.archiveReplaced(ctx, in, lateLog{kept, snap}); err != nil {
+	if snap.Size > 0 && (snap.SHA256 != in.Archive.SHA256 || r.archives.Lasts(ctx, in.Archive) != nil) {
+		if _, err := r.archives.put(ctx, in.refOf(path), lateLog{kept, snap}, "archive late lines"); err != nil {
 			return false, err
 		}
 	}
 	if !free {
 		return true, nil
 	}
-	return false, c.disposeReplaced(ctx, store, in, path)
+	return false, r.disposeReplaced(ctx, store, in, path)
 }
 
 // settleUnused deals with a copy that did not come to its place: where files
 // cannot be exchanged, the log may be missing for a moment, and a run that was
 // killed in it is finished; else the copy goes.
-func (c *Compactor) settleUnused(in Intent, path string) error {
-	if _, err := c.pins().Lstat(in.Restore.Path); !errors.Is(err, fs.ErrNotExist) {
-		return c.pins().RemoveFile(path)
+func (f logFiles) settleUnused(in Intent, path string) error {
+	if _, err := f.pins.Lstat(in.Restore.Path); !errors.Is(err, fs.ErrNotExist) {
+		return f.pins.RemoveFile(path)
 	}
-	d, err := c.openPlace(session.Place{Path: in.Restore.Path, Ref: session.Ref{Store: in.Rotation.Store}})
+	d, err := f.openPlace(session.Place{Path: in.Restore.Path, Ref: session.Ref{Store: in.Rotation.Store}})
 	if err != nil {
 		return err
 	}
 	defer d.Close()
-	return c.replacement(in, d).Place(path)
-}
-
-func (c *Compactor) archiveReplaced(ctx context.Context, in Intent, late lateLog) error {
-	ref := session.Ref{
-		Runtime: in.Rotation.Runtime, Agent: in.Rotation.Agent, ID: in.Rotation.Session,
-		Store: in.Rotation.Store, Path: in.Rotation.Kept, Kind: session.KindReset,
-	}
-	archived, err := c.Archiver.Put(ctx, ref, late.snap, io.NewSectionReader(late.file, 0, late.snap.Size))
-	if err != nil {
-		return fmt.Errorf("archive late lines: %w", err)
-	}
-	if archived.SHA256 != late.snap.SHA256 {
-		return &session.BusyError{Path: ref.Path, Reason: "it changed while it was archived"}
-	}
-	return nil
+	return f.replacement(in, d).Place(path)
 }
 
 // disposeReplaced removes a replaced log where that is this tool's to do, like
 // a rotated one: with pi, and outside of every store.
-func (c *Compactor) disposeReplaced(ctx context.Context, store session.Store, in Intent, path string) error {
+func (r restoring) disposeReplaced(ctx context.Context, store session.Store, in Intent, path string) error {
 	if in.Rotation.Store == "" {
-		return c.pins().RemoveFile(path)
+		return r.files.pins.RemoveFile(path)
 	}
 	if disposer := session.CapabilitiesOf(store).Disposer; disposer != nil {
 		return disposer.Dispose(ctx, in.Rotation)

@@ -52,7 +52,7 @@ func (c *Compactor) Settle(ctx context.Context, stores Stores, policy Policy) (i
 		if in.ID == c.Undoing && in.Switched && takesBack(store, in) {
 			continue // its old log is left to the undo
 		}
-		err := c.settle(ctx, store, in, policy)
+		err := c.recovery().settle(ctx, store, in, policy)
 		if errors.Is(err, session.ErrBusy) {
 			continue // its intent stays: the next run looks again
 		}
@@ -81,61 +81,67 @@ func takesBack(store session.Store, in Intent) bool {
 	return session.CapabilitiesOf(store).Undoer != nil && in.Shortening == nil
 }
 
-func (c *Compactor) settle(ctx context.Context, store session.Store, in Intent, policy Policy) error {
+// recovery finishes changes that earlier runs began.
+type recovery struct {
+	logs    oldLogs
+	undoing undoing
+}
+
+func (r recovery) settle(ctx context.Context, store session.Store, in Intent, policy Policy) error {
 	if in.Rotation.Store != "" {
-		c.pins().Top(in.Rotation.Store)
+		r.logs.files.pins.Top(in.Rotation.Store)
 	}
 	if in.Rotation.Live != "" { // a kill may have left half a log, or half an index, beside it
-		if err := c.pins().Sweep(filepath.Dir(in.Rotation.Live), 0); err != nil {
+		if err := r.logs.files.pins.Sweep(filepath.Dir(in.Rotation.Live), 0); err != nil {
 			return err
 		}
 	}
-	if err := in.endMoves(c.pins()); err != nil {
+	if err := in.endMoves(r.logs.files.pins); err != nil {
 		return err
 	}
 	switch in.Kind {
 	case KindRotation:
-		return c.settleRotation(ctx, store, in, policy)
+		return r.logs.settle(ctx, store, in, policy)
 	case KindShortening:
-		return c.settleShortening(ctx, store, in, policy)
+		return r.settleShortening(ctx, store, in, policy)
 	case KindReset:
-		return c.settleReset(ctx, store, in, policy)
+		return r.settleReset(ctx, store, in, policy)
 	case KindAnnotation:
-		return c.settleAnnotation(ctx, store, in)
+		return r.settleAnnotation(ctx, store, in)
 	case KindUndo:
-		return c.settleUndo(ctx, store, in, policy)
+		return r.undoing.settle(ctx, store, in, policy)
 	case KindRestore:
-		return c.settleRestore(ctx, store, in)
+		return r.undoing.restoring.settle(ctx, store, in)
 	}
 	return fmt.Errorf("the journal entry %s is of the kind %q, which this version does not know", in.ID, in.Kind)
 }
 
-func (c *Compactor) settleRotation(ctx context.Context, store session.Store, in Intent, policy Policy) error {
+func (o oldLogs) settle(ctx context.Context, store session.Store, in Intent, policy Policy) error {
 	if !in.Switched {
-		dropped, err := c.finishSwitch(ctx, store, in)
+		dropped, err := o.finishSwitch(ctx, store, in)
 		if err != nil || dropped {
 			return err
 		}
 		in.Switched = true
-		if err := c.Journal.Write(in); err != nil {
+		if err := o.changes.journal.Write(in); err != nil {
 			return err
 		}
 	}
-	kept, err := c.pins().OpenRegular(in.Rotation.Kept)
+	kept, err := o.files.pins.OpenRegular(in.Rotation.Kept)
 	if errors.Is(err, fs.ErrNotExist) {
-		return c.oldLogGone(in)
+		return o.gone(in)
 	}
 	if err != nil {
 		return err
 	}
 	defer kept.Close()
-	return c.settleKept(ctx, store, in, policy, kept)
+	return o.settleKept(ctx, store, in, policy, kept)
 }
 
 // finishSwitch repeats the rotation. It reports true if there is no more to do
 // in this run: the session went on without the rotation and the intent was
 // dropped, or a writer is in the way and the intent stays.
-func (c *Compactor) finishSwitch(ctx context.Context, store session.Store, in Intent) (bool, error) {
+func (o oldLogs) finishSwitch(ctx context.Context, store session.Store, in Intent) (bool, error) {
 	rotator := session.CapabilitiesOf(store).Rotator
 	if rotator == nil {
 		return false, fmt.Errorf("sessions of %s cannot be rotated", in.Rotation.Runtime)
@@ -146,19 +152,19 @@ func (c *Compactor) finishSwitch(ctx context.Context, store session.Store, in In
 		return true, nil // half done: the next run tries again
 	}
 	if errors.Is(err, session.ErrBusy) {
-		return true, c.Journal.remove(in.ID)
+		return true, o.changes.journal.remove(in.ID)
 	}
 	if err != nil {
 		return false, err
 	}
-	_, err = c.Receipts.Write(in.Receipt)
+	_, err = o.changes.receipts.Write(in.Receipt)
 	return false, err
 }
 
 // settleKept looks after the inode of a log that was rotated away. Its bytes
 // are hashed again: whatever they are now, they are archived before it goes.
-func (c *Compactor) settleKept(ctx context.Context, store session.Store, in Intent, policy Policy, kept *os.File) error {
-	free, release := c.unheld(kept, in)
+func (o oldLogs) settleKept(ctx context.Context, store session.Store, in Intent, policy Policy, kept *os.File) error {
+	free, release := o.files.unheld(kept, in.Rotation.At)
 	defer release()
 	snap, err := session.TakeSnapshot(ctx, kept, filepath.Clean(in.Rotation.Kept))
 	if errors.Is(err, session.ErrBusy) {
@@ -167,12 +173,12 @@ func (c *Compactor) settleKept(ctx context.Context, store session.Store, in Inte
 	if err != nil {
 		return fmt.Errorf("look at the old log: %w", err)
 	}
-	if snap.SHA256 != in.Archive.SHA256 || c.Archiver.Lasts(ctx, in.Archive) != nil {
-		if in, err = c.saveLate(ctx, store, in, policy, lateLog{kept, snap}); err != nil {
+	if snap.SHA256 != in.Archive.SHA256 || o.memories.archives.Lasts(ctx, in.Archive) != nil {
+		if in, err = o.saveLate(ctx, store, in, policy, lateLog{kept, snap}); err != nil {
 			return err
 		}
 	}
-	waits, err := c.carryLate(ctx, store, in, carry{late: lateLog{kept, snap}, free: free, quiet: policy.quietOf(in.Rotation)})
+	waits, err := o.carryLate(ctx, store, in, carry{late: lateLog{kept, snap}, free: free, quiet: policy.quietOf(in.Rotation)})
 	if err != nil {
 		return err
 	}
@@ -184,12 +190,12 @@ func (c *Compactor) settleKept(ctx context.Context, store session.Store, in Inte
 			return err
 		}
 	}
-	return c.Journal.remove(in.ID)
+	return o.changes.journal.remove(in.ID)
 }
 
 // readBack reads an archive to its end, where its hash is checked.
-func (c *Compactor) readBack(ctx context.Context, a Archived) error {
-	r, err := c.Archiver.Open(ctx, a)
+func (a archives) readBack(ctx context.Context, of Archived) error {
+	r, err := a.Open(ctx, of)
 	if err != nil {
 		return err
 	}
@@ -198,12 +204,21 @@ func (c *Compactor) readBack(ctx context.Context, a Archived) error {
 	return err
 }
 
+// oldLogs looks after the logs that rotations have put aside, until nobody can
+// write them any more.
+type oldLogs struct {
+	memories memories
+	files    logFiles
+	changes  changes
+	tellLate func(old session.Rotation, late LateProof) // nil for nobody
+}
+
 // unheld says whether nobody has the old log open: by a lease where there are
 // leases, else by the grace period. It stays so until release.
-func (c *Compactor) unheld(kept *os.File, in Intent) (free bool, release func()) {
-	release, err := logfile.Unheld(c.System, kept)
+func (f logFiles) unheld(kept *os.File, moved time.Time) (free bool, release func()) {
+	release, err := logfile.Unheld(f.system, kept)
 	if errors.Is(err, durable.ErrUnsupported) {
-		return c.Now().Sub(in.Rotation.At) > grace, release
+		return f.now().Sub(moved) > grace, release
 	}
 	return err == nil, release
 }
@@ -216,51 +231,38 @@ type lateLog struct {
 
 // saveLate archives and remembers an old log that changed after its snapshot,
 // or whose archive does not verify any more.
-func (c *Compactor) saveLate(ctx context.Context, store session.Store, in Intent, policy Policy, late lateLog) (Intent, error) {
-	ref := session.Ref{
-		Runtime: in.Rotation.Runtime, Agent: in.Rotation.Agent, ID: in.Rotation.Session,
-		Store: in.Rotation.Store, Path: in.Rotation.Kept, Kind: session.KindReset,
-	}
+func (o oldLogs) saveLate(ctx context.Context, store session.Store, in Intent, policy Policy, late lateLog) (Intent, error) {
+	ref := in.refOf(in.Rotation.Kept)
 	if len(in.Rotation.Keys) > 0 {
 		ref.Key = in.Rotation.Keys[0]
 	}
-	archived, err := c.Archiver.Put(ctx, ref, late.snap, io.NewSectionReader(late.file, 0, late.snap.Size))
+	archived, err := o.memories.archives.put(ctx, ref, late, "archive late lines")
 	if err != nil {
-		return in, fmt.Errorf("archive late lines: %w", err)
+		return in, err
 	}
-	if archived.SHA256 != late.snap.SHA256 {
-		return in, &session.BusyError{Path: in.Rotation.Kept, Reason: "it changed while it was archived"}
-	}
-	if err := c.RememberArchived(ctx, store, ref, archived, policy); err != nil {
+	if _, err := o.memories.rememberArchived(ctx, store, ref, archived, policy); err != nil {
 		return in, err
 	}
 	in.Settled, in.Archive = late.snap.Size, archived
-	if err := c.noteLate(ctx, &in, late.file); err != nil {
+	if err := o.noteLate(ctx, &in, late.file); err != nil {
 		return in, err
 	}
-	return in, c.Journal.Write(in)
+	return in, o.changes.journal.Write(in)
 }
 
 // noteLate notes in the receipt where the log is archived as it was in the end,
 // if it only grew: an undo brings that back.
-func (c *Compactor) noteLate(ctx context.Context, in *Intent, kept *os.File) error {
+func (o oldLogs) noteLate(ctx context.Context, in *Intent, kept *os.File) error {
 	grown, err := in.Rotation.Snapshot.Begins(ctx, kept)
 	if err != nil || !grown || in.Receipt.ID == "" {
 		return err
 	}
 	archived := in.Archive
 	in.Receipt.Late = &archived
-	if _, err := c.Receipts.Write(in.Receipt); err != nil {
+	if _, err := o.changes.receipts.Write(in.Receipt); err != nil {
 		return fmt.Errorf("note late lines: %w", err)
 	}
 	return nil
-}
-
-// RememberArchived remembers an archived log: what memory has of it already is
-// not stored twice. Vectors that cannot be made now stay pending.
-func (c *Compactor) RememberArchived(ctx context.Context, store session.Store, ref session.Ref, a Archived, policy Policy) error {
-	_, err := c.rememberArchived(ctx, store, ref, a, policy)
-	return err
 }
 
 // ToDelete is an archived log that is about to be deleted.
@@ -270,14 +272,17 @@ type ToDelete struct {
 	Why string
 }
 
-// RememberProven is [Compactor.RememberArchived] with a receipt, for a log that is
-// about to be deleted: nobody else would miss it if memory lost it. A log that says
+// RememberProven remembers an archived log with a receipt, because the log is about
+// to be deleted: nobody else would miss it if memory lost it. A log that says
 // nothing needs none.
 func (c *Compactor) RememberProven(ctx context.Context, store session.Store, ref session.Ref, a ToDelete, policy Policy) error {
-	r, err := c.rememberArchived(ctx, store, ref, a.Archived, policy)
-	if err != nil || r.survey.Chunks == 0 {
+	stored, err := c.memories().rememberArchived(ctx, store, ref, a.Archived, policy)
+	if err != nil || stored.survey.Chunks == 0 {
 		return err
 	}
+	r := &run{Compactor: c, store: store, policy: policy, plan: &Plan{Ref: ref}, archived: a.Archived, result: NewResult(ref, Partial, "")}
+	r.snapshot = session.Snapshot{Path: ref.Path, Size: a.Bytes, SHA256: a.SHA256}
+	r.survey, r.remembered, r.result.ChunksPending = stored.survey, stored.remembered, stored.pending
 	r.result.Outcome, r.result.Reason, r.result.Bytes = Partial, a.Why, a.Bytes
 	r.result.Chunks, r.result.Messages, r.result.LinesSkipped = r.survey.Chunks, r.survey.Scan.Records, r.survey.skipped()
 	r.result.Forgotten, r.result.Unknown = r.remembered.Forgotten, r.survey.Scan.Unknown
@@ -293,26 +298,7 @@ func (c *Compactor) RememberProven(ctx context.Context, store session.Store, ref
 	return nil
 }
 
-// rememberArchived returns what was remembered as a run has it.
-func (c *Compactor) rememberArchived(ctx context.Context, store session.Store, ref session.Ref, a Archived, policy Policy) (*run, error) {
-	r := &run{Compactor: c, store: store, policy: policy, plan: &Plan{Ref: ref}, archived: a, result: NewResult(ref, Partial, "")}
-	r.snapshot = session.Snapshot{Path: ref.Path, Size: a.Bytes, SHA256: a.SHA256}
-	open := func() (io.ReadCloser, error) { return c.Archiver.Open(ctx, a) }
-	survey, err := takeSurvey(ctx, store, policy.survey(), open)
-	if err != nil {
-		return nil, fmt.Errorf("read the archived log: %w", err)
-	}
-	m := &recorder{store: store, ref: ref, policy: policy, tree: forked(survey.Scan.Tree), open: open}
-	if r.remembered, err = c.Rememberer.Remember(ctx, ref, Origin{Archived: a}, m.records(ctx)); err != nil {
-		return nil, fmt.Errorf("remember the archived log: %w", err)
-	}
-	r.survey = m.survey
-	r.result.ChunksPending, err = c.Embedder.EmbedPending(ctx, ref, func(int64, int64) {})
-	return r, err
-}
-
-// Pieces are what [Compactor.RememberArchived] stores of an archived log, without its
-// work.
+// Pieces are what memory stores of an archived log, without its work.
 func (c *Compactor) Pieces(ctx context.Context, store session.Store, ref session.Ref, a Archived, policy Policy) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		open := func() (io.ReadCloser, error) { return c.Archiver.Open(ctx, a) }

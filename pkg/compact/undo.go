@@ -9,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"time"
 
 	"github.com/sessctl/sessctl/pkg/chunk"
 	"github.com/sessctl/sessctl/pkg/durable"
@@ -71,19 +72,19 @@ func (c *Compactor) PlanUndo(ctx context.Context, store session.Store, r UndoReq
 		p.Outcome, p.Reason = NothingToDo, "that run has not changed the session"
 		return p, nil
 	}
-	if err := c.notStuck(session.Ref{Runtime: r.Receipt.Runtime, Agent: r.Receipt.Agent, ID: r.Receipt.Session, Path: r.Receipt.Source.Path}); err != nil {
+	if err := c.Journal.notStuck(session.Ref{Runtime: r.Receipt.Runtime, Agent: r.Receipt.Agent, ID: r.Receipt.Session, Path: r.Receipt.Source.Path}); err != nil {
 		return nil, err
 	}
 	p.takeReceipt(receipts)
 	if undoer := session.CapabilitiesOf(store).Undoer; undoer != nil && r.Receipt.After == nil {
-		err = c.planLogUndo(ctx, undoer, p)
+		err = c.undoing().planLogUndo(ctx, undoer, p)
 	} else {
-		err = c.planPutBack(ctx, store, p)
+		err = c.undoing().planPutBack(ctx, store, p)
 	}
 	if err != nil || p.KeepMemory {
 		return p, err
 	}
-	return p, c.canWithdraw(ctx, p)
+	return p, c.withdrawing().canWithdraw(ctx, p)
 }
 
 // takeReceipt takes the receipt as it is on disk now: what reached the old log
@@ -121,8 +122,17 @@ func (r Receipt) whole() Archived {
 	return Archived(*r.Archive)
 }
 
-func (c *Compactor) planLogUndo(ctx context.Context, undoer session.Undoer, p *UndoPlan) error {
-	u, err := undoer.PlanUndo(ctx, *p.Receipt.Rotation, session.UndoOptions{Now: c.Now(), Quiet: p.Policy.Quiet, Force: p.Force})
+// undoing reverses compactions: the log comes back, and what was stored of it
+// goes out of memory.
+type undoing struct {
+	restoring
+	withdrawing withdrawing
+	oldLogs     oldLogs
+	deleted     func(path string, since time.Time) ([]Archived, error) // nil if that is not known
+}
+
+func (u undoing) planLogUndo(ctx context.Context, undoer session.Undoer, p *UndoPlan) error {
+	undo, err := undoer.PlanUndo(ctx, *p.Receipt.Rotation, session.UndoOptions{Now: u.files.now(), Quiet: p.Policy.Quiet, Force: p.Force})
 	if newer := (*session.NewerError)(nil); errors.As(err, &newer) && p.Force {
 		p.First = newer
 		return nil
@@ -130,11 +140,11 @@ func (c *Compactor) planLogUndo(ctx context.Context, undoer session.Undoer, p *U
 	if err != nil {
 		return err
 	}
-	p.Undo = &u
-	if u.From != "" {
+	p.Undo = &undo
+	if undo.From != "" {
 		return nil // its inode is there: the archive is not needed
 	}
-	if err := c.readBack(ctx, p.Archive); err != nil {
+	if err := u.archives.readBack(ctx, p.Archive); err != nil {
 		return fmt.Errorf("read the archive: %w", err)
 	}
 	return nil
@@ -190,22 +200,22 @@ func (c *Compactor) Undo(ctx context.Context, store session.Store, p *UndoPlan) 
 	if p.Outcome != Planned {
 		return Receipt{Result: p.result()}, nil
 	}
+	u, in := c.undoing(), c.newUndo(p)
 	if p.Restore != nil {
-		return c.putBack(ctx, store, p)
+		return u.putBack(ctx, store, p, in)
 	}
-	in := c.newUndo(p)
 	in.Undo = p.Undo
 	if err := c.Journal.Write(in); err != nil {
 		return Receipt{}, fmt.Errorf("write the intent: %w", err)
 	}
-	if err := c.undoRotation(ctx, store, in); err != nil {
+	if err := u.undoRotation(ctx, store, in); err != nil {
 		return Receipt{}, err
 	}
-	receipt, err := c.proveUndo(ctx, store, in, p.Policy)
+	receipt, err := u.prove(ctx, store, in, p.Policy)
 	if err != nil {
 		return receipt, err
 	}
-	return receipt, c.endUndo(in)
+	return receipt, u.end(in)
 }
 
 // newUndo says what is about to be done.
@@ -223,15 +233,15 @@ func (c *Compactor) newUndo(p *UndoPlan) Intent {
 
 // undoRotation lets the store reverse the rotation. An undo that changed nothing is
 // dropped.
-func (c *Compactor) undoRotation(ctx context.Context, store session.Store, in Intent) error {
+func (u undoing) undoRotation(ctx context.Context, store session.Store, in Intent) error {
 	undoer := session.CapabilitiesOf(store).Undoer
 	if undoer == nil || in.Undo == nil {
 		return fmt.Errorf("a rotation of %s cannot be reversed", in.Rotation.Runtime)
 	}
-	err := undoer.Undo(ctx, *in.Undo, func(w io.Writer) error { return c.copyArchive(ctx, w, in.Archive) })
+	err := undoer.Undo(ctx, *in.Undo, func(w io.Writer) error { return u.archives.copyTo(ctx, w, in.Archive) })
 	var busy *session.BusyError
 	if errors.As(err, &busy) && !busy.Begun {
-		return errors.Join(err, c.Journal.remove(in.ID))
+		return errors.Join(err, u.changes.journal.remove(in.ID))
 	}
 	if err != nil {
 		return fmt.Errorf("reverse the rotation: %w", err)
@@ -239,21 +249,21 @@ func (c *Compactor) undoRotation(ctx context.Context, store session.Store, in In
 	return nil
 }
 
-// proveUndo comes after the log is back: memory, and the receipt. A run that was
+// prove comes after the log is back: memory, and the receipt. A run that was
 // killed after it wrote the receipt has done both: what it had taken out of memory
 // cannot be counted again.
-func (c *Compactor) proveUndo(ctx context.Context, store session.Store, in Intent, policy Policy) (Receipt, error) {
+func (u undoing) prove(ctx context.Context, store session.Store, in Intent, policy Policy) (Receipt, error) {
 	receipt := in.Receipt
-	if done, err := c.Receipts.Read(c.Receipts.Path(in.ID)); err == nil && done.Undo != nil && done.Undo.MemoryKept == receipt.Undo.MemoryKept {
+	if done, err := u.changes.receipts.Read(u.changes.receipts.Path(in.ID)); err == nil && done.Undo != nil && done.Undo.MemoryKept == receipt.Undo.MemoryKept {
 		return done, nil
 	}
 	if !receipt.Undo.MemoryKept {
 		var err error
-		if receipt.Undo.Withdrawn, receipt.Undo.Kept, err = c.withdraw(ctx, store, receipt, policy); err != nil {
+		if receipt.Undo.Withdrawn, receipt.Undo.Kept, err = u.withdrawing.withdraw(ctx, store, receipt, policy); err != nil {
 			return receipt, fmt.Errorf("take it out of memory: %w", err)
 		}
 	}
-	if _, err := c.Receipts.Write(receipt); err != nil {
+	if _, err := u.changes.receipts.Write(receipt); err != nil {
 		return receipt, fmt.Errorf("write the receipt: %w", err)
 	}
 	return receipt, nil
@@ -271,64 +281,64 @@ func UndoneBy(receipts []Receipt) map[string]Receipt {
 	return undone
 }
 
-// settleUndo finishes an undo that an earlier run began.
-func (c *Compactor) settleUndo(ctx context.Context, store session.Store, in Intent, policy Policy) error {
+// settle finishes an undo that an earlier run began.
+func (u undoing) settle(ctx context.Context, store session.Store, in Intent, policy Policy) error {
 	if in.Receipt.Undo == nil {
 		return fmt.Errorf("the journal entry %s is not whole", in.ID)
 	}
 	if in.Restore != nil {
-		return c.settlePutBack(ctx, store, in, policy)
+		return u.settlePutBack(ctx, store, in, policy)
 	}
 	var busy *session.BusyError
-	if err := c.undoRotation(ctx, store, in); errors.As(err, &busy) && !busy.Begun {
+	if err := u.undoRotation(ctx, store, in); errors.As(err, &busy) && !busy.Begun {
 		return nil // the runtime has gone on: the session stays put away
 	} else if err != nil {
 		return err
 	}
-	if _, err := c.proveUndo(ctx, store, in, policy); err != nil {
+	if _, err := u.prove(ctx, store, in, policy); err != nil {
 		return err
 	}
-	return c.endUndo(in)
+	return u.end(in)
 }
 
-// endUndo drops the entry of an undo that is done, and that of the rotation
+// end drops the entry of an undo that is done, and that of the rotation
 // which it has reversed: its old log is the session's again, and nothing is left
 // to look after. An entry that cannot be read is left to recovery.
-func (c *Compactor) endUndo(in Intent) error {
-	if err := c.Journal.remove(in.ID); err != nil {
+func (u undoing) end(in Intent) error {
+	if err := u.changes.journal.remove(in.ID); err != nil {
 		return err
 	}
-	undone, err := c.journalled(in.Receipt.Undo.Receipt)
+	undone, err := u.changes.journal.find(in.Receipt.Undo.Receipt)
 	if err != nil || undone == nil || undone.Kind != KindRotation || !undone.Switched {
 		return nil
 	}
-	if _, err := c.pins().Lstat(undone.Rotation.Kept); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := u.files.pins.Lstat(undone.Rotation.Kept); !errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	return c.oldLogGone(*undone)
+	return u.oldLogs.gone(*undone)
 }
 
 // planPutBack is for a change that the store does not reverse by itself: the
 // archived log takes its place again, if what is there is what the compaction
 // left.
-func (c *Compactor) planPutBack(ctx context.Context, store session.Store, p *UndoPlan) error {
+func (u undoing) planPutBack(ctx context.Context, store session.Store, p *UndoPlan) error {
 	restorer := session.CapabilitiesOf(store).Restorer
 	if restorer == nil {
 		return fmt.Errorf("%w: logs of %s cannot be put back", session.ErrUnsupported, p.Receipt.Runtime)
 	}
-	place, err := restorer.Place(ctx, p.Receipt.Rotation.Live, c.Now())
+	place, err := restorer.Place(ctx, p.Receipt.Rotation.Live, u.files.now())
 	if err != nil {
 		return err
 	}
 	if !p.Force {
-		if err := c.notGoneOn(ctx, store, p); err != nil {
+		if err := u.notGoneOn(ctx, store, p); err != nil {
 			return err
 		}
 	}
-	if err := c.letGo(p.Receipt.Rotation.Kept); err != nil {
+	if err := u.files.letGo(p.Receipt.Rotation.Kept); err != nil {
 		return err
 	}
-	p.Restore, err = c.PlanRestore(ctx, RestoreRequest{
+	p.Restore, err = u.plan(ctx, RestoreRequest{
 		Archive: p.Archive, ModTime: p.Receipt.At, Place: place, Store: store, Force: true, Quiet: p.Policy.Quiet,
 	})
 	return err
@@ -337,11 +347,11 @@ func (c *Compactor) planPutBack(ctx context.Context, store session.Store, p *Und
 // notGoneOn returns a [*session.NewerError] if anything was said since the
 // compaction: in the log itself, or in another one that has taken its place. A later
 // compaction may have left the log as this one did.
-func (c *Compactor) notGoneOn(ctx context.Context, store session.Store, p *UndoPlan) error {
+func (u undoing) notGoneOn(ctx context.Context, store session.Store, p *UndoPlan) error {
 	if p.again != "" {
 		return &session.NewerError{Path: p.Receipt.Rotation.Live, Session: p.Receipt.Session, GoneOn: true, Compacted: p.again}
 	}
-	if err := c.asItWasLeft(ctx, p); err != nil {
+	if err := u.asItWasLeft(ctx, p); err != nil {
 		return err
 	}
 	if successor := store.Capabilities().Successor; successor != nil {
@@ -353,11 +363,11 @@ func (c *Compactor) notGoneOn(ctx context.Context, store session.Store, p *UndoP
 // letGo returns a [*session.BusyError] while a program has the old log open
 // that was moved aside: what it writes there would be missing from the log that
 // comes back. Where there are no leases, later runs look after it.
-func (c *Compactor) letGo(kept string) error {
+func (f logFiles) letGo(kept string) error {
 	if kept == "" {
 		return nil
 	}
-	log, err := c.pins().OpenRegular(kept)
+	log, err := f.pins.OpenRegular(kept)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -365,7 +375,7 @@ func (c *Compactor) letGo(kept string) error {
 		return asBusy(kept, err)
 	}
 	defer log.Close()
-	release, err := logfile.Unheld(c.System, log)
+	release, err := logfile.Unheld(f.system, log)
 	if errors.Is(err, durable.ErrUnsupported) {
 		return nil
 	}
@@ -375,11 +385,11 @@ func (c *Compactor) letGo(kept string) error {
 
 // asItWasLeft returns a [*session.NewerError] unless the log is what the
 // compaction left, or what it was before; or was, when it was deleted.
-func (c *Compactor) asItWasLeft(ctx context.Context, p *UndoPlan) error {
+func (u undoing) asItWasLeft(ctx context.Context, p *UndoPlan) error {
 	path := p.Receipt.Rotation.Live
-	log, err := c.pins().OpenRegular(path)
+	log, err := u.files.pins.OpenRegular(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return c.asItWasDeleted(p)
+		return u.asItWasDeleted(p)
 	}
 	if err != nil {
 		return fmt.Errorf("open log: %w", asBusy(path, err))
@@ -400,12 +410,12 @@ func (c *Compactor) asItWasLeft(ctx context.Context, p *UndoPlan) error {
 
 // asItWasDeleted is asItWasLeft where there is no log any more. Of one that was only
 // appended to the length says enough: its bytes may be on object storage alone.
-func (c *Compactor) asItWasDeleted(p *UndoPlan) error {
-	if c.Deleted == nil {
+func (u undoing) asItWasDeleted(p *UndoPlan) error {
+	if u.deleted == nil {
 		return nil
 	}
 	path, left := p.Receipt.Rotation.Live, p.Receipt.left()
-	deleted, err := c.Deleted(path, p.Receipt.At)
+	deleted, err := u.deleted(path, p.Receipt.At)
 	if err != nil {
 		return fmt.Errorf("look whether its log was deleted: %w", err)
 	}
@@ -449,64 +459,64 @@ func isLog(ctx context.Context, log *os.File, known session.LogProof, source Sou
 
 // putBack is a restore, and what comes after an undo. What was said since the
 // compaction is archived and remembered before it goes.
-func (c *Compactor) putBack(ctx context.Context, store session.Store, p *UndoPlan) (Receipt, error) {
-	in := c.newUndo(p)
+func (u undoing) putBack(ctx context.Context, store session.Store, p *UndoPlan, in Intent) (Receipt, error) {
 	in.Restore = &Restoration{Path: p.Restore.Place.Path, Archive: p.Archive, Before: p.Receipt.Rotation.Before}
 	if p.Restore.Outcome == NothingToDo { // it is back already
-		if err := c.record(ctx, store, in); err != nil {
+		if err := record(ctx, store, in); err != nil {
 			return Receipt{}, err
 		}
-		return c.proveUndo(ctx, store, in, p.Policy)
+		return u.prove(ctx, store, in, p.Policy)
 	}
 	var err error
 	if p.Restore.There == nil {
-		_, err = c.restoreNew(ctx, p.Restore, in)
-	} else if in.Receipt.Undo.Newer, err = c.rememberReplaced(ctx, store, p); err == nil {
-		_, err = c.restoreOver(ctx, p.Restore, in)
+		_, err = u.putNew(ctx, p.Restore, in)
+	} else if in.Receipt.Undo.Newer, err = u.rememberReplaced(ctx, store, p); err == nil {
+		_, err = u.putOver(ctx, p.Restore, in)
 	}
 	if err != nil {
 		return Receipt{}, err
 	}
-	return c.concludePutBack(ctx, store, in, p.Policy)
+	return u.concludePutBack(ctx, store, in, p.Policy)
 }
 
 // rememberReplaced stores what was said since the compaction, with an archive
 // of its own, which it returns; nil if nothing was said.
-func (c *Compactor) rememberReplaced(ctx context.Context, store session.Store, p *UndoPlan) (*Archived, error) {
+func (u undoing) rememberReplaced(ctx context.Context, store session.Store, p *UndoPlan) (*Archived, error) {
 	newer := (*session.NewerError)(nil)
-	if err := c.asItWasLeft(ctx, p); !errors.As(err, &newer) {
+	if err := u.asItWasLeft(ctx, p); !errors.As(err, &newer) {
 		return nil, err
 	}
-	archived, err := c.secureReplaced(ctx, p.Restore)
+	archived, err := u.secureReplaced(ctx, p.Restore)
 	if err != nil {
 		return nil, err
 	}
 	ref := p.Restore.Place.Ref
 	ref.ID = p.Receipt.Session
-	return &archived, c.RememberArchived(ctx, store, ref, archived, p.Policy)
+	_, err = u.withdrawing.memories.rememberArchived(ctx, store, ref, archived, p.Policy)
+	return &archived, err
 }
 
 // concludePutBack proves the undo. What is left of its journal entry is a
 // restore, whose replaced log is to be looked after by later runs.
-func (c *Compactor) concludePutBack(ctx context.Context, store session.Store, in Intent, policy Policy) (Receipt, error) {
-	receipt, err := c.proveUndo(ctx, store, in, policy)
+func (u undoing) concludePutBack(ctx context.Context, store session.Store, in Intent, policy Policy) (Receipt, error) {
+	receipt, err := u.prove(ctx, store, in, policy)
 	if err != nil {
 		return receipt, err
 	}
-	written, err := c.journalled(in.ID)
+	written, err := u.changes.journal.find(in.ID)
 	if err != nil || written == nil {
 		return receipt, err
 	}
 	if !written.replaces() {
-		return receipt, c.Journal.remove(in.ID)
+		return receipt, u.changes.journal.remove(in.ID)
 	}
 	written.Kind, written.Switched = KindRestore, true
-	return receipt, c.Journal.Write(*written)
+	return receipt, u.changes.journal.Write(*written)
 }
 
-// journalled returns the journal's entry with this id, nil if there is none.
-func (c *Compactor) journalled(id string) (*Intent, error) {
-	in, err := c.Journal.read(c.Journal.Path(id))
+// find returns the journal's entry with this id, nil if there is none.
+func (j Journal) find(id string) (*Intent, error) {
+	in, err := j.read(j.Path(id))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -515,32 +525,32 @@ func (c *Compactor) journalled(id string) (*Intent, error) {
 
 // settlePutBack finishes an undo that an earlier run began: the log is back if
 // what was there lies beside it.
-func (c *Compactor) settlePutBack(ctx context.Context, store session.Store, in Intent, policy Policy) error {
-	back, err := c.isBack(ctx, in)
+func (u undoing) settlePutBack(ctx context.Context, store session.Store, in Intent, policy Policy) error {
+	back, err := u.files.isBack(ctx, in)
 	if err != nil {
 		return err
 	}
 	if back {
-		if err := c.record(ctx, store, in); err != nil {
+		if err := record(ctx, store, in); err != nil {
 			return err
 		}
-		if _, err := c.concludePutBack(ctx, store, in, policy); err != nil {
+		if _, err := u.concludePutBack(ctx, store, in, policy); err != nil {
 			return err
 		}
 		in.Kind, in.Switched = KindRestore, true
 	}
-	return c.settleRestore(ctx, store, in)
+	return u.restoring.settle(ctx, store, in)
 }
 
 // isBack reports whether the log that was replaced lies beside the one that was
 // put back, or, where there was none, whether the log is there; the runtime may
 // have gone on with it.
-func (c *Compactor) isBack(ctx context.Context, in Intent) (bool, error) {
+func (f logFiles) isBack(ctx context.Context, in Intent) (bool, error) {
 	if !in.replaces() {
-		return c.begins(ctx, in.Restore)
+		return f.begins(ctx, in.Restore)
 	}
 	for _, path := range []string{in.Rotation.Kept, in.Restore.SecondKept} {
-		snap, err := snapshotOf(ctx, c.pins(), path)
+		snap, err := f.snapshot(ctx, path)
 		if path == "" || errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
@@ -548,7 +558,7 @@ func (c *Compactor) isBack(ctx context.Context, in Intent) (bool, error) {
 			return false, err
 		}
 		if snap.SHA256 != in.Restore.Archive.SHA256 {
-			_, err := c.pins().Lstat(in.Restore.Path)
+			_, err := f.pins.Lstat(in.Restore.Path)
 			return err == nil, nil
 		}
 	}
@@ -557,8 +567,8 @@ func (c *Compactor) isBack(ctx context.Context, in Intent) (bool, error) {
 
 // begins reports whether there is a log at the place that begins with the
 // restored bytes.
-func (c *Compactor) begins(ctx context.Context, r *Restoration) (bool, error) {
-	log, err := c.pins().OpenRegular(r.Path)
+func (f logFiles) begins(ctx context.Context, r *Restoration) (bool, error) {
+	log, err := f.pins.OpenRegular(r.Path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}

@@ -218,8 +218,8 @@ func (e *StuckError) Error() string {
 }
 
 // notStuck returns a [*StuckError] for a session whose change was set aside.
-func (c *Compactor) notStuck(ref session.Ref) error {
-	needs, err := c.Journal.Needs()
+func (j Journal) notStuck(ref session.Ref) error {
+	needs, err := j.Needs()
 	if err != nil {
 		return err
 	}
@@ -288,7 +288,7 @@ type GivenUp struct {
 func (c *Compactor) GiveUp(ctx context.Context, store session.Store, u Unfinished, policy Policy) (GivenUp, error) {
 	given := GivenUp{ID: u.ID, Change: u.Intent.String(), Archives: []Archived{}}
 	if u.Intent.ID == "" {
-		return given, c.putAwayEntry(&given)
+		return given, c.Journal.putAway(&given)
 	}
 	in := u.Intent
 	if in.Kind == KindUndo && in.Receipt.Undo != nil && store != nil && !in.Receipt.Undo.MemoryKept {
@@ -296,8 +296,8 @@ func (c *Compactor) GiveUp(ctx context.Context, store session.Store, u Unfinishe
 		if err := c.Journal.Write(in); err != nil {
 			return given, err
 		}
-		c.rememberAgain(ctx, store, in, policy)
-		if c.settle(ctx, store, in, policy) == nil {
+		c.memories().rememberAgain(ctx, store, in, policy)
+		if c.recovery().settle(ctx, store, in, policy) == nil {
 			given.Finished = true
 			return given, c.Journal.dropNote(in.ID)
 		}
@@ -306,7 +306,7 @@ func (c *Compactor) GiveUp(ctx context.Context, store session.Store, u Unfinishe
 		if path == filepath.Clean(in.Rotation.Live) {
 			continue // it is where its runtime has it
 		}
-		archived, err := c.saveAside(ctx, store, in, path, policy)
+		archived, err := c.oldLogs().saveAside(ctx, store, in, path, policy)
 		if err != nil {
 			return given, fmt.Errorf("make sure of %s: %w", path, err)
 		}
@@ -314,21 +314,21 @@ func (c *Compactor) GiveUp(ctx context.Context, store session.Store, u Unfinishe
 			given.Archives = append(given.Archives, archived)
 		}
 	}
-	return given, c.putAwayEntry(&given)
+	return given, c.Journal.putAway(&given)
 }
 
 // rememberAgain remembers what an undo had archived: it may have been taken out
 // of memory by the part of the undo that was done. Where it cannot be read,
 // memory stays as it is, and archive verify says what is missing.
-func (c *Compactor) rememberAgain(ctx context.Context, store session.Store, in Intent, policy Policy) {
+func (m memories) rememberAgain(ctx context.Context, store session.Store, in Intent, policy Policy) {
 	ref := session.Ref{Runtime: in.Rotation.Runtime, Agent: in.Rotation.Agent, ID: in.Rotation.Session, Path: in.Rotation.Live}
-	_ = c.RememberArchived(ctx, store, ref, in.Archive, policy)
+	_, _ = m.rememberArchived(ctx, store, ref, in.Archive, policy)
 }
 
 // saveAside archives and remembers a log that a change had put aside; the zero
 // value is returned if there is none, or an empty one.
-func (c *Compactor) saveAside(ctx context.Context, store session.Store, in Intent, path string, policy Policy) (Archived, error) {
-	log, err := c.pins().OpenRegular(path)
+func (o oldLogs) saveAside(ctx context.Context, store session.Store, in Intent, path string, policy Policy) (Archived, error) {
+	log, err := o.files.pins.OpenRegular(path)
 	if errors.Is(err, os.ErrNotExist) {
 		return Archived{}, nil
 	}
@@ -340,21 +340,15 @@ func (c *Compactor) saveAside(ctx context.Context, store session.Store, in Inten
 	if err != nil || snap.Size == 0 {
 		return Archived{}, err
 	}
-	ref := session.Ref{
-		Runtime: in.Rotation.Runtime, Agent: in.Rotation.Agent, ID: in.Rotation.Session,
-		Store: in.Rotation.Store, Path: path, Kind: session.KindReset,
-	}
-	archived, err := c.Archiver.Put(ctx, ref, snap, io.NewSectionReader(log, 0, snap.Size))
+	archived, err := o.memories.archives.put(ctx, in.refOf(path), lateLog{log, snap}, "archive it")
 	if err != nil {
-		return archived, fmt.Errorf("archive it: %w", err)
-	}
-	if archived.SHA256 != snap.SHA256 {
-		return archived, &session.BusyError{Path: path, Reason: "it changed while it was archived"}
+		return archived, err
 	}
 	if store == nil {
 		return archived, nil // nothing here can read it; the archive has every byte
 	}
-	return archived, c.RememberArchived(ctx, store, ref, archived, policy)
+	_, err = o.memories.rememberArchived(ctx, store, in.refOf(path), archived, policy)
+	return archived, err
 }
 
 // GivenUp is where the entries are that people gave up: beside the journal, where
@@ -366,17 +360,17 @@ func (j Journal) GivenUp() Journal {
 // Names reports whether an entry names this log.
 func (in Intent) Names(path string) bool { return slices.Contains(in.logs(), filepath.Clean(path)) }
 
-// putAwayEntry moves an entry where no run looks for it any more.
-func (c *Compactor) putAwayEntry(given *GivenUp) error {
-	dir := c.Journal.GivenUp().Dir
-	if err := c.pins().MakeDir(dir, 0o700); err != nil {
+// putAway moves an entry where no run looks for it any more.
+func (j Journal) putAway(given *GivenUp) error {
+	dir := j.GivenUp().Dir
+	if err := j.Pins.MakeDir(dir, 0o700); err != nil {
 		return fmt.Errorf("make the directory of entries that were given up: %w", err)
 	}
 	given.Entry = filepath.Join(dir, given.ID+".json")
-	if err := c.pins().MoveFile(c.Journal.Path(given.ID), given.Entry); err != nil {
+	if err := j.Pins.MoveFile(j.Path(given.ID), given.Entry); err != nil {
 		return fmt.Errorf("put the journal entry away: %w", err)
 	}
-	return c.Journal.dropNote(given.ID)
+	return j.dropNote(given.ID)
 }
 
 // String says which change an entry is about, for people.

@@ -46,48 +46,55 @@ type vouched struct {
 	older bool
 }
 
+// withdrawing takes out of memory what compactions have stored that are undone.
+type withdrawing struct {
+	memories   memories
+	receipts   Receipts
+	withdrawer Withdrawer
+}
+
 // withdraw takes what the compaction stored out of memory, and returns how many
 // records that were and the archives whose records stay: what other runs have
 // remembered of the session may be nowhere else by now. That is first made as it
 // was, from their own archives, so that at no time it is missing.
-func (c *Compactor) withdraw(ctx context.Context, store session.Store, undo Receipt, policy Policy) (taken int, kept []string, err error) {
-	w, err := c.planWithdrawal(ctx, undo)
+func (u withdrawing) withdraw(ctx context.Context, store session.Store, undo Receipt, policy Policy) (taken int, kept []string, err error) {
+	w, err := u.plan(ctx, undo)
 	if err != nil {
 		return 0, nil, err
 	}
 	ref := session.Ref{Runtime: undo.Runtime, Agent: undo.Agent, ID: undo.Session, Key: undo.Key, Path: undo.Path}
 	for _, v := range w.again {
-		if err := c.rememberVouched(ctx, store, ref, v, policy); err != nil {
+		if err := u.memories.rememberVouched(ctx, store, ref, v, policy); err != nil {
 			return 0, nil, err
 		}
 	}
 	if w.summary != nil {
-		if err := c.sumUpVouched(ctx, store, ref, *w.summary, policy); err != nil {
+		if err := u.memories.sumUpVouched(ctx, store, ref, *w.summary, policy); err != nil {
 			return 0, nil, err
 		}
 	}
-	if taken, err = c.Withdrawer.Withdraw(ctx, ref, w.from, w.bare); err != nil || w.alone == nil {
+	if taken, err = u.withdrawer.Withdraw(ctx, ref, w.from, w.bare); err != nil || w.alone == nil {
 		return taken, w.keep, err
 	}
-	alone, err := c.Withdrawer.WithdrawAlone(ctx, ref, c.made(ctx, store, ref, w, policy))
+	alone, err := u.withdrawer.WithdrawAlone(ctx, ref, u.memories.archives.made(ctx, store, ref, w, policy))
 	if err != nil {
 		return 0, nil, fmt.Errorf("take out what it alone has made: %w", err)
 	}
 	return taken + alone, w.keep, nil
 }
 
-// canWithdraw reads the archives that [Compactor.withdraw] will need, before
+// canWithdraw reads the archives that [withdrawing.withdraw] will need, before
 // anything is begun.
-func (c *Compactor) canWithdraw(ctx context.Context, p *UndoPlan) error {
-	_, err := c.planWithdrawal(ctx, Receipt{Result: p.Receipt.Result, Undo: &UndoProof{Receipt: p.Receipt.ID}})
+func (u withdrawing) canWithdraw(ctx context.Context, p *UndoPlan) error {
+	_, err := u.plan(ctx, Receipt{Result: p.Receipt.Result, Undo: &UndoProof{Receipt: p.Receipt.ID}})
 	return err
 }
 
-// planWithdrawal reads the archives of the session's other runs, and changes
+// plan reads the archives of the session's other runs, and changes
 // nothing. An error that wraps [ErrNotWithdrawn] names one that is needed and
 // cannot be read.
-func (c *Compactor) planWithdrawal(ctx context.Context, undo Receipt) (w withdrawal, err error) {
-	receipts, err := c.Receipts.forUndo(undo)
+func (u withdrawing) plan(ctx context.Context, undo Receipt) (w withdrawal, err error) {
+	receipts, err := u.receipts.forUndo(undo)
 	if err != nil {
 		return w, err
 	}
@@ -101,8 +108,8 @@ func (c *Compactor) planWithdrawal(ctx context.Context, undo Receipt) (w withdra
 			w.keep = append(w.keep, v.ID)
 		}
 	}
-	w.from = c.withdrawnFrom(ctx, receipts, undone, w.keep)
-	if all, err = c.findBytes(ctx, all, undone); err != nil {
+	w.from = u.memories.archives.withdrawnFrom(ctx, receipts, undone, w.keep)
+	if all, err = u.memories.archives.findBytes(ctx, all, undone); err != nil {
 		return w, err
 	}
 	for _, v := range all {
@@ -157,16 +164,16 @@ func vouchedFor(receipts []Receipt, undo Receipt) (all []vouched) {
 // since, or have gone on before somebody else remembered and deleted it. Records
 // of any other archive, or of none, were stored by somebody else: their text may be
 // nowhere else by now, or in an archive that memory was made again from.
-func (c *Compactor) withdrawnFrom(ctx context.Context, receipts []Receipt, undone Receipt, keep []string) (from []string) {
+func (a archives) withdrawnFrom(ctx context.Context, receipts []Receipt, undone Receipt, keep []string) (from []string) {
 	gone := UndoneBy(receipts)
 	var before []*vouched
-	add := func(r Receipt, a *Archived) {
+	add := func(r Receipt, of *Archived) {
 		switch {
-		case a == nil, slices.Contains(keep, a.ID):
+		case of == nil, slices.Contains(keep, of.ID):
 		case r.ID == undone.ID:
-			from = append(from, a.ID)
+			from = append(from, of.ID)
 		default:
-			before = append(before, &vouched{Archived: *a})
+			before = append(before, &vouched{Archived: *of})
 		}
 	}
 	for _, r := range receipts {
@@ -177,8 +184,8 @@ func (c *Compactor) withdrawnFrom(ctx context.Context, receipts []Receipt, undon
 			add(r, r.Late)
 		}
 	}
-	for _, v := range c.saidAgain(ctx, undone, before) {
-		if !slices.Contains(from, v.ID) && c.Archiver.Lasts(ctx, v.Archived) == nil {
+	for _, v := range a.saidAgain(ctx, undone, before) {
+		if !slices.Contains(from, v.ID) && a.Lasts(ctx, v.Archived) == nil {
 			from = append(from, v.ID)
 		}
 	}
@@ -188,16 +195,16 @@ func (c *Compactor) withdrawnFrom(ctx context.Context, receipts []Receipt, undon
 // saidAgain are those archives of which nothing is said that is not in the log that an
 // undo brings back: it begins with them, or the undone run had made them of it. There
 // are none where the archive of that log cannot be read.
-func (c *Compactor) saidAgain(ctx context.Context, undone Receipt, archives []*vouched) []*vouched {
+func (a archives) saidAgain(ctx context.Context, undone Receipt, archives []*vouched) []*vouched {
 	if len(archives) == 0 {
 		return nil
 	}
-	again, err := c.readThrough(ctx, undone.whole(), archives)
+	again, err := a.readThrough(ctx, undone.whole(), archives)
 	if err != nil {
 		return nil
 	}
 	for _, v := range archives {
-		if !slices.Contains(again, v) && c.wasLeft(ctx, v.Archived, undone) {
+		if !slices.Contains(again, v) && a.wasLeft(ctx, v.Archived, undone) {
 			again = append(again, v)
 		}
 	}
@@ -206,30 +213,30 @@ func (c *Compactor) saidAgain(ctx context.Context, undone Receipt, archives []*v
 
 // wasLeft reports whether an archive is of the log exactly as a run had left it. If
 // that was only appended to, the run has not hashed the whole, see [isLog].
-func (c *Compactor) wasLeft(ctx context.Context, a Archived, by Receipt) bool {
+func (a archives) wasLeft(ctx context.Context, log Archived, by Receipt) bool {
 	left := by.left()
-	if left.SHA256 != "" || a.Bytes != left.Size {
-		return a.SHA256 == left.SHA256
+	if left.SHA256 != "" || log.Bytes != left.Size {
+		return log.SHA256 == left.SHA256
 	}
-	log, err := c.Archiver.Open(ctx, a)
+	copied, err := a.Open(ctx, log)
 	if err != nil {
 		return false
 	}
 	start := &beginnings{lengths: []int64{by.Source.Bytes}}
-	log = start.watch(log)
-	defer log.Close()
-	if _, err := io.CopyN(io.Discard, log, by.Source.Bytes); err != nil || start.sums[by.Source.Bytes] != by.Source.SHA256 {
+	copied = start.watch(copied)
+	defer copied.Close()
+	if _, err := io.CopyN(io.Discard, copied, by.Source.Bytes); err != nil || start.sums[by.Source.Bytes] != by.Source.SHA256 {
 		return false
 	}
 	added := sha256.New()
-	_, err = io.Copy(added, log)
+	_, err = io.Copy(added, copied)
 	return err == nil && (left.Added == "" || hex.EncodeToString(added.Sum(nil)) == left.Added)
 }
 
 // findBytes finds for each archive one that has its bytes. A longer one that
 // begins with them says it all, if it was remembered alike; of one that is gone the undone compaction's may
 // have them.
-func (c *Compactor) findBytes(ctx context.Context, all []vouched, undone Receipt) ([]vouched, error) {
+func (a archives) findBytes(ctx context.Context, all []vouched, undone Receipt) ([]vouched, error) {
 	var longest []*vouched
 	for i := range all {
 		longest = append(longest, &all[i])
@@ -239,7 +246,7 @@ func (c *Compactor) findBytes(ctx context.Context, all []vouched, undone Receipt
 		if v.in.ID != "" {
 			continue
 		}
-		begun, err := c.readThrough(ctx, v.Archived, longest[i+1:])
+		begun, err := a.readThrough(ctx, v.Archived, longest[i+1:])
 		if err == nil {
 			v.in = v.Archived
 			for _, shorter := range begun {
@@ -252,7 +259,7 @@ func (c *Compactor) findBytes(ctx context.Context, all []vouched, undone Receipt
 			v.covered = true // what the undone compaction has stored names it
 			continue
 		}
-		if begun, _ := c.readThrough(ctx, own, []*vouched{v}); len(begun) == 0 {
+		if begun, _ := a.readThrough(ctx, own, []*vouched{v}); len(begun) == 0 {
 			return nil, errors.Join(ctx.Err(), fmt.Errorf("%w: %w", ErrNotWithdrawn, err))
 		}
 		v.in = own
@@ -262,7 +269,7 @@ func (c *Compactor) findBytes(ctx context.Context, all []vouched, undone Receipt
 			continue
 		}
 		var err error
-		if all[i].modTime, err = c.Archiver.ModTime(ctx, all[i].in); err != nil {
+		if all[i].modTime, err = a.ModTime(ctx, all[i].in); err != nil {
 			return nil, err
 		}
 	}
@@ -303,14 +310,14 @@ func (w *withdrawal) planAlone(receipts []Receipt, all []vouched, undone Receipt
 }
 
 // made are the pieces that the runs of a session make.
-func (c *Compactor) made(ctx context.Context, store session.Store, ref session.Ref, w withdrawal, policy Policy) Made {
+func (a archives) made(ctx context.Context, store session.Store, ref session.Ref, w withdrawal, policy Policy) Made {
 	pieces := func(of func(v vouched) bool) iter.Seq2[Record, error] {
 		return func(yield func(Record, error) bool) {
 			for _, v := range w.others {
 				if !of(v) {
 					continue
 				}
-				for r, err := range c.piecesOf(ctx, store, ref, v, policy) {
+				for r, err := range a.piecesOf(ctx, store, ref, v, policy) {
 					if !yield(r, err) {
 						return
 					}
@@ -319,16 +326,16 @@ func (c *Compactor) made(ctx context.Context, store session.Store, ref session.R
 		}
 	}
 	return Made{
-		Own:    c.piecesOf(ctx, store, ref, *w.alone, policy),
+		Own:    a.piecesOf(ctx, store, ref, *w.alone, policy),
 		Beside: pieces(func(v vouched) bool { return v.ID == w.alone.ID && v.by.Content.Chunker == chunk.Version }),
 		Others: pieces(func(vouched) bool { return true }),
 	}
 }
 
 // piecesOf are the pieces of one archive as a run makes them.
-func (c *Compactor) piecesOf(ctx context.Context, store session.Store, ref session.Ref, v vouched, policy Policy) iter.Seq2[Record, error] {
+func (a archives) piecesOf(ctx context.Context, store session.Store, ref session.Ref, v vouched, policy Policy) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
-		m, err := c.recorderOf(ctx, store, ref, v, policy)
+		m, err := a.recorderOf(ctx, store, ref, v, policy)
 		if err != nil {
 			yield(Record{}, err)
 			return
@@ -343,13 +350,13 @@ func (c *Compactor) piecesOf(ctx context.Context, store session.Store, ref sessi
 
 // readThrough reads an archive to its end, where its hash is checked, and returns
 // those that it begins with.
-func (c *Compactor) readThrough(ctx context.Context, a Archived, shorter []*vouched) (begun []*vouched, err error) {
+func (a archives) readThrough(ctx context.Context, longer Archived, shorter []*vouched) (begun []*vouched, err error) {
 	starts := &beginnings{}
 	for _, s := range shorter {
 		starts.lengths = append(starts.lengths, s.Bytes)
 	}
 	slices.Sort(starts.lengths)
-	r, err := c.Archiver.Open(ctx, a)
+	r, err := a.Open(ctx, longer)
 	if err != nil {
 		return nil, err
 	}
@@ -402,19 +409,19 @@ func (w *withdrawal) planSummary(receipts []Receipt, all []vouched, undone Recei
 func (v vouched) origin() Origin { return Origin{Archived: v.Archived, In: v.in} }
 
 // rememberVouched makes the records of one as they were.
-func (c *Compactor) rememberVouched(ctx context.Context, store session.Store, ref session.Ref, v vouched, policy Policy) error {
-	m, err := c.recorderOf(ctx, store, ref, v, policy)
+func (m memories) rememberVouched(ctx context.Context, store session.Store, ref session.Ref, v vouched, policy Policy) error {
+	heard, err := m.archives.recorderOf(ctx, store, ref, v, policy)
 	if err != nil {
 		return err
 	}
-	records := m.records(ctx)
+	records := heard.records(ctx)
 	if v.older {
 		records = actionsOnly(records)
 	}
-	if _, err := c.Rememberer.Remember(ctx, m.ref, v.origin(), records); err != nil {
+	if _, err := m.rememberer.Remember(ctx, heard.ref, v.origin(), records); err != nil {
 		return fmt.Errorf("remember the archive %s again: %w", v.ID, err)
 	}
-	_, err = c.Embedder.EmbedPending(ctx, ref, func(int64, int64) {})
+	_, err = m.embedder.EmbedPending(ctx, ref, func(int64, int64) {})
 	return err
 }
 
@@ -430,40 +437,40 @@ func actionsOnly(records iter.Seq2[Record, error]) iter.Seq2[Record, error] {
 }
 
 // sumUpVouched makes the summary of one again, without asking a model.
-func (c *Compactor) sumUpVouched(ctx context.Context, store session.Store, ref session.Ref, v vouched, policy Policy) error {
-	if c.Summarizer == nil {
+func (m memories) sumUpVouched(ctx context.Context, store session.Store, ref session.Ref, v vouched, policy Policy) error {
+	if m.summarizer == nil {
 		return nil
 	}
-	m, err := c.recorderOf(ctx, store, ref, v, policy)
+	heard, err := m.archives.recorderOf(ctx, store, ref, v, policy)
 	if err != nil {
 		return err
 	}
 	order := SummaryOrder{Ref: ref, Style: store.Capabilities().SummaryStyle, Offline: true}
-	if m.cut = v.by.Cut; m.cut != nil {
-		order.MaxRunes, order.SplitTurn = summaryRunes(m.cut), m.cut.SplitTurn
+	if heard.cut = v.by.Cut; heard.cut != nil {
+		order.MaxRunes, order.SplitTurn = summaryRunes(heard.cut), heard.cut.SplitTurn
 	}
-	m.summary = c.Summarizer(order)
-	for _, err := range m.history(ctx) {
+	heard.summary = m.summarizer(order)
+	for _, err := range heard.history(ctx) {
 		if err != nil {
 			return fmt.Errorf("read the archive %s: %w", v.ID, err)
 		}
 	}
-	records, err := m.conclude(ctx)
+	records, err := heard.conclude(ctx)
 	if err != nil {
 		return err
 	}
-	if _, err = c.Rememberer.Remember(ctx, m.ref, v.origin(), each(records)); err != nil {
+	if _, err = m.rememberer.Remember(ctx, heard.ref, v.origin(), each(records)); err != nil {
 		return fmt.Errorf("remember the summary of the archive %s again: %w", v.ID, err)
 	}
-	_, err = c.Embedder.EmbedPending(ctx, ref, func(int64, int64) {})
+	_, err = m.embedder.EmbedPending(ctx, ref, func(int64, int64) {})
 	return err
 }
 
 // recorderOf reads one as the run read it that has remembered it.
-func (c *Compactor) recorderOf(ctx context.Context, store session.Store, ref session.Ref, v vouched, policy Policy) (*recorder, error) {
+func (a archives) recorderOf(ctx context.Context, store session.Store, ref session.Ref, v vouched, policy Policy) (*recorder, error) {
 	ref.ModTime = v.modTime
 	policy.OutputLimit = v.by.Content.policyLimit()
-	open := func() (io.ReadCloser, error) { return v.origin().Open(ctx, c.Archiver) }
+	open := func() (io.ReadCloser, error) { return v.origin().Open(ctx, a) }
 	survey, err := takeSurvey(ctx, store, policy.survey(), open)
 	if err != nil {
 		return nil, fmt.Errorf("read the archive %s: %w", v.ID, err)

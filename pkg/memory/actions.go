@@ -11,6 +11,9 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/sessctl/sessctl/pkg/memory/database"
+	"github.com/sessctl/sessctl/pkg/memory/words"
 )
 
 // CategoryWork is the category of what was done: a command, a file that was read
@@ -140,9 +143,9 @@ func (a *Action) state() (bits int) {
 }
 
 // hasActions tells whether the memory ever had an action.
-func hasActions(ctx context.Context, q querier) (has bool, err error) {
+func hasActions(ctx context.Context, q database.Querier) (has bool, err error) {
 	err = q.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE type='table' AND name='actions')").Scan(&has)
-	return has, classifyError(err)
+	return has, database.Classify(err)
 }
 
 // sumOfAction is the checksum of a record of the category work.
@@ -188,20 +191,20 @@ func (x *storedAction) scan(scan func(...any) error) error {
 }
 
 // readActions reads actions; tail is what follows fromActions.
-func readActions(ctx context.Context, q querier, tail string, args ...any) (list []storedAction, err error) {
+func readActions(ctx context.Context, q database.Querier, tail string, args ...any) (list []storedAction, err error) {
 	rows, err := q.QueryContext(ctx, "SELECT "+actionColumns+fromActions+tail, args...)
 	if err != nil {
-		return nil, fmt.Errorf("read actions: %w", classifyError(err))
+		return nil, fmt.Errorf("read actions: %w", database.Classify(err))
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var x storedAction
 		if err := x.scan(rows.Scan); err != nil {
-			return nil, fmt.Errorf("read actions: %w", classifyError(err))
+			return nil, fmt.Errorf("read actions: %w", database.Classify(err))
 		}
 		list = append(list, x)
 	}
-	return list, classifyError(rows.Err())
+	return list, database.Classify(rows.Err())
 }
 
 // work stores the actions of a session as the records between them come.
@@ -368,7 +371,7 @@ func (w *writer) updateAction(known storedAction, r Record) error {
 		return err
 	}
 	clear(w.work.texts) // some may be gone
-	if err := w.workWords.flush(); err != nil {
+	if err := w.workWords.Flush(); err != nil {
 		return err
 	}
 	return removeTexts(w.ctx, w.tx, "SELECT "+strconv.FormatInt(known.errors, 10))
@@ -379,7 +382,7 @@ func (w *writer) prepareWork() error {
 	if w.work.ready {
 		return nil
 	}
-	if _, err := w.tx.ExecContext(w.ctx, actionTables+workWords().sql(wordTables)); err != nil {
+	if _, err := w.tx.ExecContext(w.ctx, actionTables+workWords().SQL(words.Tables)); err != nil {
 		return fmt.Errorf("make the tables of the work: %w", err)
 	}
 	w.work.ready = true
@@ -426,7 +429,7 @@ func (w *writer) insertAction(r Record) (inserted bool, err error) {
 func (w *writer) removeActions(condition string, args ...any) (int, error) {
 	clear(w.sources) // some may be gone
 	clear(w.work.texts)
-	if err := w.workWords.flush(); err != nil { // what is gathered may be of a text that goes
+	if err := w.workWords.Flush(); err != nil { // what is gathered may be of a text that goes
 		return 0, err
 	}
 	return removeActions(w.ctx, w.tx, condition, args)

@@ -9,6 +9,8 @@ import (
 	"maps"
 	"slices"
 	"time"
+
+	"github.com/sessctl/sessctl/pkg/memory/database"
 )
 
 // buriedPieces are the pieces of an archive that were forgotten. Where its log has
@@ -25,7 +27,7 @@ type buriedPieces struct {
 func readBuried(ctx context.Context, tx *sql.Tx, archives []string) (b buriedPieces, err error) {
 	rows, err := tx.QueryContext(ctx, "SELECT id, first_byte, end_byte FROM tombstones WHERE end_byte>0 AND archive IN ("+marks(archives)+")", anyOf(archives)...)
 	if err != nil {
-		return b, fmt.Errorf("look what was forgotten: %w", classifyError(err))
+		return b, fmt.Errorf("look what was forgotten: %w", database.Classify(err))
 	}
 	defer rows.Close()
 	b.missing = map[string]byteRange{}
@@ -33,12 +35,12 @@ func readBuried(ctx context.Context, tx *sql.Tx, archives []string) (b buriedPie
 		var id string
 		var r byteRange
 		if err := rows.Scan(&id, &r.from, &r.to); err != nil {
-			return b, fmt.Errorf("look what was forgotten: %w", classifyError(err))
+			return b, fmt.Errorf("look what was forgotten: %w", database.Classify(err))
 		}
 		b.missing[id] = r
 	}
 	b.all = joined(b.missing)
-	return b, classifyError(rows.Err())
+	return b, database.Classify(rows.Err())
 }
 
 // joined are ranges in order, those that meet as one.
@@ -127,9 +129,9 @@ func (w *writer) removeBuriedActions(gone []tombstone) error {
 
 // ForgottenArchives lists the archives of which pieces were forgotten.
 func (s *Store) ForgottenArchives(ctx context.Context) ([]string, error) {
-	ids, err := readStrings(ctx, s.db, "SELECT DISTINCT archive FROM tombstones WHERE end_byte>0 AND archive<>'' ORDER BY archive")
+	ids, err := database.Strings(ctx, s.db, "SELECT DISTINCT archive FROM tombstones WHERE end_byte>0 AND archive<>'' ORDER BY archive")
 	if err != nil {
-		return nil, fmt.Errorf("look what was forgotten: %w", classifyError(err))
+		return nil, fmt.Errorf("look what was forgotten: %w", database.Classify(err))
 	}
 	return ids, nil
 }

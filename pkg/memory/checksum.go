@@ -7,6 +7,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+
+	"github.com/sessctl/sessctl/pkg/memory/database"
 )
 
 // sumOf is the checksum of a record: of its text and of all that is stored of
@@ -60,26 +62,26 @@ func (x *stored) sound() bool { return !x.sum.Valid || x.sum.Int64 == sumOf(x.Re
 const summedPage = 256
 
 // readAfter returns up to summedPage records after a row, and their rows.
-func (s *Store) readAfter(ctx context.Context, q querier, after int64) (list []stored, rows []int64, err error) {
+func (s *Store) readAfter(ctx context.Context, q database.Querier, after int64) (list []stored, rows []int64, err error) {
 	found, err := q.QueryContext(ctx, "SELECT r.rowid, "+recordColumns+" FROM records r JOIN texts t ON t.record=r.rowid WHERE r.rowid>? ORDER BY r.rowid LIMIT ?", after, summedPage)
 	if err != nil {
-		return nil, nil, fmt.Errorf("read records: %w", classifyError(err))
+		return nil, nil, fmt.Errorf("read records: %w", database.Classify(err))
 	}
 	defer found.Close()
 	for found.Next() {
 		var x stored
 		var row int64
 		if err := found.Scan(append([]any{&row}, x.fields()...)...); err != nil {
-			return nil, nil, fmt.Errorf("read records: %w", classifyError(err))
+			return nil, nil, fmt.Errorf("read records: %w", database.Classify(err))
 		}
 		list, rows = append(list, x), append(rows, row)
 	}
-	return list, rows, classifyError(found.Err())
+	return list, rows, database.Classify(found.Err())
 }
 
 // unsound counts the records whose checksum does not hold, and names the first
 // few by id.
-func (s *Store) unsound(ctx context.Context, q querier) (n int, ids []string, err error) {
+func (s *Store) unsound(ctx context.Context, q database.Querier) (n int, ids []string, err error) {
 	for after := int64(0); ; {
 		list, rows, err := s.readAfter(ctx, q, after)
 		if err != nil || len(list) == 0 {
@@ -98,7 +100,7 @@ func (s *Store) unsound(ctx context.Context, q querier) (n int, ids []string, er
 }
 
 // unsoundFacts counts the facts whose checksum does not hold.
-func (s *Store) unsoundFacts(ctx context.Context, q querier) (n int, err error) {
+func (s *Store) unsoundFacts(ctx context.Context, q database.Querier) (n int, err error) {
 	has, err := s.hasFacts(ctx)
 	if err != nil || !has {
 		return 0, err
@@ -114,21 +116,21 @@ func (s *Store) unsoundFacts(ctx context.Context, q querier) (n int, err error) 
 
 // readFacts reads what is stored of all facts beside their records: facts are
 // few. Of the records they have the id.
-func readFacts(ctx context.Context, q querier) (facts []Fact, sums []int64, err error) {
+func readFacts(ctx context.Context, q database.Querier) (facts []Fact, sums []int64, err error) {
 	rows, err := q.QueryContext(ctx, selectFact)
 	if err != nil {
-		return nil, nil, fmt.Errorf("read facts: %w", classifyError(err))
+		return nil, nil, fmt.Errorf("read facts: %w", database.Classify(err))
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var f Fact
 		var sum int64
 		if err := rows.Scan(f.fields(&sum)...); err != nil {
-			return nil, nil, fmt.Errorf("read facts: %w", classifyError(err))
+			return nil, nil, fmt.Errorf("read facts: %w", database.Classify(err))
 		}
 		facts, sums = append(facts, f), append(sums, sum)
 	}
-	return facts, sums, classifyError(rows.Err())
+	return facts, sums, database.Classify(rows.Err())
 }
 
 // shownIDs is how many damaged records are named; the rest is counted.

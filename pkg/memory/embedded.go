@@ -1,15 +1,15 @@
 package memory
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 
 	"github.com/sessctl/sessctl/pkg/embed"
+	"github.com/sessctl/sessctl/pkg/memory/database"
+	"github.com/sessctl/sessctl/pkg/memory/words"
 )
 
 // embeddedIndex is the index of the database of a store.
@@ -24,8 +24,8 @@ type embeddedIndex struct {
 	places []place // vectors that pass the filters, if they are listed
 	rows   rowReader
 
-	words   *wordIndex // nil until words are asked for
-	unsound int        // records that were proposed and are not what was stored
+	words   *words.Index // nil until words are asked for
+	unsound int          // records that were proposed and are not what was stored
 }
 
 func (s *Store) newIndex(ctx context.Context, m embed.Model) (*embeddedIndex, error) {
@@ -112,7 +112,7 @@ func (x *embeddedIndex) Cosines(ctx context.Context, keys []int64) (map[int64]fl
 	if x.sweep != nil {
 		return x.sweep.cosines(ctx, keys, reader)
 	}
-	wanted := keySet(keys)
+	wanted := database.Set(keys)
 	var places []place
 	for _, p := range x.places {
 		if wanted[p.record] {
@@ -145,11 +145,17 @@ func (x *embeddedIndex) Words(ctx context.Context, q Query, m Match, n int) ([]i
 
 // matching are the best n matches that meet a condition over records r.
 func (x *embeddedIndex) matching(ctx context.Context, m Match, n int, condition string, args []any) ([]int64, error) {
-	words, err := x.wordIndex(ctx)
+	index, err := x.wordIndex(ctx)
 	if err != nil {
 		return nil, err
 	}
-	keys, err := words.passed(ctx, m, n, condition, args)
+	keys, err := index.Passed(ctx, m, n, func(rows []int64) ([]int64, error) {
+		among := ""
+		if rows != nil {
+			among = "r.rowid IN " + database.List(rows) + " AND "
+		}
+		return database.Numbers(ctx, x.store.reads(), "SELECT r.rowid FROM records r WHERE "+among+condition, args...)
+	})
 	if err != nil {
 		return nil, fmt.Errorf("search the words: %w", err)
 	}
@@ -157,19 +163,19 @@ func (x *embeddedIndex) matching(ctx context.Context, m Match, n int, condition 
 }
 
 // wordIndex reads the index of words once in a question.
-func (x *embeddedIndex) wordIndex(ctx context.Context) (*wordIndex, error) {
+func (x *embeddedIndex) wordIndex(ctx context.Context) (*words.Index, error) {
 	if x.words == nil {
-		words, err := recordWords().newWordIndex(ctx, x.store.reads())
+		index, err := recordWords().NewIndex(ctx, x.store.reads())
 		if err != nil {
 			return nil, fmt.Errorf("search the words: %w", err)
 		}
-		x.words = words
+		x.words = index
 	}
 	return x.words, nil
 }
 
 func (x *embeddedIndex) keys(ctx context.Context, query string, args ...any) ([]int64, error) {
-	keys, err := readNumbers(ctx, x.store.reads(), query, args...)
+	keys, err := database.Numbers(ctx, x.store.reads(), query, args...)
 	if err != nil {
 		return nil, fmt.Errorf("search the words: %w", err)
 	}
@@ -178,31 +184,31 @@ func (x *embeddedIndex) keys(ctx context.Context, query string, args ...any) ([]
 
 // WordScores returns what Words has ranked by.
 func (x *embeddedIndex) WordScores(ctx context.Context, m Match, keys []int64) (map[int64]float64, error) {
-	words, err := x.wordIndex(ctx)
+	index, err := x.wordIndex(ctx)
 	if err != nil {
 		return nil, err
 	}
-	scores, err := words.score(ctx, m)
+	scores, err := index.Score(ctx, m)
 	if err != nil {
 		return nil, fmt.Errorf("score the words: %w", err)
 	}
-	return words.scoresOf(scores, keys), nil
+	return index.ScoresOf(scores, keys), nil
 }
 
 // Read leaves out what is not what was stored: it says what nobody has said, or
 // names a source that it is not from.
 func (x *embeddedIndex) Read(ctx context.Context, keys []int64) (list []Found, err error) {
 	x.unsound = 0
-	rows, err := x.store.reads().QueryContext(ctx, "SELECT r.rowid, "+recordColumns+" FROM records r JOIN texts t ON t.record=r.rowid WHERE r.rowid IN "+listed(keySet(keys)))
+	rows, err := x.store.reads().QueryContext(ctx, "SELECT r.rowid, "+recordColumns+" FROM records r JOIN texts t ON t.record=r.rowid WHERE r.rowid IN "+listed(database.Set(keys)))
 	if err != nil {
-		return nil, fmt.Errorf("read records: %w", classifyError(err))
+		return nil, fmt.Errorf("read records: %w", database.Classify(err))
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var key int64
 		var r stored
 		if err := rows.Scan(append([]any{&key}, r.fields()...)...); err != nil {
-			return nil, fmt.Errorf("read records: %w", classifyError(err))
+			return nil, fmt.Errorf("read records: %w", database.Classify(err))
 		}
 		if !r.sound() {
 			x.unsound++
@@ -210,22 +216,20 @@ func (x *embeddedIndex) Read(ctx context.Context, keys []int64) (list []Found, e
 		}
 		list = append(list, Found{Key: key, Record: r.Record})
 	}
-	return list, classifyError(rows.Err())
+	return list, database.Classify(rows.Err())
 }
 
 // Count counts the records that have each term.
 func (x *embeddedIndex) Count(ctx context.Context, terms []string) (Counts, error) {
-	words, err := x.wordIndex(ctx)
+	index, err := x.wordIndex(ctx)
 	if err != nil {
 		return Counts{}, err
 	}
-	c := Counts{Records: len(words.records), With: make([]int, len(terms))}
+	c := Counts{Records: index.Records(), With: make([]int, len(terms))}
 	for i, term := range terms {
-		p, err := words.postingsOf(ctx, term)
-		if err != nil {
+		if c.With[i], err = index.CountWith(ctx, term); err != nil {
 			return c, fmt.Errorf("count the records with a word: %w", err)
 		}
-		c.With[i] = len(p.at)
 	}
 	return c, nil
 }
@@ -234,7 +238,7 @@ func (x *embeddedIndex) Count(ctx context.Context, terms []string) (Counts, erro
 func (x *embeddedIndex) Span(ctx context.Context) (first, last int64, err error) {
 	err = x.store.reads().QueryRowContext(ctx, "SELECT coalesce(min(created_at), 0), coalesce(max(created_at), 0) FROM records").Scan(&first, &last)
 	if err != nil {
-		return 0, 0, fmt.Errorf("look when records were said: %w", classifyError(err))
+		return 0, 0, fmt.Errorf("look when records were said: %w", database.Classify(err))
 	}
 	return first, last, nil
 }
@@ -250,22 +254,5 @@ func (x *embeddedIndex) Notices() (list []string) {
 	return list
 }
 
-func keySet(keys []int64) map[int64]bool {
-	set := make(map[int64]bool, len(keys))
-	for _, key := range keys {
-		set[key] = true
-	}
-	return set
-}
-
 // listed are the keys of a map as an SQL list.
-func listed[V any](keys map[int64]V) string { return listedNumbers(slices.Collect(maps.Keys(keys))) }
-
-// listedNumbers are numbers as an SQL list: there is nothing to quote.
-func listedNumbers(numbers []int64) string {
-	list := []byte("(")
-	for _, n := range numbers {
-		list = append(strconv.AppendInt(list, n, 10), ',')
-	}
-	return string(append(bytes.TrimSuffix(list, []byte(",")), ')'))
-}
+func listed[V any](keys map[int64]V) string { return database.List(slices.Collect(maps.Keys(keys))) }

@@ -11,9 +11,9 @@ import (
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
-	"pgregory.net/rapid"
-
 	"github.com/sessctl/sessctl/pkg/embed"
+	"github.com/sessctl/sessctl/pkg/memory/database"
+	"github.com/sessctl/sessctl/pkg/memory/words"
 )
 
 // embeddingStore is an empty memory and the built-in embedder.
@@ -59,7 +59,7 @@ func sequence(list []Record, last error) iter.Seq2[Record, error] {
 // tableOf are the rows of a query.
 func tableOf(t *testing.T, s *Store, query string) (rows []string) {
 	t.Helper()
-	rows, err := readStrings(t.Context(), s.db, query)
+	rows, err := database.Strings(t.Context(), s.db, query)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -176,7 +176,7 @@ func TestVocabularyIsRenewed(t *testing.T) {
 	}
 	var b textBatch
 	first := p.reader.Vocabulary()
-	for from := 0; first.Size() <= vocabularyBytes; from += 20_000 {
+	for from := 0; first.Size() <= words.VocabularyBytes; from += 20_000 {
 		var text strings.Builder
 		for i := range 20_000 {
 			fmt.Fprintf(&text, "quay%09d ", from+i)
@@ -188,7 +188,7 @@ func TestVocabularyIsRenewed(t *testing.T) {
 	}
 	last := preparedText{text: "quay000000000"}
 	p.read(&last, &b)
-	if v := p.reader.Vocabulary(); v == first || last.words.vocabulary != v || v.Size() >= first.Size() || len(last.words.names) != 1 {
+	if v := p.reader.Vocabulary(); v == first || v.Size() >= first.Size() || len(v.Terms()) != 1 {
 		t.Errorf("%d bytes, %d before", v.Size(), first.Size())
 	}
 }
@@ -307,45 +307,6 @@ func TestPutEmbeddedIsAllOrNothing(t *testing.T) {
 		t.Error(rows)
 	}
 	mustVerify(t, s)
-}
-
-// What was gathered of each term is what was posted, however many pieces it takes.
-func TestGatheredPostings(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		var g gatheredPostings
-		var terms [3]gatheredTerm
-		for range 2 {
-			var want [3][]byte
-			clear(terms[:])
-			for record := range int64(rapid.SampledFrom([]int{1, 30, 3000}).Draw(t, "records")) {
-				n := rapid.IntRange(0, 2).Draw(t, "term")
-				times := rapid.Uint32Range(1, 1<<20).Draw(t, "times")
-				want[n] = appendPosting(want[n], terms[n].last, record+1, times)
-				g.post(&terms[n], record+1, times)
-			}
-			for n := range terms {
-				if got := g.appendAll(nil, &terms[n]); !slices.Equal(got, want[n]) {
-					t.Fatalf("%d bytes, want %d", len(got), len(want[n]))
-				}
-			}
-			g.reset()
-		}
-	})
-}
-
-// Postings that were forgotten leave their room to those that follow.
-func TestGatheredRoomIsUsedAgain(t *testing.T) {
-	var g gatheredPostings
-	for round := range 3 {
-		pages, term := len(g.pages), gatheredTerm{}
-		for record := range int64(60_000) {
-			g.post(&term, record+1, 7)
-		}
-		if round > 0 && len(g.pages) != pages || g.used < 2 {
-			t.Errorf("%d pages, %d before, %d in use", len(g.pages), pages, g.used)
-		}
-		g.reset()
-	}
 }
 
 // A vector that cannot be written fails its transaction like anything else: nothing

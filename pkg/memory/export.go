@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+
+	"github.com/sessctl/sessctl/pkg/memory/database"
 )
 
 // ExportOptions say what Export hands out.
@@ -51,7 +53,7 @@ func (s *Store) export(ctx context.Context, o ExportOptions, fn func(page []Expo
 	rows, err := s.reads().QueryContext(ctx, `SELECT r.rowid, coalesce(v.block, -1), coalesce(v.crc & 4294967295, 0), `+said+", "+recordColumns+`
 		FROM records r JOIN texts t ON t.record=r.rowid `+joinedVectors+" "+stated+" WHERE "+condition+" ORDER BY r.rowid", append([]any{model.fingerprint}, args...)...)
 	if err != nil {
-		return 0, fmt.Errorf("read records: %w", classifyError(err))
+		return 0, fmt.Errorf("read records: %w", database.Classify(err))
 	}
 	defer rows.Close()
 	x := &export{store: s, rows: rowReader{q: s.reads(), dim: model.dim}, fn: fn}
@@ -66,7 +68,7 @@ func (s *Store) export(ctx context.Context, o ExportOptions, fn func(page []Expo
 		}
 	}
 	if err := rows.Err(); err != nil {
-		return 0, fmt.Errorf("read records: %w", classifyError(err))
+		return 0, fmt.Errorf("read records: %w", database.Classify(err))
 	}
 	if err := x.flush(ctx); err != nil {
 		return x.damaged, err
@@ -139,7 +141,7 @@ func (s *Store) exportModel(ctx context.Context, o ExportOptions) (m exportedMod
 	case errors.Is(err, sql.ErrNoRows):
 		return m, fmt.Errorf("%w than %s", ErrOtherModel, o.Model)
 	case err != nil:
-		return m, fmt.Errorf("look for the model: %w", classifyError(err))
+		return m, fmt.Errorf("look for the model: %w", database.Classify(err))
 	}
 	return m, nil
 }
@@ -161,7 +163,7 @@ func (x *export) scan(rows *sql.Rows) error {
 	var read stored
 	p := place{index: len(x.page)}
 	if err := rows.Scan(append([]any{&p.record, &p.block, &p.crc, &f.Kind, &f.Confidence, &f.Quote, &f.Speaker, &f.Topic, &f.Value, &f.Instead, &f.MadeBy, &f.Successor}, read.fields()...)...); err != nil {
-		return fmt.Errorf("read records: %w", classifyError(err))
+		return fmt.Errorf("read records: %w", database.Classify(err))
 	}
 	if !read.sound() {
 		x.damaged++

@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+
+	"github.com/sessctl/sessctl/pkg/memory/database"
 )
 
 // CategoryFact is the category of facts.
@@ -155,7 +157,7 @@ func (w *writer) supersede(id, successor string) error {
 // hasFacts tells whether the memory ever had a fact.
 func (s *Store) hasFacts(ctx context.Context) (has bool, err error) {
 	err = s.reads().QueryRowContext(ctx, "SELECT count(*)=2 FROM sqlite_schema WHERE type='table' AND name IN ('facts', 'extractions')").Scan(&has)
-	return has, classifyError(err)
+	return has, database.Classify(err)
 }
 
 // FactFilter says which facts to list. Empty fields match everything.
@@ -190,7 +192,7 @@ func (s *Store) Facts(ctx context.Context, o FactFilter) ([]Fact, error) {
 		iif(`+live+`, '', f.successor), f.successor, r.sum, f.sum
 		FROM facts f JOIN records r ON r.rowid=f.record JOIN texts t ON t.record=r.rowid WHERE `+condition+" ORDER BY r.created_at, r.first_line, r.rowid", args...)
 	if err != nil {
-		return nil, fmt.Errorf("list facts: %w", classifyError(err))
+		return nil, fmt.Errorf("list facts: %w", database.Classify(err))
 	}
 	defer rows.Close()
 	var facts []Fact
@@ -201,12 +203,12 @@ func (s *Store) Facts(ctx context.Context, o FactFilter) ([]Fact, error) {
 		if err := rows.Scan(&f.ID, (*keptText)(&f.Text), &f.Category, &f.Importance, &f.CreatedAt, &f.Runtime, &f.Agent, &f.Session, &f.Key, &f.Archive, &f.ArchivePath,
 			&f.FirstLine, &f.LastLine, &f.FirstByte, &f.EndByte, &f.Branch, &f.Position, &f.Kind, &f.Confidence, &f.Quote, &f.Speaker, &f.Topic, &f.Value, &f.Instead, &f.MadeBy,
 			&f.Successor, &successor, &recordSum, &factSum); err != nil {
-			return nil, fmt.Errorf("list facts: %w", classifyError(err))
+			return nil, fmt.Errorf("list facts: %w", database.Classify(err))
 		}
 		f.Damaged = !f.sound(successor, recordSum, factSum)
 		facts = append(facts, f)
 	}
-	return facts, classifyError(rows.Err())
+	return facts, database.Classify(rows.Err())
 }
 
 // sound says whether a fact and its record are what was stored.
@@ -229,7 +231,7 @@ func (s *Store) Extraction(ctx context.Context, source Source) (Extraction, bool
 	if errors.Is(err, sql.ErrNoRows) {
 		return x, false, nil
 	}
-	return x, err == nil, classifyError(err)
+	return x, err == nil, database.Classify(err)
 }
 
 // LinkFacts notes that the log of a session is in an archive now (source names
@@ -289,8 +291,8 @@ func (w *writer) link(row int64, source Source) error {
 }
 
 // readRows lists the rows of the records r that meet a condition.
-func readRows(ctx context.Context, q querier, condition string, args ...any) ([]int64, error) {
-	list, err := readNumbers(ctx, q, "SELECT r.rowid FROM records r WHERE "+condition, args...)
+func readRows(ctx context.Context, q database.Querier, condition string, args ...any) ([]int64, error) {
+	list, err := database.Numbers(ctx, q, "SELECT r.rowid FROM records r WHERE "+condition, args...)
 	if err != nil {
 		return nil, fmt.Errorf("list records: %w", err)
 	}

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/sessctl/sessctl/pkg/memory/database"
 )
 
 // ErrNothingSelected is returned for a selection that names nothing.
@@ -72,18 +74,18 @@ func (s *Store) Select(ctx context.Context, selection Selection) ([]Selected, er
 	rows, err := s.db.QueryContext(ctx, `SELECT runtime, agent, session, sum(records), sum(actions), count(DISTINCT archive) FILTER (WHERE archive<>'')
 		FROM (`+query+") GROUP BY 1, 2, 3 ORDER BY 2, 1, min(created_at), 3", args...)
 	if err != nil {
-		return nil, fmt.Errorf("list records: %w", classifyError(err))
+		return nil, fmt.Errorf("list records: %w", database.Classify(err))
 	}
 	defer rows.Close()
 	var list []Selected
 	for rows.Next() {
 		var x Selected
 		if err := rows.Scan(&x.Runtime, &x.Agent, &x.Session, &x.Records, &x.Actions, &x.Archives); err != nil {
-			return nil, fmt.Errorf("list records: %w", classifyError(err))
+			return nil, fmt.Errorf("list records: %w", database.Classify(err))
 		}
 		list = append(list, x)
 	}
-	return list, classifyError(rows.Err())
+	return list, database.Classify(rows.Err())
 }
 
 // ids are those that are selected, as JSON; false if ids do not matter.
@@ -167,21 +169,21 @@ func (s *Store) Containing(ctx context.Context, selection Selection, text string
 	condition, args := selection.filter()
 	rows, err := s.db.QueryContext(ctx, "SELECT records.id, t.text FROM records JOIN texts t ON t.record=records.rowid WHERE "+condition, args...)
 	if err != nil {
-		return nil, fmt.Errorf("look for a text: %w", classifyError(err))
+		return nil, fmt.Errorf("look for a text: %w", database.Classify(err))
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var id string
 		var found keptText
 		if err := rows.Scan(&id, &found); err != nil {
-			return nil, fmt.Errorf("look for a text: %w", classifyError(err))
+			return nil, fmt.Errorf("look for a text: %w", database.Classify(err))
 		}
 		if strings.Contains(spaced(string(found)), wanted) {
 			ids = append(ids, id)
 		}
 	}
 	if err := rows.Err(); err != nil {
-		return nil, classifyError(err)
+		return nil, database.Classify(err)
 	}
 	has, err := hasActions(ctx, s.db)
 	if err != nil || !has {
@@ -309,7 +311,7 @@ func addActionTombstones(ctx context.Context, tx *sql.Tx, selection Selection, t
 		return tombstones, err
 	}
 	condition, args := selection.ownActions()
-	ids, err := readStrings(ctx, tx, "SELECT lower(hex(a.id)) FROM actions a JOIN sources s ON s.source=a.source WHERE "+condition, args...)
+	ids, err := database.Strings(ctx, tx, "SELECT lower(hex(a.id)) FROM actions a JOIN sources s ON s.source=a.source WHERE "+condition, args...)
 	for _, id := range ids {
 		tombstones = append(tombstones, tombstone{ID: id})
 	}
@@ -319,7 +321,7 @@ func addActionTombstones(ctx context.Context, tx *sql.Tx, selection Selection, t
 // remove deletes records with their words and vectors; text and pending rows go with
 // them.
 func remove(ctx context.Context, tx *sql.Tx, condition string, args []any) (int, error) {
-	if err := recordWords().removeWords(ctx, tx, "SELECT rowid FROM records WHERE "+condition, args...); err != nil {
+	if err := recordWords().RemoveWords(ctx, tx, "SELECT rowid FROM records WHERE "+condition, args...); err != nil {
 		return 0, err
 	}
 	if err := removeVectors(ctx, tx, "record IN (SELECT rowid FROM records WHERE "+condition+")", args...); err != nil {

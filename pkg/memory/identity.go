@@ -5,6 +5,8 @@ import (
 	"crypto/rand"
 	"database/sql"
 	"encoding/hex"
+
+	"github.com/sessctl/sessctl/pkg/memory/database"
 )
 
 // identityState is the row of state that has the identity.
@@ -45,7 +47,7 @@ func (s *Store) KnownIDs(ctx context.Context, server string) (map[string]bool, e
 	if noted {
 		query, args = query+" UNION ALL SELECT id FROM shared WHERE server=?", []any{server}
 	}
-	ids, err := readStrings(ctx, s.db, query, args...)
+	ids, err := database.Strings(ctx, s.db, query, args...)
 	known := make(map[string]bool, len(ids))
 	for _, id := range ids {
 		known[id] = true

@@ -2,9 +2,9 @@ package memory
 
 import (
 	"context"
-	"strings"
 
 	"github.com/sessctl/sessctl/pkg/embed"
+	"github.com/sessctl/sessctl/pkg/memory/words"
 )
 
 // Index is what a question is looked up in: the database of a memory on this
@@ -44,19 +44,8 @@ type Index interface {
 	Notices() []string
 }
 
-// Match says which texts to find by their terms (embed.AppendTerms).
-type Match struct {
-	All []string // they have all of these
-	Any []string // and one of these
-}
-
-// IsEmpty reports whether there is nothing to match.
-func (m Match) IsEmpty() bool { return len(m.All)+len(m.Any) == 0 }
-
-// key tells a match from every other.
-func (m Match) key() string {
-	return strings.Join(m.All, " ") + "|" + strings.Join(m.Any, " ")
-}
+// Match says which texts to find by their terms.
+type Match = words.Match
 
 // Scored is a record and its cosine with the question.
 type Scored struct {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/sessctl/sessctl/pkg/embed"
+	"github.com/sessctl/sessctl/pkg/memory/database"
 )
 
 // Known returns the model of the vectors that a server made which cannot be
@@ -14,9 +15,9 @@ import (
 // only the server knows (embed.Model.Recognise). Of several it is the one with
 // the most vectors. It reports false if there is none.
 func (s *Store) Known(ctx context.Context, expected embed.Model) (embed.Model, bool, error) {
-	names, err := readStrings(ctx, s.db, "SELECT name FROM models ORDER BY (SELECT count(*) FROM vectors v WHERE v.model=fingerprint) DESC, name")
+	names, err := database.Strings(ctx, s.db, "SELECT name FROM models ORDER BY (SELECT count(*) FROM vectors v WHERE v.model=fingerprint) DESC, name")
 	if err != nil {
-		return embed.Model{}, false, fmt.Errorf("list models: %w", classifyError(err))
+		return embed.Model{}, false, fmt.Errorf("list models: %w", database.Classify(err))
 	}
 	for _, name := range names {
 		if m, ok := expected.Recognise(name); ok {
@@ -42,13 +43,13 @@ func (s *Store) modelsOf(ctx context.Context, agent string, m embed.Model) (othe
 	rows, err := s.reads().QueryContext(ctx, `SELECT fingerprint, name FROM models
 		WHERE EXISTS (SELECT 1 FROM vector_spaces s WHERE s.model=fingerprint AND (?1='' OR s.agent=?1) AND `+hasVectors+`) ORDER BY name`, agent)
 	if err != nil {
-		return nil, false, fmt.Errorf("list models: %w", classifyError(err))
+		return nil, false, fmt.Errorf("list models: %w", database.Classify(err))
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var fingerprint, name string
 		if err := rows.Scan(&fingerprint, &name); err != nil {
-			return nil, false, fmt.Errorf("list models: %w", classifyError(err))
+			return nil, false, fmt.Errorf("list models: %w", database.Classify(err))
 		}
 		if fingerprint == m.Fingerprint() {
 			own = true
@@ -59,7 +60,7 @@ func (s *Store) modelsOf(ctx context.Context, agent string, m embed.Model) (othe
 		}
 		others = append(others, name)
 	}
-	return others, own, classifyError(rows.Err())
+	return others, own, database.Classify(rows.Err())
 }
 
 // explainNone says why no vector of the model passes the filters: the agent has
@@ -100,7 +101,7 @@ func (r *recall) noteOthers(ctx context.Context) error {
 
 // agentsWithout lists the agents that have vectors of other models only.
 func (s *Store) agentsWithout(ctx context.Context, m embed.Model) ([]string, error) {
-	return readStrings(ctx, s.reads(), `SELECT DISTINCT f.agent FROM vector_spaces f JOIN models o ON o.fingerprint=f.model
+	return database.Strings(ctx, s.reads(), `SELECT DISTINCT f.agent FROM vector_spaces f JOIN models o ON o.fingerprint=f.model
 		WHERE f.model<>?1 AND o.name NOT LIKE '%`+stagedMark+`'
 		AND NOT EXISTS (SELECT 1 FROM vector_spaces own WHERE own.model=?1 AND own.agent=f.agent) ORDER BY f.agent`, m.Fingerprint())
 }
@@ -111,7 +112,7 @@ func (s *Store) register(ctx context.Context, model embed.Model) error {
 	var known bool
 	err := s.db.QueryRowContext(ctx, "SELECT count(*)>0 FROM models WHERE fingerprint=?", model.Fingerprint()).Scan(&known)
 	if err != nil || known {
-		return classifyError(err)
+		return database.Classify(err)
 	}
 	return s.inTransaction(ctx, func(tx *sql.Tx) error { return registerIn(ctx, tx, model) })
 }
@@ -130,7 +131,7 @@ func registerIn(ctx context.Context, tx *sql.Tx, model embed.Model) error {
 
 // dropUnused drops the models, other than this one, that no vector is of.
 func dropUnused(ctx context.Context, tx *sql.Tx, model string) error {
-	names, err := readStrings(ctx, tx, "SELECT fingerprint FROM models WHERE NOT EXISTS (SELECT 1 FROM vector_spaces s WHERE s.model=fingerprint AND "+hasVectors+")")
+	names, err := database.Strings(ctx, tx, "SELECT fingerprint FROM models WHERE NOT EXISTS (SELECT 1 FROM vector_spaces s WHERE s.model=fingerprint AND "+hasVectors+")")
 	if err != nil {
 		return err
 	}

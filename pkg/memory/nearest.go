@@ -10,6 +10,7 @@ import (
 
 	"github.com/philippgille/chromem-go"
 	"github.com/sessctl/sessctl/pkg/embed"
+	"github.com/sessctl/sessctl/pkg/memory/database"
 	"github.com/sessctl/sessctl/pkg/memory/rank"
 	"github.com/viterin/vek/vek32"
 )
@@ -63,7 +64,7 @@ func (r *recall) compare(ctx context.Context) error {
 
 // listPlaces lists the vectors of the model that pass the filters.
 func (x *embeddedIndex) listPlaces(ctx context.Context) ([]place, error) {
-	spaces, err := readNumbers(ctx, x.store.reads(), "SELECT space FROM vector_spaces WHERE model=?", x.model.Fingerprint())
+	spaces, err := database.Numbers(ctx, x.store.reads(), "SELECT space FROM vector_spaces WHERE model=?", x.model.Fingerprint())
 	if err != nil {
 		return nil, fmt.Errorf("list vectors: %w", err)
 	}
@@ -75,7 +76,7 @@ func (x *embeddedIndex) listPlaces(ctx context.Context) ([]place, error) {
 	if x.query.isNarrow() {
 		from = "records r CROSS JOIN vector_rows v"
 	}
-	return readPlaces(ctx, x.store.reads(), "SELECT v.record, v.block, v.crc & 4294967295, r.importance FROM "+from+" ON v.record=r.rowid WHERE v.space IN "+listedNumbers(spaces)+" AND "+condition, args...)
+	return readPlaces(ctx, x.store.reads(), "SELECT v.record, v.block, v.crc & 4294967295, r.importance FROM "+from+" ON v.record=r.rowid WHERE v.space IN "+database.List(spaces)+" AND "+condition, args...)
 }
 
 // isNarrow says whether few records may pass: then they are looked for first, and

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/sessctl/sessctl/pkg/durable"
+	"github.com/sessctl/sessctl/pkg/memory/database"
 )
 
 // What an agent stores in its own words stands in no log: no archive has it. So
@@ -127,7 +128,7 @@ func (s *Store) mayStore(ctx context.Context, w OwnWords, r Record) error {
 		r.ID, BranchStored, r.Agent, w.At.Add(-24*time.Hour).UnixMilli()).Scan(&forgotten, &today)
 	switch {
 	case err != nil:
-		return fmt.Errorf("store own words: %w", classifyError(err))
+		return fmt.Errorf("store own words: %w", database.Classify(err))
 	case forgotten:
 		return ErrForgotten
 	case today >= DailyOwnWords:
@@ -255,21 +256,21 @@ func (s *Store) ListOwnWords(ctx context.Context, o OwnWordsFilter) (list []Reco
 	return list, damaged, err
 }
 
-func (s *Store) ownWords(ctx context.Context, q querier, o OwnWordsFilter) (list []stored, err error) {
+func (s *Store) ownWords(ctx context.Context, q database.Querier, o OwnWordsFilter) (list []stored, err error) {
 	condition, args := Query{Runtime: o.Runtime, Agent: o.Agent, Category: o.Category}.filter()
 	rows, err := q.QueryContext(ctx, "SELECT "+recordColumns+" FROM records r JOIN texts t ON t.record=r.rowid WHERE r.branch=? AND "+condition+" ORDER BY r.created_at DESC, r.rowid DESC", append([]any{BranchStored}, args...)...)
 	if err != nil {
-		return nil, fmt.Errorf("list own words: %w", classifyError(err))
+		return nil, fmt.Errorf("list own words: %w", database.Classify(err))
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var r stored
 		if err := rows.Scan(r.fields()...); err != nil {
-			return nil, fmt.Errorf("list own words: %w", classifyError(err))
+			return nil, fmt.Errorf("list own words: %w", database.Classify(err))
 		}
 		list = append(list, r)
 	}
-	return list, classifyError(rows.Err())
+	return list, database.Classify(rows.Err())
 }
 
 // RepairedOwnWords is what RepairOwnWords did.

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/sessctl/sessctl/pkg/embed"
+	"github.com/sessctl/sessctl/pkg/memory/words"
 )
 
 // preparedText is what is stored of a text, and what was made of it for that.
@@ -14,7 +15,7 @@ type preparedText struct {
 	text   string
 
 	kept  any // see textWriter
-	words readWords
+	words words.Read
 	row   []byte // of its vector; nil where none was asked for, or there is none
 	crc   uint32 // of the row
 	err   error  // why there is no vector that was asked for
@@ -51,11 +52,11 @@ func newPreparer(e *embedding) (*preparer, error) {
 
 // read reads the words of a text, and makes its vector.
 func (p *preparer) read(x *preparedText, b *textBatch) {
-	if p.reader.Vocabulary().Size() > vocabularyBytes {
+	if p.reader.Vocabulary().Size() > words.VocabularyBytes {
 		p.reader.Renew()
 	}
 	p.reader.Read(x.text)
-	x.words, b.counts = termsOf(p.reader, b.counts)
+	x.words, b.counts = words.Of(p.reader, b.counts)
 	if p.dim == 0 || x.agent != p.agent {
 		return
 	}

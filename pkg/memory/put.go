@@ -13,6 +13,8 @@ import (
 	"strconv"
 
 	"github.com/sessctl/sessctl/pkg/embed"
+	"github.com/sessctl/sessctl/pkg/memory/database"
+	"github.com/sessctl/sessctl/pkg/memory/words"
 )
 
 // Record is one piece of a session as memory keeps it.
@@ -146,10 +148,10 @@ type writer struct {
 	sources    map[Record]int64 // what records have in common, and where it is kept
 	terms      []byte
 	names      *embed.NameReader // of the texts of the work; nil until there is one
-	words      *wordWriter
-	workWords  *wordWriter // of the texts of the work
-	tombstones bool        // something was forgotten once
-	wasNew     bool        // the record before was not there
+	words      *words.Writer
+	workWords  *words.Writer // of the texts of the work
+	tombstones bool          // something was forgotten once
+	wasNew     bool          // the record before was not there
 	// keepTexts leaves a record alone that is no piece of a log, and whose text is
 	// another one than is given.
 	keepTexts bool
@@ -169,7 +171,7 @@ func newWriter(ctx context.Context, tx *sql.Tx, result *PutResult) (*writer, err
 // newEmbeddingWriter returns a writer that gives new records their vectors; e may
 // be nil.
 func (s *Store) newEmbeddingWriter(ctx context.Context, tx *sql.Tx, e *embedding, result *PutResult) (*writer, error) {
-	w := &writer{memory: s, cancelled: ctx.Err, ctx: context.WithoutCancel(ctx), tx: tx, result: result, prepared: map[string]*sql.Stmt{}, sources: map[Record]int64{}, words: recordWords().newWordWriter(ctx, tx), workWords: workWords().newWordWriter(ctx, tx)}
+	w := &writer{memory: s, cancelled: ctx.Err, ctx: context.WithoutCancel(ctx), tx: tx, result: result, prepared: map[string]*sql.Stmt{}, sources: map[Record]int64{}, words: recordWords().NewWriter(ctx, tx), workWords: workWords().NewWriter(ctx, tx)}
 	var err error
 	if e != nil {
 		if w.vectors, err = newVectorWriter(w.ctx, tx, e.model, e.agent); err != nil {
@@ -180,7 +182,7 @@ func (s *Store) newEmbeddingWriter(ctx context.Context, tx *sql.Tx, e *embedding
 	if w.ahead, err = newPreparation(e); err != nil {
 		return nil, err
 	}
-	if w.models, err = readStrings(ctx, tx, "SELECT fingerprint FROM models"); err != nil {
+	if w.models, err = database.Strings(ctx, tx, "SELECT fingerprint FROM models"); err != nil {
 		return nil, err
 	}
 	return w, tx.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM tombstones)").Scan(&w.tombstones)
@@ -217,16 +219,16 @@ func (w *writer) finishWords() error {
 	return w.finishLexicon(w.workWords)
 }
 
-func (w *writer) finishLexicon(words *wordWriter) error {
-	if err := words.flush(); err != nil {
+func (w *writer) finishLexicon(of *words.Writer) error {
+	if err := of.Flush(); err != nil {
 		return err
 	}
-	few, err := words.lackRecords(w.ctx, w.tx)
-	if err != nil || !few && !words.damaged {
+	few, err := of.LackRecords(w.ctx, w.tx)
+	if err != nil || !few && !of.Damaged() {
 		return err
 	}
 	w.result.WordsAnew = true
-	return words.readWordsAnew(words.ctx, w.tx)
+	return readWordsAnew(of.Context(), w.tx, of.Lexicon)
 }
 
 func (w *writer) statement(text string) (*sql.Stmt, error) {
@@ -352,7 +354,7 @@ func (w *writer) update(rowid int64, r Record) error {
 		return err
 	case !known.sound():
 		w.result.Repaired++
-		if err := errors.Join(w.words.remove(rowid), w.dropVectors(rowid)); err != nil {
+		if err := errors.Join(w.words.Remove(rowid), w.dropVectors(rowid)); err != nil {
 			return err
 		}
 		if _, err := remove(w.ctx, w.tx, "rowid=?", []any{rowid}); err != nil {
@@ -466,7 +468,7 @@ func (w *writer) store(x *preparedText) error {
 	if _, err := w.exec("INSERT INTO texts (record, text) VALUES (?, ?)", x.record, x.kept); err != nil {
 		return err
 	}
-	if err := w.words.post(x.record, x.words); err != nil {
+	if err := w.words.Post(x.record, x.words); err != nil {
 		return err
 	}
 	for _, model := range w.models {
@@ -554,7 +556,7 @@ func (w *writer) refresh(rowid int64, r, known Record) error {
 
 // rewrite takes another text for a record.
 func (w *writer) rewrite(rowid int64, r Record) error {
-	if err := w.words.remove(rowid); err != nil {
+	if err := w.words.Remove(rowid); err != nil {
 		return err
 	}
 	for _, statement := range []string{

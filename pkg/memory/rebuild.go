@@ -11,6 +11,8 @@ import (
 
 	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/embed"
+	"github.com/sessctl/sessctl/pkg/memory/database"
+	"github.com/sessctl/sessctl/pkg/memory/words"
 )
 
 // Rebuild is one session whose records are made again from its archives.
@@ -89,7 +91,7 @@ func (s *Store) Rebuild(ctx context.Context, b Rebuild, records iter.Seq2[Record
 
 func (s *Store) countTombstones(ctx context.Context) (n int, err error) {
 	err = s.db.QueryRowContext(ctx, "SELECT count(*) FROM tombstones").Scan(&n)
-	return n, classifyError(err)
+	return n, database.Classify(err)
 }
 
 // prepareMade empties the list of the ids that this transaction has stored.
@@ -172,9 +174,9 @@ func (s *Store) BeginRebuild(ctx context.Context) (removed int, err error) {
 
 // repairWords reads the words of all texts anew if their index has others.
 func (s *Store) repairWords(ctx context.Context) error {
-	wrong := map[lexicon]bool{}
+	wrong := map[words.Lexicon]bool{}
 	err := s.atOneMoment(ctx, func(c *sql.Conn) error {
-		for x, check := range map[lexicon]func(context.Context, *sql.Conn) ([]Problem, error){recordWords(): s.verifyWords, workWords(): s.verifyWorkWords} {
+		for x, check := range map[words.Lexicon]func(context.Context, *sql.Conn) ([]Problem, error){recordWords(): s.verifyWords, workWords(): s.verifyWorkWords} {
 			found, err := check(ctx, c)
 			if err != nil {
 				return err
@@ -185,42 +187,35 @@ func (s *Store) repairWords(ctx context.Context) error {
 	})
 	for x, is := range wrong {
 		if err == nil && is {
-			err = s.inTransaction(ctx, func(tx *sql.Tx) error { return x.readWordsAnew(ctx, tx) })
+			err = s.inTransaction(ctx, func(tx *sql.Tx) error { return readWordsAnew(ctx, tx, x) })
 		}
 	}
 	return err
 }
 
-// readWordsAnew makes the index of words again, of the texts.
-func (x lexicon) readWordsAnew(ctx context.Context, tx *sql.Tx) error {
-	for _, table := range []string{"word_pages", "word_index", "word_segments", "word_gone"} {
-		if _, err := tx.ExecContext(ctx, x.sql("DELETE FROM "+table)); err != nil {
-			return fmt.Errorf("read the words anew: %w", err)
-		}
+// readWordsAnew makes an index of words again, of the texts.
+func readWordsAnew(ctx context.Context, tx *sql.Tx, x words.Lexicon) error {
+	err := x.Anew(ctx, tx, func(w *words.Writer) error { return addTexts(ctx, tx, x, w) })
+	if err != nil {
+		return fmt.Errorf("read the words anew: %w", err)
 	}
-	w := x.newWordWriter(ctx, tx)
+	return nil
+}
+
+// addTexts gives a writer the words of all texts.
+func addTexts(ctx context.Context, tx *sql.Tx, x words.Lexicon, w *words.Writer) error {
 	for after := int64(0); ; {
-		list, err := x.textsAfter(ctx, tx, after)
-		if err != nil {
-			return fmt.Errorf("read the words anew: %w", err)
-		}
-		if len(list) == 0 {
-			break
+		list, err := textsAfter(ctx, tx, x, after)
+		if err != nil || len(list) == 0 {
+			return err
 		}
 		for _, text := range list {
-			if err := x.addText(w, text); err != nil {
-				return fmt.Errorf("read the words anew: %w", err)
+			if err := addText(w, x, text); err != nil {
+				return err
 			}
 		}
 		after = list[len(list)-1].record
 	}
-	if err := w.flush(); err != nil {
-		return fmt.Errorf("read the words anew: %w", err)
-	}
-	if w.damaged {
-		return fmt.Errorf("read the words anew: %w", ErrDamagedWords)
-	}
-	return nil
 }
 
 // recordText is a text and the record it is of.
@@ -230,32 +225,32 @@ type recordText struct {
 }
 
 // textsAfter returns up to summedPage texts of the records after one.
-func (x lexicon) textsAfter(ctx context.Context, q querier, after int64) (list []recordText, err error) {
+func textsAfter(ctx context.Context, q database.Querier, x words.Lexicon, after int64) (list []recordText, err error) {
 	query := "SELECT r.record, t.text FROM record_rows r JOIN texts t ON t.record=r.record WHERE r.record>? ORDER BY r.record LIMIT ?"
 	if x == workWords() {
 		query = "SELECT text, body FROM work_texts WHERE text>? ORDER BY text LIMIT ?"
 	}
 	rows, err := q.QueryContext(ctx, query, after, summedPage)
 	if err != nil {
-		return nil, classifyError(err)
+		return nil, database.Classify(err)
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var text recordText
 		if err := rows.Scan(&text.record, (*keptText)(&text.text)); err != nil {
-			return nil, classifyError(err)
+			return nil, database.Classify(err)
 		}
 		list = append(list, text)
 	}
-	return list, classifyError(rows.Err())
+	return list, database.Classify(rows.Err())
 }
 
 // addText gives a writer the words of a text.
-func (x lexicon) addText(w *wordWriter, text recordText) error {
+func addText(w *words.Writer, x words.Lexicon, text recordText) error {
 	if x == workWords() {
-		return w.addTerms(text.record, appendWorkTerms(nil, embed.NewNameReader(), text.text))
+		return w.AddTerms(text.record, appendWorkTerms(nil, embed.NewNameReader(), text.text))
 	}
-	return w.add(text.record, text.text)
+	return w.Add(text.record, text.text)
 }
 
 // Rebuilt returns the mark that Rebuild left on a session since the last
@@ -266,14 +261,14 @@ func (s *Store) Rebuilt(ctx context.Context, source Source) (mark string, err er
 	if errors.Is(err, sql.ErrNoRows) {
 		return "", nil
 	}
-	return mark, classifyError(err)
+	return mark, database.Classify(err)
 }
 
 // EndRebuild removes all marks: the rebuild is complete. What it took out again
 // because it was forgotten leaves no trace; ErrUnwiped is returned if it does.
 func (s *Store) EndRebuild(ctx context.Context) error {
 	if _, err := s.db.ExecContext(ctx, "DELETE FROM rebuilt"); err != nil {
-		return fmt.Errorf("end the rebuild: %w", classifyError(err))
+		return fmt.Errorf("end the rebuild: %w", database.Classify(err))
 	}
 	return s.Wipe(ctx)
 }
@@ -286,7 +281,7 @@ const incomplete = "incomplete"
 // that has not been done yet: what is not found may be in one of them.
 func (s *Store) Incomplete(ctx context.Context) (is bool, err error) {
 	err = s.reads().QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM state WHERE name=?)", incomplete).Scan(&is)
-	return is, classifyError(err)
+	return is, database.Classify(err)
 }
 
 // Complete says that the memory has what the archives have.
@@ -295,7 +290,7 @@ func (s *Store) Complete(ctx context.Context) error {
 		return err
 	}
 	if _, err := s.db.ExecContext(ctx, "DELETE FROM state WHERE name=?", incomplete); err != nil {
-		return fmt.Errorf("end the rebuild: %w", classifyError(err))
+		return fmt.Errorf("end the rebuild: %w", database.Classify(err))
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sessctl/sessctl/pkg/embed"
+	"github.com/sessctl/sessctl/pkg/memory/database"
 	"github.com/sessctl/sessctl/pkg/memory/rank"
 )
 
@@ -107,7 +108,7 @@ func (s *Store) embedQuery(ctx context.Context, q Query, e embed.QueryEmbedder, 
 	}
 	var some bool
 	if err := s.db.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM vector_spaces s WHERE s.model=? AND "+hasVectors+")", m.Fingerprint()).Scan(&some); err != nil || !some {
-		return v, classifyError(err)
+		return v, database.Classify(err)
 	}
 	v.vector, v.err = e.EmbedQuery(ctx, q.Text)
 	return v, ctx.Err()
@@ -544,14 +545,14 @@ func (s *Store) Neighbors(ctx context.Context, x Record, n int) (near Neighborho
 		ORDER BY r.position, r.archive=? DESC, r.rowid DESC`,
 		x.Agent, x.Runtime, x.Session, x.Category, x.Position-n, x.Position+n, x.Position, x.Archive)
 	if err != nil {
-		return near, fmt.Errorf("read neighbours: %w", classifyError(err))
+		return near, fmt.Errorf("read neighbours: %w", database.Classify(err))
 	}
 	defer rows.Close()
 	last := -1
 	for rows.Next() {
 		var r stored
 		if err := rows.Scan(r.fields()...); err != nil {
-			return near, fmt.Errorf("read neighbours: %w", classifyError(err))
+			return near, fmt.Errorf("read neighbours: %w", database.Classify(err))
 		}
 		switch {
 		case !r.sound():
@@ -565,5 +566,5 @@ func (s *Store) Neighbors(ctx context.Context, x Record, n int) (near Neighborho
 		}
 		last = r.Position
 	}
-	return near, classifyError(rows.Err())
+	return near, database.Classify(rows.Err())
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sessctl/sessctl/pkg/embed"
+	"github.com/sessctl/sessctl/pkg/memory/database"
 )
 
 // ReindexResult is what Reindex did.
@@ -87,9 +88,9 @@ func (s *Store) embedAgent(ctx context.Context, e embed.Embedder, m embed.Model,
 	return pending - waiting, waiting, err
 }
 
-func countVectors(ctx context.Context, q querier, fingerprint string, agents []string) (n int, err error) {
+func countVectors(ctx context.Context, q database.Querier, fingerprint string, agents []string) (n int, err error) {
 	err = q.QueryRowContext(ctx, "SELECT count(*) FROM vectors WHERE model=? AND agent IN ("+marks(agents)+")", append([]any{fingerprint}, anyOf(agents)...)...).Scan(&n)
-	return n, classifyError(err)
+	return n, database.Classify(err)
 }
 
 // stagedMark ends the identity of vectors that are made while others are in use.
@@ -108,7 +109,7 @@ func isBeside(name string) bool { return strings.HasSuffix(name, stagedMark) }
 // untried counts the pending records of an agent that no embedder has seen.
 func (s *Store) untried(ctx context.Context, m embed.Model, agent string) (n int, err error) {
 	err = s.db.QueryRowContext(ctx, "SELECT count(*) FROM pending WHERE model=? AND agent=? AND tries=0", m.Fingerprint(), agent).Scan(&n)
-	return n, classifyError(err)
+	return n, database.Classify(err)
 }
 
 // changeOver makes the vectors that were made beside those of the model.
@@ -178,7 +179,7 @@ func anyOf(list []string) []any {
 // giveBack writes the database anew after much of it has become free. Where somebody
 // reads it nobody is waited for, and that room is filled later: nothing is wrong then.
 func (s *Store) giveBack(ctx context.Context) error {
-	err := classifyError(s.overwriting(ctx, func(ctx context.Context, c *sql.Conn) error {
+	err := database.Classify(s.overwriting(ctx, func(ctx context.Context, c *sql.Conn) error {
 		if _, err := c.ExecContext(ctx, "PRAGMA busy_timeout=0"); err != nil {
 			return err
 		}
@@ -329,18 +330,18 @@ func (s *Store) pendingAfter(ctx context.Context, model embed.Model, agent strin
 	rows, err := s.db.QueryContext(ctx, `SELECT r.rowid, r.id, t.text FROM pending p JOIN records r ON r.rowid=p.record JOIN texts t ON t.record=p.record
 		WHERE p.model=? AND p.agent=? AND p.record>? AND p.tries<? ORDER BY p.record LIMIT ?`, model.Fingerprint(), agent, p.after, maxTries, p.limit)
 	if err != nil {
-		return nil, fmt.Errorf("list pending records: %w", classifyError(err))
+		return nil, fmt.Errorf("list pending records: %w", database.Classify(err))
 	}
 	defer rows.Close()
 	var pending []PendingText
 	for rows.Next() {
 		var p PendingText
 		if err := rows.Scan(&p.row, &p.ID, (*keptText)(&p.Text)); err != nil {
-			return nil, fmt.Errorf("list pending records: %w", classifyError(err))
+			return nil, fmt.Errorf("list pending records: %w", database.Classify(err))
 		}
 		pending = append(pending, p)
 	}
-	return pending, classifyError(rows.Err())
+	return pending, database.Classify(rows.Err())
 }
 
 // CountPending returns how many records of an agent have no vector of a model:
@@ -352,7 +353,7 @@ func (s *Store) CountPending(ctx context.Context, model embed.Model, agent strin
 	}
 	err = s.db.QueryRowContext(ctx, `SELECT count(*) FILTER (WHERE tries<?1), count(*) FILTER (WHERE tries>=?1 AND tries<?2)
 		FROM pending WHERE model=?3 AND agent=?4`, maxTries, nothingTries, model.Fingerprint(), agent).Scan(&open, &refused)
-	return open, refused, classifyError(err)
+	return open, refused, database.Classify(err)
 }
 
 // noteFailures counts a failed try against each record.

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"unicode"
+
+	"github.com/sessctl/sessctl/pkg/memory/database"
 )
 
 // What an agent stores must be its own words. Otherwise a passage that a web
@@ -115,17 +117,17 @@ func (s *Store) nearWords(ctx context.Context, w OwnWords, words []string) (list
 	}
 	found, err := s.db.QueryContext(ctx, "SELECT "+recordColumns+" FROM records r JOIN texts t ON t.record=r.rowid WHERE r.rowid IN "+listed(rows))
 	if err != nil {
-		return nil, fmt.Errorf("read records: %w", classifyError(err))
+		return nil, fmt.Errorf("read records: %w", database.Classify(err))
 	}
 	defer found.Close()
 	for found.Next() {
 		var r stored
 		if err := found.Scan(r.fields()...); err != nil {
-			return nil, fmt.Errorf("read records: %w", classifyError(err))
+			return nil, fmt.Errorf("read records: %w", database.Classify(err))
 		}
 		list = append(list, r.Record)
 	}
-	return list, classifyError(found.Err())
+	return list, database.Classify(found.Err())
 }
 
 // wordsOf are the words of a text as they are compared: in lower case, without

@@ -6,6 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/sessctl/sessctl/pkg/memory/database"
+	"github.com/sessctl/sessctl/pkg/memory/words"
 )
 
 // prepare checks the version, and makes the tables of a new database.
@@ -31,7 +34,7 @@ func (s *Store) setUp(ctx context.Context) (err error) {
 	for end := time.Now().Add(lockPatience); ; {
 		for _, pragma := range []string{fmt.Sprintf("PRAGMA page_size=%d", pageSize), "PRAGMA journal_mode=WAL"} {
 			if _, err = s.db.ExecContext(ctx, pragma); err != nil {
-				err = fmt.Errorf("set up: %w", classifyError(err))
+				err = fmt.Errorf("set up: %w", database.Classify(err))
 				break
 			}
 		}
@@ -74,21 +77,15 @@ func (s *Store) create(ctx context.Context) error {
 	})
 }
 
-// querier is a database or a transaction.
-type querier interface {
-	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
-	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
-}
-
 // checkVersion says whether a database is new. The error says if it is newer
 // than this program, or not ours.
-func checkVersion(ctx context.Context, q querier) (isNew bool, err error) {
+func checkVersion(ctx context.Context, q database.Querier) (isNew bool, err error) {
 	var version, application, tables int
 	err = q.QueryRowContext(ctx, `SELECT user_version, application_id, (SELECT count(*) FROM sqlite_schema)
 		FROM pragma_user_version, pragma_application_id`).Scan(&version, &application, &tables)
 	switch {
 	case err != nil:
-		return false, classifyError(err)
+		return false, database.Classify(err)
 	case application == applicationID && version > schemaVersion:
 		return false, fmt.Errorf("%w (schema %d, this one knows %d)", ErrNewerSchema, version, schemaVersion)
 	case application == applicationID && version == schemaVersion:
@@ -121,10 +118,10 @@ const markVersion = "PRAGMA user_version = 1; PRAGMA application_id = 1936028525
 const pageSize = 4096
 
 // Texts are kept apart from what is filtered by, so that a filter does not
-// have to step over them. The words of wordTables are those of the text as the
+// have to step over them. The words of words.Tables are those of the text as the
 // built-in embedder sees them: stemmed, identifiers whole and in parts, pairs of
 // CJK characters.
-const schema = recordTables + wordTables + `
+const schema = recordTables + words.Tables + `
 CREATE TABLE models (
   fingerprint TEXT    PRIMARY KEY,
   name        TEXT    NOT NULL, -- embed.Model.String

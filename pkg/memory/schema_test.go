@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/sessctl/sessctl/pkg/memory/database"
 )
 
 // A store that was made today looks as the golden file says. Who changes the
@@ -22,11 +23,11 @@ func TestSchemaIsGolden(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	lines, err := readStrings(context.Background(), s.db, `SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY name`)
+	lines, err := database.Strings(context.Background(), s.db, `SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY name`)
 	if err != nil {
 		t.Fatal(err)
 	}
-	pragmas, err := readStrings(context.Background(), s.db, `SELECT 'user_version ' || user_version || ', application_id ' || application_id || ', page_size ' || page_size || ', journal_mode ' || journal_mode
+	pragmas, err := database.Strings(context.Background(), s.db, `SELECT 'user_version ' || user_version || ', application_id ' || application_id || ', page_size ' || page_size || ', journal_mode ' || journal_mode
 		FROM pragma_user_version, pragma_application_id, pragma_page_size, pragma_journal_mode`)
 	if err != nil {
 		t.Fatal(err)

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/sessctl/sessctl/pkg/memory/database"
 )
 
 // What a memory that hosts share has of this one is noted here, record by
@@ -76,7 +78,7 @@ func (s *Store) VectorModel(ctx context.Context) (m VectorModel, err error) {
 		return m, nil
 	}
 	if err != nil {
-		return m, fmt.Errorf("look for the model: %w", classifyError(err))
+		return m, fmt.Errorf("look for the model: %w", database.Classify(err))
 	}
 	return m, nil
 }
@@ -150,7 +152,7 @@ func (s *Store) shareSource(ctx context.Context) (x shareSource, err error) {
 
 func (s *Store) hasTable(ctx context.Context, name string) (has bool, err error) {
 	err = s.db.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE type='table' AND name=?)", name).Scan(&has)
-	return has, classifyError(err)
+	return has, database.Classify(err)
 }
 
 // from is the part of a query that begins with FROM, over records that differ;
@@ -169,7 +171,7 @@ func (s *Store) sharePage(ctx context.Context, source shareSource, q ShareQuery,
 		strings.Replace(source.from(q.All), "FROM records r", "FROM records r JOIN texts t ON t.record=r.rowid", 1)+
 		" AND r.rowid>? ORDER BY r.rowid LIMIT ?", q.Model.Fingerprint, q.Server, after, sharePage)
 	if err != nil {
-		return nil, after, 0, fmt.Errorf("read records: %w", classifyError(err))
+		return nil, after, 0, fmt.Errorf("read records: %w", database.Classify(err))
 	}
 	defer rows.Close()
 	last = after
@@ -181,7 +183,7 @@ func (s *Store) sharePage(ctx context.Context, source shareSource, q ShareQuery,
 		var p place
 		if err := rows.Scan(append([]any{&x.row, &p.block, &f.Kind, &f.Confidence, &f.Quote, &f.Speaker, &f.Topic, &f.Value, &f.Instead, &f.MadeBy, &f.Successor,
 			&x.marks[1], &x.marks[2]}, r.fields()...)...); err != nil {
-			return nil, after, 0, fmt.Errorf("read records: %w", classifyError(err))
+			return nil, after, 0, fmt.Errorf("read records: %w", database.Classify(err))
 		}
 		if last = x.row; !r.sound() {
 			damaged++
@@ -195,7 +197,7 @@ func (s *Store) sharePage(ctx context.Context, source shareSource, q ShareQuery,
 		page = append(page, x)
 	}
 	if err := rows.Err(); err != nil {
-		return nil, after, 0, fmt.Errorf("read records: %w", classifyError(err))
+		return nil, after, 0, fmt.Errorf("read records: %w", database.Classify(err))
 	}
 	return page, last, damaged, s.readShared(ctx, page, places, q.Model.Dim)
 }
@@ -236,7 +238,7 @@ func (s *Store) CountUnshared(ctx context.Context, q ShareQuery) (u Unshared, er
 		return u, err
 	}
 	if err = s.db.QueryRowContext(ctx, "SELECT count(*)"+source.from(false), q.Model.Fingerprint, q.Server).Scan(&u.Records); err != nil {
-		return u, fmt.Errorf("count what is to be sent: %w", classifyError(err))
+		return u, fmt.Errorf("count what is to be sent: %w", database.Classify(err))
 	}
 	gone, err := s.GoneShared(ctx, q.Server)
 	if err != nil {
@@ -258,7 +260,7 @@ func (s *Store) CountShared(ctx context.Context, server string) (n int, err erro
 		return 0, err
 	}
 	err = s.db.QueryRowContext(ctx, "SELECT count(*) FROM shared WHERE server=?", server).Scan(&n)
-	return n, classifyError(err)
+	return n, database.Classify(err)
 }
 
 // CountSharedTombstones is of how many forgotten records a server is noted to
@@ -268,7 +270,7 @@ func (s *Store) CountSharedTombstones(ctx context.Context, server string) (n int
 		return 0, err
 	}
 	err = s.db.QueryRowContext(ctx, "SELECT count(*) FROM shared_tombstones WHERE server=?", server).Scan(&n)
-	return n, classifyError(err)
+	return n, database.Classify(err)
 }
 
 // CountHeld counts how many of these records the memory has, and how many of them a
@@ -286,7 +288,7 @@ func (s *Store) CountHeld(ctx context.Context, server string, list []Forgotten) 
 
 // countAmong counts how many of these records a query of ids finds.
 func (s *Store) countAmong(ctx context.Context, list []Forgotten, query string, args ...any) (n int, err error) {
-	ids, err := readStrings(ctx, s.db, query, args...)
+	ids, err := database.Strings(ctx, s.db, query, args...)
 	if err != nil {
 		return 0, err
 	}
@@ -308,7 +310,7 @@ func (s *Store) GoneShared(ctx context.Context, server string) ([]string, error)
 	if has, err := s.hasTable(ctx, "shared"); err != nil || !has {
 		return nil, err
 	}
-	return readStrings(ctx, s.db, "SELECT id FROM shared p WHERE server=? AND NOT EXISTS (SELECT 1 FROM record_rows r WHERE r.id=p.id) ORDER BY id", server)
+	return database.Strings(ctx, s.db, "SELECT id FROM shared p WHERE server=? AND NOT EXISTS (SELECT 1 FROM record_rows r WHERE r.id=p.id) ORDER BY id", server)
 }
 
 // NoteShared notes that a server has records as they were handed out.
@@ -391,7 +393,7 @@ func (s *Store) UnsharedTombstones(ctx context.Context, server string) ([]Forgot
 	}
 	known := map[string]bool{}
 	if has {
-		ids, err := readStrings(ctx, s.db, "SELECT id FROM shared_tombstones WHERE server=?", server)
+		ids, err := database.Strings(ctx, s.db, "SELECT id FROM shared_tombstones WHERE server=?", server)
 		if err != nil {
 			return nil, err
 		}
@@ -456,7 +458,7 @@ func (s *Store) Unforgotten(ctx context.Context, forgotten []Forgotten) ([]Forgo
 	if len(forgotten) == 0 {
 		return nil, nil
 	}
-	ids, err := readStrings(ctx, s.db, "SELECT id FROM tombstones")
+	ids, err := database.Strings(ctx, s.db, "SELECT id FROM tombstones")
 	if err != nil {
 		return nil, err
 	}
@@ -529,7 +531,7 @@ func (s *Store) shareNote(ctx context.Context, name string) (value string, err e
 	if errors.Is(err, sql.ErrNoRows) {
 		return "", nil
 	}
-	return value, classifyError(err)
+	return value, database.Classify(err)
 }
 
 func (s *Store) noteState(ctx context.Context, name, value string) error {

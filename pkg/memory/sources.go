@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+
+	"github.com/sessctl/sessctl/pkg/memory/database"
 )
 
 // Sources returns the sessions that memory has records of, each with its
@@ -15,18 +17,18 @@ import (
 func (s *Store) Sources(ctx context.Context) ([]Source, error) {
 	rows, err := s.db.QueryContext(ctx, "SELECT DISTINCT runtime, agent, session FROM records WHERE session<>'' ORDER BY agent, runtime, session")
 	if err != nil {
-		return nil, fmt.Errorf("list sessions: %w", classifyError(err))
+		return nil, fmt.Errorf("list sessions: %w", database.Classify(err))
 	}
 	defer rows.Close()
 	var all []Source
 	for rows.Next() {
 		var source Source
 		if err := rows.Scan(&source.Runtime, &source.Agent, &source.Session); err != nil {
-			return nil, fmt.Errorf("list sessions: %w", classifyError(err))
+			return nil, fmt.Errorf("list sessions: %w", database.Classify(err))
 		}
 		all = append(all, source)
 	}
-	return all, classifyError(rows.Err())
+	return all, database.Classify(rows.Err())
 }
 
 // RecordIDs returns at most limit ids that start with a prefix, in their order:
@@ -41,7 +43,7 @@ func (s *Store) RecordIDs(ctx context.Context, prefix string, limit int) ([]stri
 	if has {
 		query += " UNION SELECT lower(hex(id)) FROM actions WHERE substr(lower(hex(id)), 1, length(?1))=?1"
 	}
-	return readStrings(ctx, s.db, query+" ORDER BY id LIMIT ?2", prefix, limit)
+	return database.Strings(ctx, s.db, query+" ORDER BY id LIMIT ?2", prefix, limit)
 }
 
 // Count returns how many of some ids are those of records, and how many of what was
@@ -51,7 +53,7 @@ func (s *Store) Count(ctx context.Context, ids []string) (records, forgotten int
 	err = s.db.QueryRowContext(ctx, `WITH asked AS (SELECT value AS id FROM json_each(?))
 		SELECT (SELECT count(*) FROM records WHERE id IN (SELECT id FROM asked)), (SELECT count(*) FROM tombstones WHERE id IN (SELECT id FROM asked))`, string(list)).Scan(&records, &forgotten)
 	if err != nil {
-		return 0, 0, fmt.Errorf("look for records: %w", classifyError(err))
+		return 0, 0, fmt.Errorf("look for records: %w", database.Classify(err))
 	}
 	return records, forgotten, nil
 }
@@ -65,7 +67,7 @@ func (s *Store) Record(ctx context.Context, id string) (Record, error) {
 	case errors.Is(err, sql.ErrNoRows):
 		return s.action(ctx, id)
 	case err != nil:
-		return Record{}, fmt.Errorf("read record %s: %w", id, classifyError(err))
+		return Record{}, fmt.Errorf("read record %s: %w", id, database.Classify(err))
 	case !r.sound():
 		return Record{}, fmt.Errorf("read record %s: %w", id, ErrCorrupt)
 	}

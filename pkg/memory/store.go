@@ -13,6 +13,7 @@ import (
 	"strconv"
 
 	"github.com/sessctl/sessctl/pkg/durable"
+	"github.com/sessctl/sessctl/pkg/memory/database"
 	"modernc.org/sqlite"
 	sqlitelib "modernc.org/sqlite/lib"
 )
@@ -24,13 +25,13 @@ var (
 	// ErrCorrupt is returned when the database is damaged or is not ours. What
 	// to do: move the directory away; the archives still have everything, and
 	// memory can be rebuilt from them.
-	ErrCorrupt = errors.New("memory is damaged")
+	ErrCorrupt = database.ErrCorrupt
 	// ErrFull is returned when the file system has no room for what was to be
 	// stored. Nothing of it was stored.
-	ErrFull = errors.New("no room for the memory")
+	ErrFull = database.ErrFull
 	// ErrBusy is returned when another process keeps the database locked.
 	// Nothing was changed.
-	ErrBusy = errors.New("memory is in use by another process")
+	ErrBusy = database.ErrBusy
 	// ErrEmpty is returned when a memory is only to be read and nothing was
 	// ever stored in it: the run that made the file was cut off. It is
 	// fs.ErrNotExist.
@@ -67,13 +68,13 @@ type Store struct {
 	pins     *durable.Pins   // its directories, until Close
 	held     *durable.Handle // that of the database
 	readOnly bool
-	rebuild  bool    // one that is made is incomplete
-	created  bool    // it was made when it was opened
-	moment   querier // sees the database as it was at one moment; nil sees it as it is
+	rebuild  bool             // one that is made is incomplete
+	created  bool             // it was made when it was opened
+	moment   database.Querier // sees the database as it was at one moment; nil sees it as it is
 }
 
 // reads is what questions are put to.
-func (s *Store) reads() querier {
+func (s *Store) reads() database.Querier {
 	if s.moment != nil {
 		return s.moment
 	}
@@ -112,7 +113,7 @@ func (s *Store) open(ctx context.Context, o Options) (err error) {
 		err = s.openTraceless(ctx)
 	}
 	if err != nil {
-		return fmt.Errorf("open %s: %w", s.path(), classifyError(err))
+		return fmt.Errorf("open %s: %w", s.path(), database.Classify(err))
 	}
 	return nil
 }
@@ -213,27 +214,6 @@ func (s *Store) address() string {
 	return (&url.URL{Scheme: "file", OmitHost: true, Path: path, RawQuery: q.Encode()}).String()
 }
 
-// classifyError marks the errors by which SQLite says that the file itself is bad, or
-// that there is no room for it. A missing permission is neither.
-func classifyError(err error) error {
-	var e *sqlite.Error
-	if errors.Is(err, ErrCorrupt) || errors.Is(err, ErrFull) || errors.Is(err, ErrBusy) || !errors.As(err, &e) {
-		return err
-	}
-	if e.Code() == sqlitelib.SQLITE_IOERR_SHMSIZE { // the file beside the database could not be made larger
-		return fmt.Errorf("%w: %w", ErrFull, err)
-	}
-	switch e.Code() & 0xFF {
-	case sqlitelib.SQLITE_CORRUPT, sqlitelib.SQLITE_NOTADB:
-		return fmt.Errorf("%w: %w", ErrCorrupt, err)
-	case sqlitelib.SQLITE_FULL:
-		return fmt.Errorf("%w: %w", ErrFull, err)
-	case sqlitelib.SQLITE_BUSY, sqlitelib.SQLITE_LOCKED, sqlitelib.SQLITE_PROTOCOL:
-		return fmt.Errorf("%w: %w", ErrBusy, err)
-	}
-	return err
-}
-
 // inTransaction runs f in one transaction: all of it or nothing.
 func (s *Store) inTransaction(ctx context.Context, f func(*sql.Tx) error) error {
 	return inTransaction(ctx, s.db, f)
@@ -247,17 +227,17 @@ type beginner interface {
 func inTransaction(ctx context.Context, b beginner, f func(*sql.Tx) error) error {
 	tx, err := b.BeginTx(ctx, nil)
 	if err != nil {
-		return fmt.Errorf("begin transaction: %w", classifyError(err))
+		return fmt.Errorf("begin transaction: %w", database.Classify(err))
 	}
 	if err := f(tx); err != nil {
 		_ = tx.Rollback() // the error says more
 		if errors.Is(err, sql.ErrTxDone) && ctx.Err() != nil {
 			return ctx.Err() // which ended it
 		}
-		return classifyError(err)
+		return database.Classify(err)
 	}
 	if err := tx.Commit(); err != nil {
-		return fmt.Errorf("commit: %w", classifyError(err))
+		return fmt.Errorf("commit: %w", database.Classify(err))
 	}
 	return nil
 }
@@ -322,17 +302,17 @@ func (s *Store) countModels(ctx context.Context, stats *Stats) error {
 	rows, err := s.db.QueryContext(ctx, `SELECT fingerprint, name, dim, (SELECT count(*) FROM vectors v WHERE v.model=fingerprint),
 		(SELECT coalesce(sum(length(b.records)+length(b.rows)), 0) FROM vector_spaces s JOIN vector_blocks b ON `+inSpace+` WHERE s.model=fingerprint) FROM models ORDER BY name`)
 	if err != nil {
-		return fmt.Errorf("count vectors: %w", classifyError(err))
+		return fmt.Errorf("count vectors: %w", database.Classify(err))
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var m ModelStats
 		if err := rows.Scan(&m.Fingerprint, &m.Name, &m.Dimensions, &m.Vectors, &m.Bytes); err != nil {
-			return fmt.Errorf("count vectors: %w", classifyError(err))
+			return fmt.Errorf("count vectors: %w", database.Classify(err))
 		}
 		stats.Models = append(stats.Models, m)
 	}
-	return classifyError(rows.Err())
+	return database.Classify(rows.Err())
 }
 
 func (s *Store) countAgents(ctx context.Context, stats *Stats) error {
@@ -378,18 +358,18 @@ func (s *Store) countRecords(ctx context.Context, stats *Stats) error {
 func (s *Store) count(ctx context.Context, stats *Stats, query string, take func(a *AgentStats, name string, count, sessions int)) error {
 	rows, err := s.db.QueryContext(ctx, query)
 	if err != nil {
-		return fmt.Errorf("count records: %w", classifyError(err))
+		return fmt.Errorf("count records: %w", database.Classify(err))
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var runtime, agent, name string
 		var count, sessions int
 		if err := rows.Scan(&runtime, &agent, &name, &count, &sessions); err != nil {
-			return fmt.Errorf("count records: %w", classifyError(err))
+			return fmt.Errorf("count records: %w", database.Classify(err))
 		}
 		take(stats.of(runtime, agent), name, count, sessions)
 	}
-	return classifyError(rows.Err())
+	return database.Classify(rows.Err())
 }
 
 // of returns the counts of an agent.
@@ -421,24 +401,24 @@ func treeBytes(dir string) (total int64) {
 func (s *Store) Agents(ctx context.Context, runtime, agent string) ([]string, error) {
 	rows, err := s.db.QueryContext(ctx, "SELECT DISTINCT agent FROM records WHERE (?1='' OR runtime=?1) AND (?2='' OR agent=?2) ORDER BY agent", runtime, agent)
 	if err != nil {
-		return nil, fmt.Errorf("list agents: %w", classifyError(err))
+		return nil, fmt.Errorf("list agents: %w", database.Classify(err))
 	}
 	defer rows.Close()
 	var agents []string
 	for rows.Next() {
 		var name string
 		if err := rows.Scan(&name); err != nil {
-			return nil, fmt.Errorf("list agents: %w", classifyError(err))
+			return nil, fmt.Errorf("list agents: %w", database.Classify(err))
 		}
 		agents = append(agents, name)
 	}
-	return agents, classifyError(rows.Err())
+	return agents, database.Classify(rows.Err())
 }
 
 // CountRecords returns how many records an agent has.
 func (s *Store) CountRecords(ctx context.Context, agent string) (n int, err error) {
 	err = s.db.QueryRowContext(ctx, "SELECT count(*) FROM records WHERE agent=?", agent).Scan(&n)
-	return n, classifyError(err)
+	return n, database.Classify(err)
 }
 
 // CountSession returns how many records a session has and how many of them
@@ -446,22 +426,5 @@ func (s *Store) CountRecords(ctx context.Context, agent string) (n int, err erro
 func (s *Store) CountSession(ctx context.Context, runtime, agent, session string) (records, pending int, err error) {
 	err = s.db.QueryRowContext(ctx, `SELECT count(*), count(*) FILTER (WHERE NOT EXISTS (SELECT 1 FROM vectors v WHERE v.record=r.rowid))
 		FROM records r WHERE runtime=? AND agent=? AND session=?`, runtime, agent, session).Scan(&records, &pending)
-	return records, pending, classifyError(err)
-}
-
-// readStrings returns the rows of a query of one text column.
-func readStrings(ctx context.Context, q querier, query string, args ...any) (list []string, err error) {
-	rows, err := q.QueryContext(ctx, query, args...)
-	if err != nil {
-		return nil, classifyError(err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var text string
-		if err := rows.Scan(&text); err != nil {
-			return list, classifyError(err)
-		}
-		list = append(list, text)
-	}
-	return list, classifyError(rows.Err())
+	return records, pending, database.Classify(err)
 }

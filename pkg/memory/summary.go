@@ -10,6 +10,8 @@ import (
 	"io/fs"
 	"path/filepath"
 	"strings"
+
+	"github.com/sessctl/sessctl/pkg/memory/database"
 )
 
 // CategorySummary is the category of summaries.
@@ -50,7 +52,7 @@ func (s *Store) keptPath(id string) string {
 func (s *Store) KeepSummary(ctx context.Context, k KeptSummary) error {
 	var stored bool
 	if err := s.db.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM records WHERE id=?)", k.ID).Scan(&stored); err != nil {
-		return fmt.Errorf("keep the summary: %w", classifyError(err))
+		return fmt.Errorf("keep the summary: %w", database.Classify(err))
 	}
 	path := s.keptPath(k.ID)
 	if !stored || path == "" {
@@ -122,7 +124,7 @@ func (s *Store) LastSummary(ctx context.Context, of Source) (Record, bool, error
 	if errors.Is(err, sql.ErrNoRows) || err == nil && !r.sound() {
 		return Record{}, false, nil
 	}
-	return r.Record, err == nil, classifyError(err)
+	return r.Record, err == nil, database.Classify(err)
 }
 
 // dropKept removes the kept summaries, and words of agents, of what is to be

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/sessctl/sessctl/pkg/memory/database"
 )
 
 // A sweep compares the query with every vector, block by block, and only then asks
@@ -48,7 +50,7 @@ func (x *embeddedIndex) newSweep(ctx context.Context) (*sweep, error) {
 		var n int
 		err := x.store.reads().QueryRowContext(ctx, "SELECT count(*) FROM (SELECT 1 FROM vector_blocks WHERE block>=? AND block<? LIMIT ?)", s.space*spaceBlocks, (s.space+1)*spaceBlocks, sweptBlocks).Scan(&n)
 		if err != nil {
-			return nil, fmt.Errorf("count vectors: %w", classifyError(err))
+			return nil, fmt.Errorf("count vectors: %w", database.Classify(err))
 		}
 		if blocks += n; blocks >= sweptBlocks {
 			return w, nil
@@ -74,21 +76,21 @@ func (w *sweep) compare(ctx context.Context, vector []float32) error {
 func (w *sweep) compareSpace(ctx context.Context, s vectorSpace, c *comparer) error {
 	rows, err := w.store.reads().QueryContext(ctx, "SELECT block, sum, records, rows FROM vector_blocks WHERE block>=? AND block<?", s.space*spaceBlocks, (s.space+1)*spaceBlocks)
 	if err != nil {
-		return fmt.Errorf("read vectors: %w", classifyError(err))
+		return fmt.Errorf("read vectors: %w", database.Classify(err))
 	}
 	defer rows.Close()
 	var number, sum any // taken as they come, which database/sql does without looking at their types
 	var list, data sql.RawBytes
 	for rows.Next() {
 		if err := rows.Scan(&number, &sum, &list, &data); err != nil {
-			return fmt.Errorf("read vectors: %w", classifyError(err))
+			return fmt.Errorf("read vectors: %w", database.Classify(err))
 		}
 		block, _ := number.(int64)
 		if sum != sumOfBlock(block, list, data) || !w.compareBlock(c, block, list, data) {
 			return errSweepMore
 		}
 	}
-	return classifyError(rows.Err())
+	return database.Classify(rows.Err())
 }
 
 // compareBlock compares the query with the rows of a block. It reports whether there
@@ -195,7 +197,7 @@ func (w *sweep) placesOf(ctx context.Context, records []int64, found bool) (plac
 	for i, s := range w.spaces {
 		spaces[i] = s.space
 	}
-	query := "SELECT record, block, crc & 4294967295, 0.0 FROM vector_rows WHERE record IN " + listedNumbers(records) + " AND space IN " + listedNumbers(spaces)
+	query := "SELECT record, block, crc & 4294967295, 0.0 FROM vector_rows WHERE record IN " + database.List(records) + " AND space IN " + database.List(spaces)
 	if found && w.query.facts && !w.query.Superseded {
 		query += " AND record NOT IN (SELECT f.record FROM facts f WHERE NOT " + live + ")"
 	}
@@ -203,18 +205,18 @@ func (w *sweep) placesOf(ctx context.Context, records []int64, found bool) (plac
 }
 
 // readPlaces reads rows of record, block, checksum and importance.
-func readPlaces(ctx context.Context, q querier, query string, args ...any) (places []place, err error) {
+func readPlaces(ctx context.Context, q database.Querier, query string, args ...any) (places []place, err error) {
 	rows, err := q.QueryContext(ctx, query, args...)
 	if err != nil {
-		return nil, fmt.Errorf("look up vectors: %w", classifyError(err))
+		return nil, fmt.Errorf("look up vectors: %w", database.Classify(err))
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var p place
 		if err := rows.Scan(&p.record, &p.block, &p.crc, &p.importance); err != nil {
-			return nil, fmt.Errorf("look up vectors: %w", classifyError(err))
+			return nil, fmt.Errorf("look up vectors: %w", database.Classify(err))
 		}
 		places = append(places, p)
 	}
-	return places, classifyError(rows.Err())
+	return places, database.Classify(rows.Err())
 }

@@ -16,6 +16,7 @@ import (
 	"strings"
 
 	"github.com/sessctl/sessctl/pkg/durable"
+	"github.com/sessctl/sessctl/pkg/memory/database"
 )
 
 // What was forgotten is recorded twice: in a row of the database, and in a file
@@ -384,17 +385,17 @@ func (s *Store) RecordsForgotten(ctx context.Context) bool {
 }
 
 // readTombstones reads those of the database, as the files that they came from.
-func readTombstones(ctx context.Context, q querier) (files []forgottenFile, err error) {
+func readTombstones(ctx context.Context, q database.Querier) (files []forgottenFile, err error) {
 	rows, err := q.QueryContext(ctx, "SELECT at, id, archive, first_byte, end_byte FROM tombstones ORDER BY at, id")
 	if err != nil {
-		return nil, fmt.Errorf("list tombstones: %w", classifyError(err))
+		return nil, fmt.Errorf("list tombstones: %w", database.Classify(err))
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var at int64
 		var g tombstone
 		if err := rows.Scan(&at, &g.ID, &g.Archive, &g.FirstByte, &g.EndByte); err != nil {
-			return nil, fmt.Errorf("list tombstones: %w", classifyError(err))
+			return nil, fmt.Errorf("list tombstones: %w", database.Classify(err))
 		}
 		if n := len(files); n == 0 || files[n-1].At != at {
 			files = append(files, forgottenFile{Schema: 1, At: at})
@@ -402,7 +403,7 @@ func readTombstones(ctx context.Context, q querier) (files []forgottenFile, err 
 		last := &files[len(files)-1]
 		last.Records = append(last.Records, g)
 	}
-	return files, classifyError(rows.Err())
+	return files, database.Classify(rows.Err())
 }
 
 // RepairForgotten looks after the files of what was forgotten: what one of them

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"hash/crc32"
 	"slices"
+
+	"github.com/sessctl/sessctl/pkg/memory/database"
 )
 
 // Vectors are kept as packed rows (see rows.go), up to blockVectors of them one
@@ -98,16 +100,16 @@ func (b *vectorBlock) without(gone map[int64]bool) {
 
 // readBlock reads a block. It returns nil for one that is not there, or is not what
 // was written.
-func readBlock(ctx context.Context, q querier, number int64) (*vectorBlock, error) {
+func readBlock(ctx context.Context, q database.Querier, number int64) (*vectorBlock, error) {
 	return oneBlock(q.QueryRowContext(ctx, "SELECT block, sum, records, rows FROM vector_blocks WHERE block=?", number))
 }
 
 // lastBlock reads the last block of a space, as readBlock does, and returns its
 // number, or that before the first.
-func lastBlock(ctx context.Context, q querier, space int64) (b *vectorBlock, number int64, err error) {
+func lastBlock(ctx context.Context, q database.Querier, space int64) (b *vectorBlock, number int64, err error) {
 	err = q.QueryRowContext(ctx, "SELECT coalesce(max(block), ?-1) FROM vector_blocks WHERE block>=? AND block<?", space*spaceBlocks, space*spaceBlocks, (space+1)*spaceBlocks).Scan(&number)
 	if err != nil {
-		return nil, 0, fmt.Errorf("look for the last vectors: %w", classifyError(err))
+		return nil, 0, fmt.Errorf("look for the last vectors: %w", database.Classify(err))
 	}
 	b, err = readBlock(ctx, q, number)
 	return b, number, err
@@ -122,7 +124,7 @@ func oneBlock(row *sql.Row) (*vectorBlock, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read vectors: %w", classifyError(err))
+		return nil, fmt.Errorf("read vectors: %w", database.Classify(err))
 	}
 	var ok bool
 	if b.records, ok = readRecords(nil, list); !ok || sum != sumOfBlock(b.number, list, b.rows) {
@@ -135,20 +137,20 @@ func oneBlock(row *sql.Row) (*vectorBlock, error) {
 type namedVector struct{ record, space, block int64 }
 
 // namedVectors lists those that meet a condition over vector_rows, by block.
-func namedVectors(ctx context.Context, q querier, condition string, args ...any) (list []namedVector, err error) {
+func namedVectors(ctx context.Context, q database.Querier, condition string, args ...any) (list []namedVector, err error) {
 	rows, err := q.QueryContext(ctx, "SELECT record, space, block FROM vector_rows WHERE "+condition+" ORDER BY block", args...)
 	if err != nil {
-		return nil, fmt.Errorf("look up vectors: %w", classifyError(err))
+		return nil, fmt.Errorf("look up vectors: %w", database.Classify(err))
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var v namedVector
 		if err := rows.Scan(&v.record, &v.space, &v.block); err != nil {
-			return nil, fmt.Errorf("look up vectors: %w", classifyError(err))
+			return nil, fmt.Errorf("look up vectors: %w", database.Classify(err))
 		}
 		list = append(list, v)
 	}
-	return list, classifyError(rows.Err())
+	return list, database.Classify(rows.Err())
 }
 
 // removeVectors takes the vectors out of their blocks that meet a condition over
@@ -194,7 +196,7 @@ func shortenBlock(ctx context.Context, tx *sql.Tx, number int64, gone map[int64]
 // dropBlocks deletes blocks, and makes the records pending that have a vector in
 // them. It returns how many these are.
 func dropBlocks(ctx context.Context, tx *sql.Tx, numbers []int64) (lost int, err error) {
-	in := " IN " + listedNumbers(numbers)
+	in := " IN " + database.List(numbers)
 	for _, statement := range []string{
 		`INSERT OR IGNORE INTO pending (model, agent, record, tries, reason)
 			SELECT s.model, s.agent, v.record, 0, '' FROM vector_rows v JOIN vector_spaces s ON s.space=v.space WHERE v.block` + in,
@@ -216,7 +218,7 @@ func dropBlocks(ctx context.Context, tx *sql.Tx, numbers []int64) (lost int, err
 
 // dropSpaces deletes the spaces s that meet a condition, with their vectors.
 func dropSpaces(ctx context.Context, tx *sql.Tx, condition string, args ...any) error {
-	spaces, err := readNumbers(ctx, tx, "SELECT s.space FROM vector_spaces s WHERE "+condition, args...)
+	spaces, err := database.Numbers(ctx, tx, "SELECT s.space FROM vector_spaces s WHERE "+condition, args...)
 	if err != nil {
 		return fmt.Errorf("list vectors: %w", err)
 	}
@@ -226,7 +228,7 @@ func dropSpaces(ctx context.Context, tx *sql.Tx, condition string, args ...any) 
 		}
 	}
 	for _, table := range []string{"vector_rows", "vector_spaces"} {
-		if _, err := tx.ExecContext(ctx, "DELETE FROM "+table+" WHERE space IN "+listedNumbers(spaces)); err != nil {
+		if _, err := tx.ExecContext(ctx, "DELETE FROM "+table+" WHERE space IN "+database.List(spaces)); err != nil {
 			return fmt.Errorf("delete vectors: %w", err)
 		}
 	}
@@ -241,20 +243,20 @@ type vectorSpace struct {
 }
 
 // vectorSpaces lists the spaces s that meet a condition, by agent.
-func vectorSpaces(ctx context.Context, q querier, condition string, args ...any) (list []vectorSpace, err error) {
+func vectorSpaces(ctx context.Context, q database.Querier, condition string, args ...any) (list []vectorSpace, err error) {
 	rows, err := q.QueryContext(ctx, "SELECT s.space, m.dim, s.checked FROM vector_spaces s JOIN models m ON m.fingerprint=s.model WHERE "+condition+" ORDER BY s.agent, s.model", args...)
 	if err != nil {
-		return nil, fmt.Errorf("list vectors: %w", classifyError(err))
+		return nil, fmt.Errorf("list vectors: %w", database.Classify(err))
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var s vectorSpace
 		if err := rows.Scan(&s.space, &s.dim, &s.checked); err != nil {
-			return nil, fmt.Errorf("list vectors: %w", classifyError(err))
+			return nil, fmt.Errorf("list vectors: %w", database.Classify(err))
 		}
 		list = append(list, s)
 	}
-	return list, classifyError(rows.Err())
+	return list, database.Classify(rows.Err())
 }
 
 // spaceCheck is what was found in the blocks of a space.
@@ -265,14 +267,14 @@ type spaceCheck struct {
 }
 
 // check compares all rows of a space with their names.
-func (s *vectorSpace) check(ctx context.Context, q querier) (c spaceCheck, err error) {
+func (s *vectorSpace) check(ctx context.Context, q database.Querier) (c spaceCheck, err error) {
 	named, err := s.names(ctx, q)
 	if err != nil {
 		return c, err
 	}
 	rows, err := q.QueryContext(ctx, "SELECT block, sum, records, rows FROM vector_blocks WHERE block>=? AND block<? ORDER BY block", s.space*spaceBlocks, (s.space+1)*spaceBlocks)
 	if err != nil {
-		return c, fmt.Errorf("read vectors: %w", classifyError(err))
+		return c, fmt.Errorf("read vectors: %w", database.Classify(err))
 	}
 	defer rows.Close()
 	vector := make([]float32, s.dim)
@@ -280,7 +282,7 @@ func (s *vectorSpace) check(ctx context.Context, q querier) (c spaceCheck, err e
 		var number, sum int64
 		var list, data sql.RawBytes
 		if err := rows.Scan(&number, &sum, &list, &data); err != nil {
-			return c, fmt.Errorf("read vectors: %w", classifyError(err))
+			return c, fmt.Errorf("read vectors: %w", database.Classify(err))
 		}
 		records, ok := readRecords(nil, list)
 		ok = ok && sum == sumOfBlock(number, list, data)
@@ -308,14 +310,14 @@ func (s *vectorSpace) check(ctx context.Context, q querier) (c spaceCheck, err e
 			c.blocks = append(c.blocks, v.block)
 		}
 	}
-	return c, classifyError(rows.Err())
+	return c, database.Classify(rows.Err())
 }
 
 // names are the checksums of the rows that have a name.
-func (s *vectorSpace) names(ctx context.Context, q querier) (map[namedVector]uint32, error) {
+func (s *vectorSpace) names(ctx context.Context, q database.Querier) (map[namedVector]uint32, error) {
 	rows, err := q.QueryContext(ctx, "SELECT record, block, crc & 4294967295 FROM vector_rows WHERE space=?", s.space)
 	if err != nil {
-		return nil, fmt.Errorf("list vectors: %w", classifyError(err))
+		return nil, fmt.Errorf("list vectors: %w", database.Classify(err))
 	}
 	defer rows.Close()
 	named := map[namedVector]uint32{}
@@ -323,9 +325,9 @@ func (s *vectorSpace) names(ctx context.Context, q querier) (map[namedVector]uin
 		var v namedVector
 		var crc uint32
 		if err := rows.Scan(&v.record, &v.block, &crc); err != nil {
-			return nil, fmt.Errorf("list vectors: %w", classifyError(err))
+			return nil, fmt.Errorf("list vectors: %w", database.Classify(err))
 		}
 		named[v] = crc
 	}
-	return named, classifyError(rows.Err())
+	return named, database.Classify(rows.Err())
 }

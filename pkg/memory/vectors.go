@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/sessctl/sessctl/pkg/embed"
+	"github.com/sessctl/sessctl/pkg/memory/database"
 )
 
 // Vector is the embedding of a record.
@@ -130,7 +131,7 @@ const blocksAtOnce = 16
 // rowReader reads vectors a few blocks at a time: its memory does not grow with the
 // memory.
 type rowReader struct {
-	q       querier
+	q       database.Querier
 	dim     int
 	buffer  []float32
 	damaged int // vectors passed over because they are lost or do not verify
@@ -169,9 +170,9 @@ func (r *rowReader) read(ctx context.Context, blocks []int64, places []place) (b
 	if floats := len(places) * r.dim; len(r.buffer) < floats {
 		r.buffer = make([]float32, floats)
 	}
-	rows, err := r.q.QueryContext(ctx, "SELECT block, records, rows FROM vector_blocks WHERE block IN "+listedNumbers(blocks))
+	rows, err := r.q.QueryContext(ctx, "SELECT block, records, rows FROM vector_blocks WHERE block IN "+database.List(blocks))
 	if err != nil {
-		return b, fmt.Errorf("read vectors: %w", classifyError(err))
+		return b, fmt.Errorf("read vectors: %w", database.Classify(err))
 	}
 	defer rows.Close()
 	var records []int64
@@ -179,7 +180,7 @@ func (r *rowReader) read(ctx context.Context, blocks []int64, places []place) (b
 		var number int64
 		var list, data sql.RawBytes
 		if err := rows.Scan(&number, &list, &data); err != nil {
-			return b, fmt.Errorf("read vectors: %w", classifyError(err))
+			return b, fmt.Errorf("read vectors: %w", database.Classify(err))
 		}
 		records, _ = readRecords(records[:0], list) // what is missing does not verify
 		from, _ := slices.BinarySearchFunc(places, number, func(p place, number int64) int { return cmp.Compare(p.block, number) })
@@ -190,7 +191,7 @@ func (r *rowReader) read(ctx context.Context, blocks []int64, places []place) (b
 		r.take(&b, places[from:to], records, data)
 	}
 	r.damaged += len(places) - len(b.places)
-	return b, classifyError(rows.Err())
+	return b, database.Classify(rows.Err())
 }
 
 // take takes the vectors at places, which are in one block, in the order of records.

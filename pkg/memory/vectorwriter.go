@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sessctl/sessctl/pkg/embed"
+	"github.com/sessctl/sessctl/pkg/memory/database"
 )
 
 // embedding is how the texts of an agent get their vectors while they are stored.
@@ -88,7 +89,7 @@ func (v *vectorWriter) findSpace() error {
 	}
 	err := v.tx.QueryRowContext(v.ctx, "SELECT space FROM vector_spaces WHERE model=? AND agent=?", v.fingerprint, v.agent).Scan(&v.space)
 	if !errors.Is(err, sql.ErrNoRows) {
-		return classifyError(err)
+		return database.Classify(err)
 	}
 	result, err := v.tx.ExecContext(v.ctx, "INSERT INTO vector_spaces (model, agent, checked) VALUES (?, ?, ?)", v.fingerprint, v.agent, time.Now().UnixMilli())
 	if err != nil {
@@ -140,7 +141,7 @@ func (v *vectorWriter) putAll(dim int, vectors []Vector) error {
 	if err := v.findSpace(); err != nil {
 		return err
 	}
-	list := listedNumbers(records)
+	list := database.List(records)
 	if err := removeVectors(v.ctx, v.tx, "record IN "+list+" AND space=?", v.space); err != nil {
 		return err
 	}
@@ -166,13 +167,13 @@ func (v *vectorWriter) putAll(dim int, vectors []Vector) error {
 func (v *vectorWriter) recordsOf(vectors []Vector) ([]int64, error) {
 	s, err := v.tx.PrepareContext(v.ctx, "SELECT coalesce((SELECT rowid FROM records WHERE id=? AND agent=?), 0)")
 	if err != nil {
-		return nil, fmt.Errorf("look up records: %w", classifyError(err))
+		return nil, fmt.Errorf("look up records: %w", database.Classify(err))
 	}
 	defer s.Close()
 	list := make([]int64, len(vectors))
 	for i, x := range vectors {
 		if err := s.QueryRowContext(v.ctx, x.ID, v.agent).Scan(&list[i]); err != nil {
-			return nil, fmt.Errorf("look up records: %w", classifyError(err))
+			return nil, fmt.Errorf("look up records: %w", database.Classify(err))
 		}
 	}
 	return list, nil

@@ -1,14 +1,12 @@
 package memory
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"hash/maphash"
 	"io/fs"
 	"path/filepath"
 	"slices"
@@ -16,6 +14,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/sessctl/sessctl/pkg/embed"
+	"github.com/sessctl/sessctl/pkg/memory/database"
+	"github.com/sessctl/sessctl/pkg/memory/words"
 )
 
 // Problem is something that Verify found.
@@ -66,12 +66,12 @@ func (s *Store) atOneMoment(ctx context.Context, f func(c *sql.Conn) error) erro
 func (s *Store) connected(ctx context.Context, statements []string, f func(c *sql.Conn) error) error {
 	c, err := s.db.Conn(ctx)
 	if err != nil {
-		return classifyError(err)
+		return database.Classify(err)
 	}
 	defer c.Close()
 	for _, statement := range statements {
 		if _, err := c.ExecContext(ctx, statement); err != nil {
-			return classifyError(err)
+			return database.Classify(err)
 		}
 	}
 	defer c.ExecContext(context.WithoutCancel(ctx), "ROLLBACK")
@@ -141,7 +141,7 @@ UNION ALL SELECT 'blocks of vectors that are of no agent', (SELECT count(*) FROM
 // verifyDatabase asks SQLite, and then counts.
 func (s *Store) verifyDatabase(ctx context.Context, c *sql.Conn) (problems []Problem, err error) {
 	path := filepath.Join(s.dir, "memory.db")
-	answers, err := readStrings(ctx, c, "PRAGMA integrity_check(10)")
+	answers, err := database.Strings(ctx, c, "PRAGMA integrity_check(10)")
 	if err != nil {
 		answers = append(answers, err.Error())
 	}
@@ -153,7 +153,7 @@ func (s *Store) verifyDatabase(ctx context.Context, c *sql.Conn) (problems []Pro
 	if err := ctx.Err(); err != nil || len(problems) > 0 {
 		return problems, err
 	}
-	wrong, err := readStrings(ctx, c, "SELECT abs(n) || ' ' || what FROM ("+counts+") WHERE n<>0")
+	wrong, err := database.Strings(ctx, c, "SELECT abs(n) || ' ' || what FROM ("+counts+") WHERE n<>0")
 	for _, message := range wrong {
 		problems = append(problems, Problem{path, message})
 	}
@@ -164,7 +164,7 @@ func (s *Store) verifyDatabase(ctx context.Context, c *sql.Conn) (problems []Pro
 // others, each as often, and of the records that have them: both are summed up,
 // because neither fits into memory.
 func (s *Store) verifyWords(ctx context.Context, c *sql.Conn) ([]Problem, error) {
-	want, terms := newWordSum(), []byte(nil)
+	want, terms := words.NewSum(), []byte(nil)
 	for after := int64(0); ; {
 		list, rows, err := s.readAfter(ctx, c, after)
 		if err != nil {
@@ -175,7 +175,7 @@ func (s *Store) verifyWords(ctx context.Context, c *sql.Conn) ([]Problem, error)
 		}
 		for i, x := range list {
 			terms = embed.AppendTerms(terms[:0], x.Text)
-			want.addRecord(rows[i], terms)
+			want.AddRecord(rows[i], terms)
 		}
 		after = rows[len(rows)-1]
 	}
@@ -183,42 +183,15 @@ func (s *Store) verifyWords(ctx context.Context, c *sql.Conn) ([]Problem, error)
 }
 
 // wrongWords says what is wrong if an index has not the words that it should have.
-func (s *Store) wrongWords(ctx context.Context, c *sql.Conn, x lexicon, want *wordSum, message string) ([]Problem, error) {
-	have, err := want.ofSegments(ctx, c, x)
+func (s *Store) wrongWords(ctx context.Context, c *sql.Conn, x words.Lexicon, want *words.Sum, message string) ([]Problem, error) {
+	same, err := want.Same(ctx, c, x)
 	said := ""
 	if errors.Is(err, ErrCorrupt) {
 		said = " (" + err.Error() + ")"
-	} else if err != nil || have == want.postings {
+	} else if err != nil || same {
 		return nil, err
 	}
 	return []Problem{{filepath.Join(s.dir, "memory.db"), message + said + "; sessctl memory reindex --from-archives reads them anew"}}, nil
-}
-
-// wordSum sums up which record has which word, and how often.
-type wordSum struct {
-	postings uint64
-	seed     maphash.Seed
-	inText   map[uint64]uint32 // the words of the text that is read, and how often
-}
-
-func newWordSum() *wordSum { return &wordSum{seed: maphash.MakeSeed(), inText: map[uint64]uint32{}} }
-
-// addRecord counts the words of a record, and how many it has.
-func (w *wordSum) addRecord(record int64, terms []byte) {
-	clear(w.inText)
-	for term := range bytes.FieldsSeq(terms) {
-		w.inText[maphash.Bytes(w.seed, term)]++
-	}
-	words := uint32(0)
-	for hash, times := range w.inText {
-		w.postings += w.posting(hash, posting{record, times})
-		words += times
-	}
-	w.postings += w.posting(maphash.Bytes(w.seed, nil), posting{record, words})
-}
-
-func (w *wordSum) posting(term uint64, p posting) uint64 {
-	return maphash.Comparable(w.seed, [3]uint64{term, uint64(p.record), uint64(p.times)})
 }
 
 // examine checks the database of a memory as SetAsideDamaged needs it: what is
@@ -276,7 +249,7 @@ func (s *Store) Coverage(ctx context.Context, source Source, category string, ar
 		WHERE runtime=? AND agent=? AND session=? AND category=? AND (? OR archive IN (SELECT value FROM json_each(?)))`,
 		source.Runtime, source.Agent, source.Session, category, len(from) == 0, string(list))
 	if err != nil {
-		return c, fmt.Errorf("look what is covered: %w", classifyError(err))
+		return c, fmt.Errorf("look what is covered: %w", database.Classify(err))
 	}
 	defer rows.Close()
 	var ranges []byteRange
@@ -285,7 +258,7 @@ func (s *Store) Coverage(ctx context.Context, source Source, category string, ar
 		var r byteRange
 		var text keptText
 		if err := rows.Scan(&position, &r.from, &r.to, &text); err != nil {
-			return c, fmt.Errorf("look what is covered: %w", classifyError(err))
+			return c, fmt.Errorf("look what is covered: %w", database.Classify(err))
 		}
 		c.Records++
 		c.Characters += int64(utf8.RuneCountInString(string(text)))
@@ -293,7 +266,7 @@ func (s *Store) Coverage(ctx context.Context, source Source, category string, ar
 		ranges = append(ranges, r)
 	}
 	if err := rows.Err(); err != nil {
-		return c, classifyError(err)
+		return c, database.Classify(err)
 	}
 	forgotten, err := s.forgottenRanges(ctx, archives)
 	c.Forgotten, c.Bytes = len(forgotten), union(append(ranges, forgotten...))
@@ -302,7 +275,7 @@ func (s *Store) Coverage(ctx context.Context, source Source, category string, ar
 
 // ArchivesOf are the ids of the archives that the records of a session come from.
 func (s *Store) ArchivesOf(ctx context.Context, source Source, category string) ([]string, error) {
-	return readStrings(ctx, s.db, "SELECT DISTINCT archive FROM records WHERE runtime=? AND agent=? AND session=? AND category=? AND archive<>''",
+	return database.Strings(ctx, s.db, "SELECT DISTINCT archive FROM records WHERE runtime=? AND agent=? AND session=? AND category=? AND archive<>''",
 		source.Runtime, source.Agent, source.Session, category)
 }
 
@@ -316,17 +289,17 @@ func (s *Store) forgottenRanges(ctx context.Context, archives []string) (ranges 
 	}
 	rows, err := s.db.QueryContext(ctx, "SELECT first_byte, end_byte FROM tombstones WHERE end_byte>0 AND archive IN (?"+strings.Repeat(",?", len(archives)-1)+")", args...)
 	if err != nil {
-		return nil, fmt.Errorf("look what was forgotten: %w", classifyError(err))
+		return nil, fmt.Errorf("look what was forgotten: %w", database.Classify(err))
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var r byteRange
 		if err := rows.Scan(&r.from, &r.to); err != nil {
-			return nil, fmt.Errorf("look what was forgotten: %w", classifyError(err))
+			return nil, fmt.Errorf("look what was forgotten: %w", database.Classify(err))
 		}
 		ranges = append(ranges, r)
 	}
-	return ranges, classifyError(rows.Err())
+	return ranges, database.Classify(rows.Err())
 }
 
 // union is how many bytes ranges cover together.

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/sessctl/sessctl/pkg/embed"
+	"github.com/sessctl/sessctl/pkg/memory/database"
+	"github.com/sessctl/sessctl/pkg/memory/words"
 )
 
 // verifyWork checks every action and its texts against their checksums.
@@ -24,7 +26,7 @@ func (s *Store) verifyWork(ctx context.Context, c *sql.Conn) (problems []Problem
 	if err != nil {
 		return problems, err
 	}
-	wrong, err := readStrings(ctx, c, "SELECT abs(n) || ' ' || what FROM ("+workCounts+") WHERE n<>0")
+	wrong, err := database.Strings(ctx, c, "SELECT abs(n) || ' ' || what FROM ("+workCounts+") WHERE n<>0")
 	for _, message := range wrong {
 		problems = append(problems, Problem{path, message})
 	}
@@ -37,7 +39,7 @@ SELECT 'texts that no action has' AS what, (SELECT count(*) FROM work_texts t WH
 
 // unsoundActions counts the actions whose checksum does not hold, and names the
 // first few by id.
-func unsoundActions(ctx context.Context, q querier) (n int, ids []string, err error) {
+func unsoundActions(ctx context.Context, q database.Querier) (n int, ids []string, err error) {
 	err = eachAction(ctx, q, "1=1", nil, func(x *storedAction) error {
 		if x.sound() {
 			return nil
@@ -52,7 +54,7 @@ func unsoundActions(ctx context.Context, q querier) (n int, ids []string, err er
 
 // eachAction reads the actions that meet a condition, in the order they were
 // stored, a page at a time.
-func eachAction(ctx context.Context, q querier, condition string, args []any, fn func(*storedAction) error) error {
+func eachAction(ctx context.Context, q database.Querier, condition string, args []any, fn func(*storedAction) error) error {
 	for after := int64(0); ; {
 		list, err := readActions(ctx, q, "WHERE ("+condition+") AND a.action>? ORDER BY a.action LIMIT ?", append(append([]any(nil), args...), after, summedPage)...)
 		if err != nil || len(list) == 0 {
@@ -68,23 +70,23 @@ func eachAction(ctx context.Context, q querier, condition string, args []any, fn
 }
 
 // eachWorkText reads the texts of actions.
-func eachWorkText(ctx context.Context, q querier, fn func(row int64, t workText) error) error {
+func eachWorkText(ctx context.Context, q database.Querier, fn func(row int64, t workText) error) error {
 	rows, err := q.QueryContext(ctx, "SELECT text, sort, body FROM work_texts ORDER BY text")
 	if err != nil {
-		return fmt.Errorf("read the texts of actions: %w", classifyError(err))
+		return fmt.Errorf("read the texts of actions: %w", database.Classify(err))
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var row int64
 		var t workText
 		if err := rows.Scan(&row, &t.sort, (*keptText)(&t.body)); err != nil {
-			return fmt.Errorf("read the texts of actions: %w", classifyError(err))
+			return fmt.Errorf("read the texts of actions: %w", database.Classify(err))
 		}
 		if err := fn(row, t); err != nil {
 			return err
 		}
 	}
-	return classifyError(rows.Err())
+	return database.Classify(rows.Err())
 }
 
 // verifyWorkWords checks that the index of the texts of actions has their words
@@ -94,9 +96,9 @@ func (s *Store) verifyWorkWords(ctx context.Context, c *sql.Conn) ([]Problem, er
 	if err != nil || !has {
 		return nil, err
 	}
-	want, names := newWordSum(), embed.NewNameReader()
+	want, names := words.NewSum(), embed.NewNameReader()
 	err = eachWorkText(ctx, c, func(row int64, t workText) error {
-		want.addRecord(row, appendWorkTerms(nil, names, t.body))
+		want.AddRecord(row, appendWorkTerms(nil, names, t.body))
 		return nil
 	})
 	if err != nil {

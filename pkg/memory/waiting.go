@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+
+	"github.com/sessctl/sessctl/pkg/memory/database"
 )
 
 // Waiting counts the records of an agent that wait for an embedding.
@@ -27,7 +29,7 @@ func (s *Store) Brief(ctx context.Context) (b Brief, err error) {
 	var models int
 	err = s.db.QueryRowContext(ctx, "SELECT (SELECT count(*) FROM records), (SELECT count(*) FROM models)").Scan(&b.Records, &models)
 	if err != nil {
-		return b, fmt.Errorf("count records: %w", classifyError(err))
+		return b, fmt.Errorf("count records: %w", database.Classify(err))
 	}
 	query := "SELECT r.runtime, r.agent, count(DISTINCT p.record) FROM pending p JOIN records r ON r.rowid=p.record WHERE p.tries<" + strconv.Itoa(nothingTries) + " GROUP BY 1, 2 ORDER BY 2, 1"
 	if models == 0 {
@@ -35,15 +37,15 @@ func (s *Store) Brief(ctx context.Context) (b Brief, err error) {
 	}
 	rows, err := s.db.QueryContext(ctx, query)
 	if err != nil {
-		return b, fmt.Errorf("count what waits for an embedding: %w", classifyError(err))
+		return b, fmt.Errorf("count what waits for an embedding: %w", database.Classify(err))
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var w Waiting
 		if err := rows.Scan(&w.Runtime, &w.Agent, &w.Records); err != nil {
-			return b, fmt.Errorf("count what waits for an embedding: %w", classifyError(err))
+			return b, fmt.Errorf("count what waits for an embedding: %w", database.Classify(err))
 		}
 		b.Waiting = append(b.Waiting, w)
 	}
-	return b, classifyError(rows.Err())
+	return b, database.Classify(rows.Err())
 }

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/sessctl/sessctl/pkg/memory/database"
 )
 
 // What is deleted from a database stays in its file: in pages that are free, in
@@ -41,11 +43,11 @@ func (s *Store) deleteSecurely(ctx context.Context, f func(tx *sql.Tx) (deleted 
 func (s *Store) overwriting(ctx context.Context, f func(ctx context.Context, c *sql.Conn) error) error {
 	c, err := s.db.Conn(ctx)
 	if err != nil {
-		return classifyError(err)
+		return database.Classify(err)
 	}
 	defer c.Close()
 	if _, err := c.ExecContext(ctx, "PRAGMA secure_delete=1"); err != nil {
-		return classifyError(err)
+		return database.Classify(err)
 	}
 	defer c.ExecContext(context.WithoutCancel(ctx), "PRAGMA secure_delete=0")
 	return f(ctx, c)
@@ -66,7 +68,7 @@ func (s *Store) Wipe(ctx context.Context) error {
 		_, err = s.db.ExecContext(ctx, "DELETE FROM state WHERE name=?", wipeDue)
 	}
 	if err != nil {
-		return fmt.Errorf("%w: %w", ErrUnwiped, classifyError(err))
+		return fmt.Errorf("%w: %w", ErrUnwiped, database.Classify(err))
 	}
 	return nil
 }
@@ -74,7 +76,7 @@ func (s *Store) Wipe(ctx context.Context) error {
 // WipeIsDue says whether something was forgotten whose traces may be left.
 func (s *Store) WipeIsDue(ctx context.Context) (due bool, err error) {
 	err = s.db.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM state WHERE name=?)", wipeDue).Scan(&due)
-	return due, classifyError(err)
+	return due, database.Classify(err)
 }
 
 // wipeDatabase writes the indexes of words and then the whole database anew, and
@@ -100,14 +102,14 @@ func (s *Store) wipeDatabase(ctx context.Context, c *sql.Conn) error {
 
 // mergeAllWords makes one segment of each index of words.
 func mergeAllWords(ctx context.Context, tx *sql.Tx) error {
-	if err := recordWords().mergeAllWords(ctx, tx); err != nil {
+	if err := mergeWords(ctx, tx, recordWords()); err != nil {
 		return err
 	}
 	has, err := hasActions(ctx, tx)
 	if err != nil || !has {
 		return err
 	}
-	return workWords().mergeAllWords(ctx, tx)
+	return mergeWords(ctx, tx, workWords())
 }
 
 const truncateLog = "PRAGMA wal_checkpoint(TRUNCATE)"

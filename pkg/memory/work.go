@@ -10,7 +10,9 @@ import (
 	"strings"
 
 	"github.com/sessctl/sessctl/pkg/embed"
+	"github.com/sessctl/sessctl/pkg/memory/database"
 	"github.com/sessctl/sessctl/pkg/memory/rank"
+	"github.com/sessctl/sessctl/pkg/memory/words"
 )
 
 // WorkQuery asks what was done. One of File, Command, Error and Text is set; the
@@ -160,7 +162,7 @@ func (w *workSearch) take(ctx context.Context, texts []fittingText) error {
 		rows[i] = t.row
 	}
 	condition, args := w.query.filter()
-	list, err := readActions(ctx, w.store.db, "WHERE "+fmt.Sprintf(w.ask.where, listedNumbers(rows))+" AND "+condition+
+	list, err := readActions(ctx, w.store.db, "WHERE "+fmt.Sprintf(w.ask.where, database.List(rows))+" AND "+condition+
 		" ORDER BY a.created_at DESC, a.first_line DESC, a.action DESC LIMIT ?", append(args, mostActions)...)
 	if err != nil {
 		return err
@@ -290,15 +292,15 @@ func worthwhile(list []fittingText) []fittingText {
 func (w *workSearch) match(ctx context.Context, m *rank.Named) (map[int64]float64, error) {
 	var all float64
 	if err := w.store.db.QueryRowContext(ctx, "SELECT count(*) FROM work_texts").Scan(&all); err != nil {
-		return nil, fmt.Errorf("count texts of actions: %w", classifyError(err))
+		return nil, fmt.Errorf("count texts of actions: %w", database.Classify(err))
 	}
-	words, err := workWords().newWordIndex(ctx, w.store.reads())
+	index, err := workWords().NewIndex(ctx, w.store.reads())
 	if err != nil {
 		return nil, fmt.Errorf("search the work: %w", err)
 	}
 	shares := map[int64]float64{}
 	for _, text := range workQuestion(m.Question) {
-		whole, begun, err := w.having(ctx, words, text)
+		whole, begun, err := w.having(ctx, index, text)
 		if err != nil {
 			return nil, err
 		}
@@ -319,12 +321,12 @@ func (w *workSearch) match(ctx context.Context, m *rank.Named) (map[int64]float6
 
 // having lists the texts that have a word, and those that have one which begins with
 // it.
-func (w *workSearch) having(ctx context.Context, words *wordIndex, text string) (whole, begun []int64, err error) {
-	if whole, err = words.having(ctx, text); err == nil {
+func (w *workSearch) having(ctx context.Context, index *words.Index, text string) (whole, begun []int64, err error) {
+	if whole, err = index.Having(ctx, text); err == nil {
 		whole, err = w.passing(ctx, whole)
 	}
 	if err == nil && len(text) >= rank.LeastBeginning {
-		if begun, err = words.beginningWith(ctx, text); err == nil {
+		if begun, err = index.BeginningWith(ctx, text); err == nil {
 			begun, err = w.passing(ctx, begun)
 		}
 	}
@@ -337,7 +339,7 @@ func (w *workSearch) having(ctx context.Context, words *wordIndex, text string) 
 // passing are those of some texts that are of the sorts that are asked for, and have
 // an action that the filters let through.
 func (w *workSearch) passing(ctx context.Context, texts []int64) ([]int64, error) {
-	query, args := "SELECT t.text FROM work_texts t WHERE t.text IN "+listedNumbers(texts), []any(nil)
+	query, args := "SELECT t.text FROM work_texts t WHERE t.text IN "+database.List(texts), []any(nil)
 	if len(w.ask.sorts) > 0 {
 		query, args = query+" AND t.sort IN ("+marks(w.ask.sorts)+")", append(args, anyOf(w.ask.sorts)...)
 	}
@@ -348,7 +350,7 @@ func (w *workSearch) passing(ctx context.Context, texts []int64) ([]int64, error
 	if len(args) == 0 {
 		return texts, nil
 	}
-	return readNumbers(ctx, w.store.reads(), query, args...)
+	return database.Numbers(ctx, w.store.reads(), query, args...)
 }
 
 // workQuestion are the words that a question is asked by: the parts of its
@@ -381,19 +383,19 @@ func (w *workSearch) judge(ctx context.Context, m *rank.Named, list []fittingTex
 	for i, t := range list {
 		at[t.row], rows[i] = i, t.row
 	}
-	found, err := w.store.db.QueryContext(ctx, "SELECT text, body FROM work_texts WHERE text IN "+listedNumbers(rows))
+	found, err := w.store.db.QueryContext(ctx, "SELECT text, body FROM work_texts WHERE text IN "+database.List(rows))
 	if err != nil {
-		return fmt.Errorf("read texts of actions: %w", classifyError(err))
+		return fmt.Errorf("read texts of actions: %w", database.Classify(err))
 	}
 	defer found.Close()
 	for found.Next() {
 		var row int64
 		var body keptText
 		if err := found.Scan(&row, &body); err != nil {
-			return fmt.Errorf("read texts of actions: %w", classifyError(err))
+			return fmt.Errorf("read texts of actions: %w", database.Classify(err))
 		}
 		t := &list[at[row]]
 		t.fit = math.Round(100*w.ask.fit(m, t.fit, string(body))) / 100
 	}
-	return classifyError(found.Err())
+	return database.Classify(found.Err())
 }

@@ -8,6 +8,7 @@ import (
 	"unicode"
 
 	"github.com/sessctl/sessctl/pkg/embed"
+	"github.com/sessctl/sessctl/pkg/memory/database"
 )
 
 // The sorts of texts that actions have.
@@ -126,7 +127,7 @@ func (w *writer) noteSums() error {
 	if err := w.tx.QueryRowContext(w.ctx, "SELECT coalesce(max(text), 0) FROM work_texts").Scan(&last); err != nil || last > textsAMiss*int64(w.work.missed) {
 		return err
 	}
-	list, err := readNumbers(w.ctx, w.tx, "SELECT sum FROM work_texts")
+	list, err := database.Numbers(w.ctx, w.tx, "SELECT sum FROM work_texts")
 	if err != nil {
 		return err
 	}
@@ -183,7 +184,7 @@ func (w *writer) writeWorkWords(row int64, body string) error {
 		w.names = embed.NewNameReader()
 	}
 	w.terms = appendWorkTerms(w.terms[:0], w.names, body)
-	return w.workWords.addTerms(row, w.terms)
+	return w.workWords.AddTerms(row, w.terms)
 }
 
 // appendWorkTerms appends the words of a text of an action: each element of a
@@ -220,7 +221,7 @@ func (w *writer) textIfAny(t workText) (int64, error) {
 // has, and their words.
 func removeTexts(ctx context.Context, tx *sql.Tx, query string) error {
 	gone := "SELECT text FROM work_texts t WHERE text IN (" + query + ") AND " + unusedText
-	if err := workWords().removeWords(ctx, tx, gone); err != nil {
+	if err := workWords().RemoveWords(ctx, tx, gone); err != nil {
 		return fmt.Errorf("delete texts of actions: %w", err)
 	}
 	if _, err := tx.ExecContext(ctx, "DELETE FROM work_texts WHERE text IN ("+gone+")"); err != nil {
@@ -232,20 +233,3 @@ func removeTexts(ctx context.Context, tx *sql.Tx, query string) error {
 // unusedText is the condition under which no action has a text t.
 const unusedText = `NOT EXISTS (SELECT 1 FROM actions a WHERE a.subject=t.text) AND NOT EXISTS (SELECT 1 FROM actions a WHERE a.place=t.text)
 	AND NOT EXISTS (SELECT 1 FROM actions a WHERE a.errors=t.text)`
-
-// readNumbers returns the rows of a query of one column of numbers.
-func readNumbers(ctx context.Context, q querier, query string, args ...any) (list []int64, err error) {
-	rows, err := q.QueryContext(ctx, query, args...)
-	if err != nil {
-		return nil, classifyError(err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var n int64
-		if err := rows.Scan(&n); err != nil {
-			return nil, classifyError(err)
-		}
-		list = append(list, n)
-	}
-	return list, classifyError(rows.Err())
-}

@@ -53,18 +53,21 @@ const schemaPath = schemaName + ", pg_temp"
 
 // Memory is a connection to a shared memory.
 type Memory struct {
-	conn    *pgx.Conn
-	options Options
-	engine  string
-	version int // of the tables
-	server  string
-	vector  string // in front of the names of pgvector: its schema and a dot
-	words   textSearch
-	pushing bool // others are told so
+	conn       *pgx.Conn
+	migrations []string // that make the tables
+	options    Options
+	engine     string
+	version    int // of the tables
+	server     string
+	vector     string // in front of the names of pgvector: its schema and a dot
+	words      textSearch
+	pushing    bool // others are told so
 }
 
 // Open connects to a shared memory. Errors are those of package remote.
-func Open(ctx context.Context, o Options) (*Memory, error) {
+func Open(ctx context.Context, o Options) (*Memory, error) { return open(ctx, o, migrations()) }
+
+func open(ctx context.Context, o Options, migrations []string) (*Memory, error) {
 	config, err := pgx.ParseConfig(o.URL)
 	if err != nil {
 		return nil, parseError(err)
@@ -79,7 +82,7 @@ func Open(ctx context.Context, o Options) (*Memory, error) {
 	if err != nil {
 		return nil, fmt.Errorf("connect: %w", classify(err))
 	}
-	m := &Memory{conn: conn, options: o}
+	m := &Memory{conn: conn, options: o, migrations: migrations}
 	if err := m.prepare(ctx); err != nil {
 		_ = m.Close() // it was only looked at
 		return nil, err

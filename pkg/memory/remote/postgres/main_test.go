@@ -67,12 +67,18 @@ func database(t *testing.T, s *server.Server) string {
 	return strings.Replace(s.DSN, "dbname=postgres", "dbname="+strings.Trim(name, `"`), 1)
 }
 
-func run(t *testing.T, dsn string, statements ...string) {
+func connect(t *testing.T, dsn string) *pgx.Conn {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), dsn)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return conn
+}
+
+func run(t *testing.T, dsn string, statements ...string) {
+	t.Helper()
+	conn := connect(t, dsn)
 	defer conn.Close(context.Background())
 	for _, statement := range statements {
 		if _, err := conn.Exec(t.Context(), statement); err != nil {

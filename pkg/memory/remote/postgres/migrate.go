@@ -2,12 +2,9 @@ package postgres
 
 import (
 	"context"
-	"embed"
+	_ "embed"
 	"errors"
 	"fmt"
-	"io/fs"
-	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -15,53 +12,21 @@ import (
 	"github.com/sessctl/sessctl/pkg/memory/remote"
 )
 
-// The tables are made by numbered files; each is carried out once. A released
-// one is never changed: what is to be different is another file.
-//
-//go:embed migrations/*.sql
-var migrationFiles embed.FS
+//go:embed schema.sql
+var schema string
+
+// migrations make the tables, each carried out once and in this order: so many
+// have been is the version of the tables. A released one is never changed; what
+// is to be different is another one, behind it.
+func migrations() []string { return []string{schema} }
 
 // setUpLock keeps two hosts from making the tables at the same time.
 const setUpLock = 7310575183871968115
 
-// migration is one of those files.
-type migration struct {
-	version int
-	name    string
-	text    string
-}
-
-// migrations lists them, in their order.
-func migrations() ([]migration, error) {
-	names, err := fs.Glob(migrationFiles, "migrations/*.sql")
-	if err != nil {
-		return nil, err
-	}
-	slices.Sort(names)
-	var list []migration
-	for _, path := range names {
-		name := strings.TrimSuffix(strings.TrimPrefix(path, "migrations/"), ".sql")
-		number, _, _ := strings.Cut(name, "_")
-		version, err := strconv.Atoi(number)
-		if err != nil || version != len(list)+1 {
-			return nil, fmt.Errorf("%s is not number %d", path, len(list)+1)
-		}
-		text, err := migrationFiles.ReadFile(path)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, migration{version, name, string(text)})
-	}
-	return list, nil
-}
-
 // checkTables finds out which version the tables have. If that was asked for it
 // makes what is missing.
-func (m *Memory) checkTables(ctx context.Context) error {
-	all, err := migrations()
-	if err != nil {
-		return fmt.Errorf("list migrations: %w", err)
-	}
+func (m *Memory) checkTables(ctx context.Context) (err error) {
+	all := m.migrations
 	m.version, err = m.tableVersion(ctx)
 	switch {
 	case err != nil:
@@ -75,7 +40,7 @@ func (m *Memory) checkTables(ctx context.Context) error {
 	case !m.options.SetUp:
 		return fmt.Errorf("%w: its tables have version %d, this sessctl needs %d", remote.ErrOlderSchema, m.version, len(all))
 	}
-	return m.migrate(ctx, all)
+	return m.migrate(ctx)
 }
 
 // tableVersion is 0 if there are none.
@@ -92,7 +57,7 @@ func (m *Memory) tableVersion(ctx context.Context) (version int, err error) {
 }
 
 // migrate carries out what is missing, one host at a time.
-func (m *Memory) migrate(ctx context.Context, all []migration) (err error) {
+func (m *Memory) migrate(ctx context.Context) (err error) {
 	if _, err := m.conn.Exec(ctx, "SELECT pg_advisory_lock($1)", int64(setUpLock)); err != nil {
 		return fmt.Errorf("set up: %w", classify(err))
 	}
@@ -104,20 +69,21 @@ func (m *Memory) migrate(ctx context.Context, all []migration) (err error) {
 	if m.version, err = m.tableVersion(ctx); err != nil { // another host may have been faster
 		return err
 	}
-	for _, step := range all[min(m.version, len(all)):] {
-		if err := m.carryOut(ctx, step); err != nil {
-			return fmt.Errorf("set up %s: %w", step.name, err)
+	for m.version < len(m.migrations) {
+		if err := m.carryOut(ctx, m.version+1); err != nil {
+			return fmt.Errorf("set up version %d of the tables: %w", m.version+1, err)
 		}
-		m.version = step.version
+		m.version++
 	}
 	return nil
 }
 
-func (m *Memory) carryOut(ctx context.Context, step migration) error {
+// carryOut brings the tables to a version from the one before it.
+func (m *Memory) carryOut(ctx context.Context, version int) error {
 	return m.inTransaction(ctx, pgx.TxOptions{}, func(tx pgx.Tx) error {
-		if step.version == 1 {
+		if version == 1 {
 			const first = `CREATE SCHEMA IF NOT EXISTS ` + schemaName + `;
-				CREATE TABLE IF NOT EXISTS ` + schemaName + `.migrations (version integer PRIMARY KEY, name text NOT NULL, at timestamptz NOT NULL DEFAULT now())`
+				CREATE TABLE IF NOT EXISTS ` + schemaName + `.migrations (version integer PRIMARY KEY, at timestamptz NOT NULL DEFAULT now())`
 			if _, err := tx.Exec(ctx, first); err != nil {
 				return err
 			}
@@ -125,10 +91,10 @@ func (m *Memory) carryOut(ctx context.Context, step migration) error {
 		if _, err := tx.Exec(ctx, "SET LOCAL search_path = "+schemaName+", "+strings.TrimSuffix(m.vector, ".")+", pg_temp"); err != nil {
 			return err
 		}
-		if _, err := tx.Exec(ctx, step.text); err != nil {
+		if _, err := tx.Exec(ctx, m.migrations[version-1]); err != nil {
 			return err
 		}
-		_, err := tx.Exec(ctx, "INSERT INTO migrations (version, name) VALUES ($1, $2)", step.version, step.name)
+		_, err := tx.Exec(ctx, "INSERT INTO migrations (version) VALUES ($1)", version)
 		return err
 	})
 }

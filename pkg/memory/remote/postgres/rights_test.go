@@ -102,7 +102,7 @@ func TestRefusedToHosts(t *testing.T) {
 		{"mallory", "UPDATE term_counts SET records=0"},
 		{"mallory", "INSERT INTO term_counts VALUES ('x', 1, 5)"},
 		{"mallory", "UPDATE state SET value='x'"},
-		{"mallory", "INSERT INTO migrations (version, name) VALUES (1000, 'x')"},
+		{"mallory", "INSERT INTO migrations (version) VALUES (1000)"},
 		{"mallory", "SELECT setval('record_keys', 1)"},
 		{"mallory", "SELECT set_storage('records')"},
 		{"mallory", "CREATE TEMP TABLE t (host integer, terms tsvector, length integer); CREATE TRIGGER x AFTER INSERT ON t REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION count_added()"},

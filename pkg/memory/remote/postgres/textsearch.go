@@ -17,7 +17,7 @@ import (
 // spoil their indexes when several hosts push at once.
 const leastTextSearch = "1.5.1"
 
-// wordsIndex is the index of pg_textsearch (migration 5).
+// wordsIndex is the index of pg_textsearch (schema.sql).
 const wordsIndex = schemaName + ".record_words_by_word"
 
 // textSearch is what the server has of pg_textsearch, as far as whoever
@@ -97,7 +97,7 @@ func isUnfiltered(q memory.Query) bool {
 	return q.Agent == "" && q.Runtime == "" && q.Session == "" && q.Category == "" && q.Kind == "" && q.Since == 0 && q.Until == 0
 }
 
-// wordsOf is a question as words_of (migration 5) writes the terms of a record.
+// wordsOf is a question as words_of (schema.sql) writes the terms of a record.
 func wordsOf(terms []string) string {
 	words := make([]string, len(terms))
 	for i, term := range terms {

@@ -1,4 +1,4 @@
-package memory
+package words
 
 import (
 	"bytes"
@@ -9,15 +9,45 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/sessctl/sessctl/pkg/memory/database"
 	"pgregory.net/rapid"
 )
 
 // oracle is SQLite's full-text index of the same records.
 const oracle = `CREATE VIRTUAL TABLE temp.oracle USING fts5 (terms, content='', contentless_delete=1, tokenize="ascii tokenchars '_-./\:@'")`
+
+// recordWords is the index that the tests are about.
+func recordWords() Lexicon { return New(TablePrefix, "record_rows") }
+
+// open makes a database of words, and of the records that have them.
+func open(t *testing.T) *sql.DB {
+	t.Helper()
+	db, err := sql.Open("sqlite", filepath.Join(t.TempDir(), "words.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	if _, err := db.Exec(Tables + "CREATE TABLE record_rows (record INTEGER PRIMARY KEY)"); err != nil {
+		t.Fatal(err)
+	}
+	return db
+}
+
+// passing lets records through that meet a condition.
+func passing(ctx context.Context, tx *sql.Tx, condition string) func([]int64) ([]int64, error) {
+	return func(records []int64) ([]int64, error) {
+		among := ""
+		if records != nil {
+			among = "r.record IN " + database.List(records) + " AND "
+		}
+		return database.Numbers(ctx, tx, "SELECT r.record FROM record_rows r WHERE "+among+condition)
+	}
+}
 
 // drawTerms draws the terms of a record: few words that many have, many that few
 // have, long ones, and sometimes none.
@@ -36,13 +66,9 @@ func drawTerms(t *rapid.T) string {
 // when it weighs words.
 func TestSegmentsAnswerAsFullText(t *testing.T) {
 	ctx := context.Background()
-	s, err := Open(ctx, t.TempDir(), Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
+	db := open(t)
 	rapid.Check(t, func(t *rapid.T) {
-		tx, err := s.db.BeginTx(ctx, nil)
+		tx, err := db.BeginTx(ctx, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -54,12 +80,11 @@ func TestSegmentsAnswerAsFullText(t *testing.T) {
 			}
 		}
 		statement(oracle)
-		statement("INSERT INTO sources VALUES (0,'','','','','','','','')")
 		for _, record := range slices.Sorted(maps.Keys(left)) {
 			statement("INSERT INTO temp.oracle (rowid, terms) VALUES (?, ?)", record, left[record])
-			statement("INSERT INTO record_rows (record, id, source, importance, created_at, first_line, last_line, first_byte, end_byte, position, sum) VALUES (?1,?1,0,0,0,0,0,0,0,0,0)", record)
+			statement("INSERT INTO record_rows (record) VALUES (?1)", record)
 		}
-		x, err := recordWords().newWordIndex(ctx, tx)
+		x, err := recordWords().NewIndex(ctx, tx)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -69,18 +94,18 @@ func TestSegmentsAnswerAsFullText(t *testing.T) {
 			odd := rapid.Bool().Draw(t, "odd")
 			condition := "1=1"
 			if odd {
-				condition = "r.rowid%2=1"
+				condition = "r.record%2=1"
 			}
 			want, scores := askOracle(t, tx, m, condition, limit)
-			got, err := x.passed(ctx, m, limit, condition, nil)
+			got, err := x.Passed(ctx, m, limit, passing(ctx, tx, condition))
 			if err != nil || len(got) != len(want) {
 				t.Fatalf("%s: %v, want %v (%v)", fullText(m), got, want, err)
 			}
-			all, err := x.score(ctx, m)
+			all, err := x.Score(ctx, m)
 			if err != nil {
 				t.Fatal(err)
 			}
-			have := x.scoresOf(all, append(slices.Clone(want), got...))
+			have := x.ScoresOf(all, append(slices.Clone(want), got...))
 			for i, row := range want {
 				if !near(have[row], scores[row]) || got[i] != row && !near(have[got[i]], scores[row]) {
 					t.Fatalf("%s: %v scored %v, want %v scored %v", fullText(m), got, have, want, scores)
@@ -107,7 +132,7 @@ func drawMatch(t *rapid.T) (m Match) {
 }
 
 func askOracle(t *rapid.T, tx *sql.Tx, m Match, condition string, limit int) (rows []int64, scores map[int64]float64) {
-	found, err := tx.Query("SELECT r.rowid, -bm25(oracle) FROM temp.oracle JOIN records r ON r.rowid=oracle.rowid WHERE oracle MATCH ? AND "+condition+" ORDER BY bm25(oracle), r.rowid LIMIT ?", fullText(m), limit)
+	found, err := tx.Query("SELECT r.record, -bm25(oracle) FROM temp.oracle JOIN record_rows r ON r.record=oracle.rowid WHERE oracle MATCH ? AND "+condition+" ORDER BY bm25(oracle), r.record LIMIT ?", fullText(m), limit)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,7 +154,7 @@ func askOracle(t *rapid.T, tx *sql.Tx, m Match, condition string, limit int) (ro
 func fillWords(ctx context.Context, t *rapid.T, tx *sql.Tx) map[int64]string {
 	left := map[int64]string{}
 	next := int64(1)
-	w := recordWords().newWordWriter(ctx, tx)
+	w := recordWords().NewWriter(ctx, tx)
 	do := func(err error) {
 		if err != nil {
 			t.Fatal(err)
@@ -141,27 +166,27 @@ func fillWords(ctx context.Context, t *rapid.T, tx *sql.Tx) map[int64]string {
 		case kind < 14 || len(left) == 0:
 			next += int64(rapid.IntRange(0, 3).Draw(t, "gap"))
 			left[next] = drawTerms(t)
-			do(w.addTerms(next, []byte(left[next])))
+			do(w.AddTerms(next, []byte(left[next])))
 			next++
 		case kind < 18:
 			record := rapid.SampledFrom(slices.Sorted(maps.Keys(left))).Draw(t, "record")
 			if w.has(record) {
-				do(w.flush())
+				do(w.Flush())
 			}
 			do(goneWords(ctx, tx, record))
 			delete(left, record)
 			if kind == 17 { // the same record has other words now
 				left[record] = drawTerms(t)
-				do(w.addTerms(record, []byte(left[record])))
+				do(w.AddTerms(record, []byte(left[record])))
 			}
 		case kind == 18:
-			do(w.flush())
-			do(recordWords().mergeAllWords(ctx, tx))
+			do(w.Flush())
+			do(recordWords().MergeAll(ctx, tx))
 		default:
-			do(w.flush())
+			do(w.Flush())
 		}
 	}
-	do(w.flush())
+	do(w.Flush())
 	return left
 }
 
@@ -174,25 +199,23 @@ func goneWords(ctx context.Context, tx *sql.Tx, record int64) error {
 // one of them of a record that had others before. It returns which words those are.
 func recordsWithWords(t *testing.T, tx *sql.Tx, records int64) Match {
 	ctx := context.Background()
-	w := recordWords().newWordWriter(ctx, tx)
+	w := recordWords().NewWriter(ctx, tx)
 	do := func(err error) {
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	_, err := tx.Exec("INSERT INTO sources VALUES (0,'','','','','','','','')")
-	do(err)
 	for record := int64(1); record <= records; record++ {
-		_, err := tx.Exec("INSERT INTO record_rows (record, id, source, importance, created_at, first_line, last_line, first_byte, end_byte, position, sum) VALUES (?1,?1,0,0,0,0,0,0,0,0,0)", record)
+		_, err := tx.Exec("INSERT INTO record_rows (record) VALUES (?1)", record)
 		do(err)
-		do(w.addTerms(record, fmt.Appendf(nil, "common w%d w%d %s ", record%50, record, longWord(record))))
+		do(w.AddTerms(record, fmt.Appendf(nil, "common w%d w%d %s ", record%50, record, longWord(record))))
 		if record == records/2 || record == records {
-			do(w.flush())
+			do(w.Flush())
 		}
 	}
 	do(goneWords(ctx, tx, 2))
-	do(w.addTerms(2, []byte("common other ")))
-	do(w.flush())
+	do(w.AddTerms(2, []byte("common other ")))
+	do(w.Flush())
 	return Match{Any: []string{"common", "w3", "w44", "other", longWord(3), longWord(records)}}
 }
 
@@ -212,12 +235,8 @@ type damagedWords struct {
 // No bit of the index of words changes an answer: whatever is flipped, moved or
 // lost, a question is refused, or answered as before where it does not read that.
 func TestChangedBitsAreRefused(t *testing.T) {
-	s, err := Open(t.Context(), t.TempDir(), Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
-	tx, err := s.db.BeginTx(t.Context(), nil)
+	db := open(t)
+	tx, err := db.BeginTx(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -242,15 +261,15 @@ func TestChangedBitsAreRefused(t *testing.T) {
 
 // ask asks the question.
 func (d *damagedWords) ask() (map[int64]float64, error) {
-	x, err := recordWords().newWordIndex(d.Context(), d.tx)
+	x, err := recordWords().NewIndex(d.Context(), d.tx)
 	if err != nil {
 		return nil, err
 	}
-	scores, err := x.score(d.Context(), d.question)
+	scores, err := x.Score(d.Context(), d.question)
 	if err != nil {
 		return nil, err
 	}
-	return x.scoresOf(scores, x.records), nil
+	return x.ScoresOf(scores, x.records), nil
 }
 
 // damage runs a statement, asks, and takes it back.
@@ -260,7 +279,7 @@ func (d *damagedWords) damage(kind, statement string, args ...any) {
 	d.exec(statement, args...)
 	d.tried[kind]++
 	switch got, err := d.ask(); {
-	case errors.Is(err, ErrDamagedWords):
+	case errors.Is(err, ErrDamaged):
 		d.refused[kind]++
 	case err != nil:
 		d.Errorf("%s %v: %v", kind, args, err)
@@ -280,7 +299,7 @@ func (d *damagedWords) exec(statement string, args ...any) {
 // numbers are what a query of one column gives.
 func (d *damagedWords) numbers(query string) []int64 {
 	d.Helper()
-	list, err := readNumbers(d.Context(), d.tx, query)
+	list, err := database.Numbers(d.Context(), d.tx, query)
 	if err != nil {
 		d.Fatal(query, err)
 	}
@@ -326,24 +345,20 @@ func (d *damagedWords) table(name, key string, columns ...string) {
 // or as damage.
 func TestTornSegmentsAreDamage(t *testing.T) {
 	ctx := context.Background()
-	s, err := Open(ctx, t.TempDir(), Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
+	db := open(t)
 	rapid.Check(t, func(t *rapid.T) {
-		tx, err := s.db.BeginTx(ctx, nil)
+		tx, err := db.BeginTx(ctx, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer tx.Rollback()
-		w := recordWords().newWordWriter(ctx, tx)
+		w := recordWords().NewWriter(ctx, tx)
 		for record := range int64(rapid.SampledFrom([]int{1, 40, 700}).Draw(t, "records")) {
-			if err := w.addTerms(record+1, fmt.Appendf(nil, "common w%d w%d ", record%50, record)); err != nil {
+			if err := w.AddTerms(record+1, fmt.Appendf(nil, "common w%d w%d ", record%50, record)); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if err := w.flush(); err != nil {
+		if err := w.Flush(); err != nil {
 			t.Fatal(err)
 		}
 		var page int64
@@ -363,14 +378,14 @@ func TestTornSegmentsAreDamage(t *testing.T) {
 		if _, err := tx.Exec("UPDATE word_pages SET data=? WHERE page=?", data, page); err != nil {
 			t.Fatal(err)
 		}
-		x := &wordIndex{q: tx, known: map[string]*wordPostings{}}
+		x := &Index{q: tx, known: map[string]*wordPostings{}}
 		if x.segments, err = recordWords().readSegments(ctx, tx); err != nil {
 			t.Fatal(err)
 		}
 		if err := x.readRecords(ctx); err == nil {
-			_, _ = x.score(ctx, Match{Any: []string{"common", "w3", "w444"}})
+			_, _ = x.Score(ctx, Match{Any: []string{"common", "w3", "w444"}})
 		}
-		_ = recordWords().mergeEvery(ctx, tx)
+		_ = recordWords().MergeAll(ctx, tx)
 	})
 }
 

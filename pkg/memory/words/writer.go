@@ -1,4 +1,4 @@
-package memory
+package words
 
 import (
 	"bytes"
@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/sessctl/sessctl/pkg/embed"
+	"github.com/sessctl/sessctl/pkg/memory/database"
 )
 
 const (
@@ -20,23 +21,23 @@ const (
 	// written, with the vocabulary; termBytes is what a term takes besides, about.
 	gatheredBytes = 12 << 20
 	termBytes     = 64
-	// vocabularyBytes bounds the words that are known from one record to the next.
-	vocabularyBytes = 6 << 20
+	// VocabularyBytes bounds the words that are known from one record to the next.
+	VocabularyBytes = 6 << 20
 	// mergedSegments of about the same size are merged into one.
 	mergedSegments = 4
 	// goneShare of the records may be gone before all segments are merged.
 	goneShare = 4
 )
 
-// wordWriter gathers the words of records and writes them as segments, in a
-// transaction. What it was given is in the database after flush.
-type wordWriter struct {
-	lexicon
+// Writer gathers the words of records and writes them as segments, in a
+// transaction. What it was given is in the database after Flush.
+type Writer struct {
+	Lexicon
 	ctx         context.Context
 	tx          *sql.Tx
-	reader      *embed.Reader // of add; nil until it is called
+	reader      *embed.Reader // of Add; nil until it is called
 	counts      []embed.TermCount
-	times       map[int32]uint32  // of addTerms
+	times       map[int32]uint32  // of AddTerms
 	vocabulary  *embed.Vocabulary // of the terms that were gathered
 	names       []string          // of its terms, as far as they were gathered
 	bytes       int               // that it takes
@@ -49,45 +50,46 @@ type wordWriter struct {
 	damaged     bool  // what is written already cannot be merged: see finishWords
 }
 
-// readWords are the words of a text that was read.
-type readWords struct {
+// Read are the words of a text that was read.
+type Read struct {
 	vocabulary *embed.Vocabulary
 	names      []string // of its terms, when the text was read
 	bytes      int      // that it took then
 	counts     []embed.TermCount
 }
 
-// termsOf are the words of the text that a reader has read last. They stand in
+// Of are the words of the text that a reader has read last. They stand in
 // the room for counts, which is returned with them in it.
-func termsOf(r *embed.Reader, room []embed.TermCount) (readWords, []embed.TermCount) {
+func Of(r *embed.Reader, room []embed.TermCount) (Read, []embed.TermCount) {
 	v, from := r.Vocabulary(), len(room)
 	room = r.AppendCounts(room)
-	return readWords{vocabulary: v, names: v.Terms(), bytes: v.Size(), counts: room[from:len(room):len(room)]}, room
+	return Read{vocabulary: v, names: v.Terms(), bytes: v.Size(), counts: room[from:len(room):len(room)]}, room
 }
 
-func (x lexicon) newWordWriter(ctx context.Context, tx *sql.Tx) *wordWriter {
-	return &wordWriter{lexicon: x, ctx: ctx, tx: tx}
+// NewWriter returns a writer of words, which writes in a transaction.
+func (x Lexicon) NewWriter(ctx context.Context, tx *sql.Tx) *Writer {
+	return &Writer{Lexicon: x, ctx: ctx, tx: tx}
 }
 
-// add takes in the words of a record. Those of a record that are there already are
+// Add takes in the words of a record. Those of a record that are there already are
 // removed before.
-func (w *wordWriter) add(record int64, text string) error {
+func (w *Writer) Add(record int64, text string) error {
 	if w.reader == nil {
 		w.reader = embed.NewReader(nil)
 	}
-	if w.reader.Vocabulary().Size() > vocabularyBytes {
+	if w.reader.Vocabulary().Size() > VocabularyBytes {
 		w.reader.Renew()
 	}
 	w.reader.Read(text)
-	words, room := termsOf(w.reader, w.counts[:0])
+	words, room := Of(w.reader, w.counts[:0])
 	w.counts = room
-	return w.post(record, words)
+	return w.Post(record, words)
 }
 
-// post is add of words that were read already.
-func (w *wordWriter) post(record int64, words readWords) error {
+// Post is Add of words that were read already.
+func (w *Writer) Post(record int64, words Read) error {
 	if record <= w.last || words.vocabulary != w.vocabulary || w.size+words.bytes > gatheredBytes {
-		if err := w.flush(); err != nil {
+		if err := w.Flush(); err != nil {
 			return err
 		}
 	}
@@ -114,36 +116,42 @@ func (w *wordWriter) post(record int64, words readWords) error {
 	return nil
 }
 
+// Context is that of the writer: it may end what is made of its index, too.
+func (w *Writer) Context() context.Context { return w.ctx }
+
+// Damaged reports whether what was written already cannot be merged.
+func (w *Writer) Damaged() bool { return w.damaged }
+
 // has reports whether the words of a record are gathered and not written.
-func (w *wordWriter) has(record int64) bool {
+func (w *Writer) has(record int64) bool {
 	return w.last != 0 && record >= w.first && record <= w.last
 }
 
-// remove takes the words of a record out.
-func (w *wordWriter) remove(record int64) error {
+// Remove takes the words of a record out.
+func (w *Writer) Remove(record int64) error {
 	if w.has(record) {
-		if err := w.flush(); err != nil {
+		if err := w.Flush(); err != nil {
 			return err
 		}
 	}
-	return w.removeWords(w.ctx, w.tx, "SELECT ?", record)
+	return w.RemoveWords(w.ctx, w.tx, "SELECT ?", record)
 }
 
-// removeWords takes the words of the records out that a query lists.
-func (x lexicon) removeWords(ctx context.Context, tx *sql.Tx, records string, args ...any) error {
-	_, err := tx.ExecContext(ctx, x.sql("INSERT OR REPLACE INTO word_gone (record, segment, sum) WITH gone (record) AS (")+records+
-		x.sql(") SELECT record, segment, "+sumOfGone+" FROM (SELECT record, (SELECT coalesce(max(segment), 0) FROM word_segments) AS segment FROM gone)"), args...)
+// RemoveWords takes the words of the records out that a query lists.
+func (x Lexicon) RemoveWords(ctx context.Context, tx *sql.Tx, records string, args ...any) error {
+	_, err := tx.ExecContext(ctx, x.SQL("INSERT OR REPLACE INTO word_gone (record, segment, sum) WITH gone (record) AS (")+records+
+		x.SQL(") SELECT record, segment, "+sumOfGone+" FROM (SELECT record, (SELECT coalesce(max(segment), 0) FROM word_segments) AS segment FROM gone)"), args...)
 	if err != nil {
-		return fmt.Errorf("delete words: %w", classifyError(err))
+		return fmt.Errorf("delete words: %w", database.Classify(err))
 	}
 	return nil
 }
 
-// addTerms takes in the words of a record that are given as terms, each followed by
+// AddTerms takes in the words of a record that are given as terms, each followed by
 // a space.
-func (w *wordWriter) addTerms(record int64, terms []byte) error {
+func (w *Writer) AddTerms(record int64, terms []byte) error {
 	v := w.vocabulary
-	if v == nil || v.Size() > vocabularyBytes {
+	if v == nil || v.Size() > VocabularyBytes {
 		v = embed.NewVocabulary()
 	}
 	if w.times == nil {
@@ -153,17 +161,37 @@ func (w *wordWriter) addTerms(record int64, terms []byte) error {
 	for term := range bytes.FieldsSeq(terms) {
 		w.times[v.Number(term)]++
 	}
-	words := readWords{vocabulary: v, names: v.Terms(), bytes: v.Size(), counts: w.counts[:0]}
+	words := Read{vocabulary: v, names: v.Terms(), bytes: v.Size(), counts: w.counts[:0]}
 	for number, times := range w.times {
 		words.counts = append(words.counts, embed.TermCount{Number: number, Times: times})
 	}
 	w.counts = words.counts
-	return w.post(record, words)
+	return w.Post(record, words)
 }
 
-// flush writes what was gathered, and merges what is due. Damage does not end it:
+// Anew makes the index again. fill adds the words of all records.
+func (x Lexicon) Anew(ctx context.Context, tx *sql.Tx, fill func(*Writer) error) error {
+	for _, table := range []string{"word_pages", "word_index", "word_segments", "word_gone"} {
+		if _, err := tx.ExecContext(ctx, x.SQL("DELETE FROM "+table)); err != nil {
+			return err
+		}
+	}
+	w := x.NewWriter(ctx, tx)
+	if err := fill(w); err != nil {
+		return err
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	if w.damaged {
+		return ErrDamaged
+	}
+	return nil
+}
+
+// Flush writes what was gathered, and merges what is due. Damage does not end it:
 // then damaged is set.
-func (w *wordWriter) flush() error {
+func (w *Writer) Flush() error {
 	if w.last == 0 {
 		return nil
 	}
@@ -174,14 +202,14 @@ func (w *wordWriter) flush() error {
 	w.gathered.reset()
 	w.used, w.all, w.first, w.last, w.size = 0, gatheredTerm{}, 0, 0, -w.bytes
 	err := w.mergeWords(w.ctx, w.tx)
-	if errors.Is(err, ErrDamagedWords) {
+	if errors.Is(err, ErrDamaged) {
 		w.damaged, err = true, nil
 	}
 	return err
 }
 
 // writeSegment writes what was gathered, the terms in their order.
-func (w *wordWriter) writeSegment() error {
+func (w *Writer) writeSegment() error {
 	s, err := w.newSegmentWriter(w.ctx, w.tx)
 	if err != nil {
 		return err
@@ -210,7 +238,7 @@ type orderedTerm struct {
 }
 
 // order are the terms that were gathered, in the order of their names.
-func (w *wordWriter) order(names []string) []orderedTerm {
+func (w *Writer) order(names []string) []orderedTerm {
 	order := make([]orderedTerm, 0, w.used)
 	for number := range int32(len(names)) {
 		if w.terms.of(number).records > 0 {
@@ -229,7 +257,7 @@ func (w *wordWriter) order(names []string) []orderedTerm {
 }
 
 // mergeWords merges the segments that are due.
-func (x lexicon) mergeWords(ctx context.Context, tx *sql.Tx) error {
+func (x Lexicon) mergeWords(ctx context.Context, tx *sql.Tx) error {
 	for {
 		segments, err := x.readSegments(ctx, tx)
 		if err != nil {
@@ -276,18 +304,9 @@ func levelOf(pages int64) (level int) {
 	return level
 }
 
-// mergeAllWords makes one segment of all, without the records that are gone. Where
-// they are damaged it reads the words of all texts anew, which leaves as little of
-// these records.
-func (x lexicon) mergeAllWords(ctx context.Context, tx *sql.Tx) error {
-	err := x.mergeEvery(ctx, tx)
-	if errors.Is(err, ErrDamagedWords) {
-		return x.readWordsAnew(ctx, tx)
-	}
-	return err
-}
-
-func (x lexicon) mergeEvery(ctx context.Context, tx *sql.Tx) error {
+// MergeAll makes one segment of all, without the records that are gone. ErrDamaged
+// says that it cannot: then Anew leaves as little of these records.
+func (x Lexicon) MergeAll(ctx context.Context, tx *sql.Tx) error {
 	segments, err := x.readSegments(ctx, tx)
 	if err != nil {
 		return err
@@ -295,8 +314,8 @@ func (x lexicon) mergeEvery(ctx context.Context, tx *sql.Tx) error {
 	if err := x.checkSegments(ctx, tx, segments); err != nil {
 		return err
 	}
-	if lack, err := x.lackRecords(ctx, tx); err != nil || lack {
-		return cmp.Or(err, ErrDamagedWords)
+	if lack, err := x.LackRecords(ctx, tx); err != nil || lack {
+		return cmp.Or(err, ErrDamaged)
 	}
 	gone, err := x.readGone(ctx, tx)
 	if err != nil || len(segments) < 2 && len(gone) == 0 {
@@ -306,10 +325,10 @@ func (x lexicon) mergeEvery(ctx context.Context, tx *sql.Tx) error {
 }
 
 // mergeSegments puts one segment in the place of several.
-func (x lexicon) mergeSegments(ctx context.Context, tx *sql.Tx, segments []wordSegment, gone map[int64]int64) error {
+func (x Lexicon) mergeSegments(ctx context.Context, tx *sql.Tx, segments []wordSegment, gone map[int64]int64) error {
 	m := &wordMerge{ctx: ctx, gone: gone}
 	for _, s := range segments {
-		source := &mergedSegment{segmentReader: segmentReader{lexicon: x, q: tx, segment: s, batch: scannedPages}}
+		source := &mergedSegment{segmentReader: segmentReader{Lexicon: x, q: tx, segment: s, batch: scannedPages}}
 		if err := source.begin(ctx, 0); err != nil {
 			return err
 		}
@@ -338,17 +357,17 @@ func (x lexicon) mergeSegments(ctx context.Context, tx *sql.Tx, segments []wordS
 			return err
 		}
 	}
-	_, err = tx.ExecContext(ctx, x.sql("DELETE FROM word_gone WHERE segment<coalesce((SELECT min(segment) FROM word_segments), 9223372036854775807)"))
-	return classifyError(err)
+	_, err = tx.ExecContext(ctx, x.SQL("DELETE FROM word_gone WHERE segment<coalesce((SELECT min(segment) FROM word_segments), 9223372036854775807)"))
+	return database.Classify(err)
 }
 
-func (x lexicon) dropSegment(ctx context.Context, tx *sql.Tx, s wordSegment) error {
-	if _, err := tx.ExecContext(ctx, x.sql("DELETE FROM word_pages WHERE page>=? AND page<?"), s.page(0), s.page(segmentPages)); err != nil {
-		return classifyError(err)
+func (x Lexicon) dropSegment(ctx context.Context, tx *sql.Tx, s wordSegment) error {
+	if _, err := tx.ExecContext(ctx, x.SQL("DELETE FROM word_pages WHERE page>=? AND page<?"), s.page(0), s.page(segmentPages)); err != nil {
+		return database.Classify(err)
 	}
 	for _, table := range []string{"word_index", "word_segments"} {
-		if _, err := tx.ExecContext(ctx, x.sql("DELETE FROM "+table+" WHERE segment=?"), s.number); err != nil {
-			return classifyError(err)
+		if _, err := tx.ExecContext(ctx, x.SQL("DELETE FROM "+table+" WHERE segment=?"), s.number); err != nil {
+			return database.Classify(err)
 		}
 	}
 	return nil

@@ -1,4 +1,4 @@
-package memory
+package words
 
 import (
 	"math/rand/v2"

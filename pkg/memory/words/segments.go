@@ -1,4 +1,4 @@
-package memory
+package words
 
 import (
 	"bytes"
@@ -10,6 +10,8 @@ import (
 	"hash/crc32"
 	"io"
 	"strings"
+
+	"github.com/sessctl/sessctl/pkg/memory/database"
 )
 
 // The words of records are kept in segments, each written once: its terms in
@@ -37,9 +39,9 @@ import (
 //
 // Whoever reads words holds what he reads to its checksum: a page, a row of
 // word_gone, the term by which word_index led to a page, which pages there are
-// (checkSegments). What is not as it was written is ErrDamagedWords. The texts
+// (checkSegments). What is not as it was written is ErrDamaged. The texts
 // have all words, so the next write that meets damage reads them anew.
-const wordTables = `
+const Tables = `
 CREATE TABLE IF NOT EXISTS word_segments (
   segment INTEGER PRIMARY KEY,
   pages   INTEGER NOT NULL,
@@ -62,20 +64,23 @@ CREATE TABLE IF NOT EXISTS word_gone (
 ) STRICT;
 `
 
-// lexicon is an index of words: of the texts of records, or of those of actions. Each
+// TablePrefix is how the names begin in Tables, and in statements that SQL takes.
+const TablePrefix = "word_"
+
+// Lexicon is an index of words: of the texts of records, or of those of actions. Each
 // has tables of its own. What is called a record in the files about words is the row
 // of a text.
-type lexicon struct {
+type Lexicon struct {
 	tables string // how the names of its tables begin
 	texts  string // the table that has a row for each text
 }
 
-// recordWords and workWords are the two.
-func recordWords() lexicon { return lexicon{"word_", "record_rows"} }
-func workWords() lexicon   { return lexicon{"work_word_", "work_texts"} }
+// New returns the index whose tables have names that begin so, of the texts that
+// have a row each in another table.
+func New(tables, texts string) Lexicon { return Lexicon{tables, texts} }
 
-// sql is a statement that names the tables as wordTables does, for the index.
-func (x lexicon) sql(statement string) string {
+// SQL is a statement that names the tables as Tables does, for the index.
+func (x Lexicon) SQL(statement string) string {
 	return strings.ReplaceAll(statement, "word_", x.tables)
 }
 
@@ -83,10 +88,10 @@ func (x lexicon) sql(statement string) string {
 // leaves it as it is.
 const sumOfGone = "(record*1000003+segment*7919)%2147483647"
 
-// ErrDamagedWords is returned when the index of words is not what was written.
-// It is [ErrCorrupt] too. Nothing is lost: the texts have all words. What to do:
+// ErrDamaged is returned when the index of words is not what was written.
+// It is [database.ErrCorrupt] too. Nothing is lost: the texts have all words. What to do:
 // any command that stores something reads them anew, and so does a rebuild.
-var ErrDamagedWords = fmt.Errorf("%w: its index of words is not what was written", ErrCorrupt)
+var ErrDamaged = fmt.Errorf("%w: its index of words is not what was written", database.ErrCorrupt)
 
 const (
 	// wordPageBytes is the size of a page: one row fills a page of SQLite.
@@ -108,28 +113,28 @@ type wordSegment struct{ number, pages, records int64 }
 func (s wordSegment) page(n int64) int64 { return s.number*segmentPages + n }
 
 // readSegments lists the segments, oldest first.
-func (x lexicon) readSegments(ctx context.Context, q querier) (list []wordSegment, err error) {
-	rows, err := q.QueryContext(ctx, x.sql("SELECT segment, pages, records FROM word_segments ORDER BY segment"))
+func (x Lexicon) readSegments(ctx context.Context, q database.Querier) (list []wordSegment, err error) {
+	rows, err := q.QueryContext(ctx, x.SQL("SELECT segment, pages, records FROM word_segments ORDER BY segment"))
 	if err != nil {
-		return nil, fmt.Errorf("list the words: %w", classifyError(err))
+		return nil, fmt.Errorf("list the words: %w", database.Classify(err))
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var s wordSegment
 		if err := rows.Scan(&s.number, &s.pages, &s.records); err != nil {
-			return nil, fmt.Errorf("list the words: %w", classifyError(err))
+			return nil, fmt.Errorf("list the words: %w", database.Classify(err))
 		}
 		list = append(list, s)
 	}
-	return list, classifyError(rows.Err())
+	return list, database.Classify(rows.Err())
 }
 
 // readGone returns the records that were removed: the newest segment of which
 // each is gone.
-func (x lexicon) readGone(ctx context.Context, q querier) (map[int64]int64, error) {
-	rows, err := q.QueryContext(ctx, x.sql("SELECT record, segment, sum="+sumOfGone+" FROM word_gone"))
+func (x Lexicon) readGone(ctx context.Context, q database.Querier) (map[int64]int64, error) {
+	rows, err := q.QueryContext(ctx, x.SQL("SELECT record, segment, sum="+sumOfGone+" FROM word_gone"))
 	if err != nil {
-		return nil, fmt.Errorf("list words that are gone: %w", classifyError(err))
+		return nil, fmt.Errorf("list words that are gone: %w", database.Classify(err))
 	}
 	defer rows.Close()
 	gone := map[int64]int64{}
@@ -137,15 +142,17 @@ func (x lexicon) readGone(ctx context.Context, q querier) (map[int64]int64, erro
 		var record, segment int64
 		var sound bool
 		if err := rows.Scan(&record, &segment, &sound); err != nil {
-			return nil, fmt.Errorf("list words that are gone: %w", classifyError(err))
+			return nil, fmt.Errorf("list words that are gone: %w", database.Classify(err))
 		}
 		if !sound {
-			return nil, fmt.Errorf("%w: a record that is gone from it", ErrDamagedWords)
+			return nil, fmt.Errorf("%w: a record that is gone from it", ErrDamaged)
 		}
 		gone[record] = segment
 	}
-	return gone, classifyError(rows.Err())
+	return gone, database.Classify(rows.Err())
 }
+
+func castagnoli() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) }
 
 // sumOfPage is the checksum of a page: CRC-32C of its number and of all that
 // stands behind the checksum, so that neither a bit that has changed nor a page in
@@ -158,11 +165,11 @@ func sumOfPage(page int64, data []byte) uint32 {
 // checkSegments checks that the pages there are are those of the segments, each of
 // which has its first and its last: where a segment is lost, what only it has would
 // not be found.
-func (x lexicon) checkSegments(ctx context.Context, q querier, segments []wordSegment) error {
+func (x Lexicon) checkSegments(ctx context.Context, q database.Querier, segments []wordSegment) error {
 	end := int64(0) // of the pages of the segment before
 	next := func(from int64) (page int64, err error) {
-		err = q.QueryRowContext(ctx, x.sql("SELECT coalesce(min(page), -1) FROM word_pages WHERE page>=?"), from).Scan(&page)
-		return page, classifyError(err)
+		err = q.QueryRowContext(ctx, x.SQL("SELECT coalesce(min(page), -1) FROM word_pages WHERE page>=?"), from).Scan(&page)
+		return page, database.Classify(err)
 	}
 	for _, s := range segments {
 		first, err := next(end)
@@ -174,7 +181,7 @@ func (x lexicon) checkSegments(ctx context.Context, q querier, segments []wordSe
 			return fmt.Errorf("look for pages of words: %w", err)
 		}
 		if s.pages < 1 || first != s.page(0) || last != s.page(s.pages-1) {
-			return fmt.Errorf("%w: segment %d has not the pages that it should have", ErrDamagedWords, s.number)
+			return fmt.Errorf("%w: segment %d has not the pages that it should have", ErrDamaged, s.number)
 		}
 		end = s.page(s.pages)
 	}
@@ -183,16 +190,16 @@ func (x lexicon) checkSegments(ctx context.Context, q querier, segments []wordSe
 		return fmt.Errorf("look for pages of words: %w", err)
 	}
 	if orphan >= 0 {
-		return fmt.Errorf("%w: pages from %d on belong to no segment", ErrDamagedWords, orphan)
+		return fmt.Errorf("%w: pages from %d on belong to no segment", ErrDamaged, orphan)
 	}
 	return nil
 }
 
-// lackRecords says whether the segments have fewer records than there are, as where
+// LackRecords says whether the segments have fewer records than there are, as where
 // all segments are lost, with their pages.
-func (x lexicon) lackRecords(ctx context.Context, q querier) (lack bool, err error) {
-	err = q.QueryRowContext(ctx, x.sql("SELECT (SELECT count(*) FROM "+x.texts+") > (SELECT coalesce(sum(records), 0) FROM word_segments)")).Scan(&lack)
-	return lack, classifyError(err)
+func (x Lexicon) LackRecords(ctx context.Context, q database.Querier) (lack bool, err error) {
+	err = q.QueryRowContext(ctx, x.SQL("SELECT (SELECT count(*) FROM "+x.texts+") > (SELECT coalesce(sum(records), 0) FROM word_segments)")).Scan(&lack)
+	return lack, database.Classify(err)
 }
 
 // appendPosting appends a posting behind one of the record last, 0 for none.
@@ -241,7 +248,7 @@ func (p *postings) next() bool {
 
 // segmentWriter writes a segment.
 type segmentWriter struct {
-	lexicon
+	Lexicon
 	ctx     context.Context
 	tx      *sql.Tx
 	segment wordSegment
@@ -253,18 +260,18 @@ type segmentWriter struct {
 	lead    *sql.Stmt // of the term that leads to a page
 }
 
-func (x lexicon) newSegmentWriter(ctx context.Context, tx *sql.Tx) (*segmentWriter, error) {
-	w := &segmentWriter{lexicon: x, ctx: ctx, tx: tx, page: make([]byte, wordPageHead, wordPageBytes)}
+func (x Lexicon) newSegmentWriter(ctx context.Context, tx *sql.Tx) (*segmentWriter, error) {
+	w := &segmentWriter{Lexicon: x, ctx: ctx, tx: tx, page: make([]byte, wordPageHead, wordPageBytes)}
 	// Not one whose pages are still there, though it is lost: they would be in the way.
-	err := tx.QueryRowContext(ctx, x.sql("SELECT 1 + max((SELECT coalesce(max(segment), 0) FROM word_segments), (SELECT coalesce(max(segment), 0) FROM word_gone), (SELECT coalesce(max(page), 0)/? FROM word_pages))"), segmentPages).Scan(&w.segment.number)
+	err := tx.QueryRowContext(ctx, x.SQL("SELECT 1 + max((SELECT coalesce(max(segment), 0) FROM word_segments), (SELECT coalesce(max(segment), 0) FROM word_gone), (SELECT coalesce(max(page), 0)/? FROM word_pages))"), segmentPages).Scan(&w.segment.number)
 	if err != nil {
-		return nil, classifyError(err)
+		return nil, database.Classify(err)
 	}
-	if w.insert, err = tx.PrepareContext(ctx, x.sql("INSERT INTO word_pages (page, data) VALUES (?, ?)")); err != nil {
-		return w, classifyError(err)
+	if w.insert, err = tx.PrepareContext(ctx, x.SQL("INSERT INTO word_pages (page, data) VALUES (?, ?)")); err != nil {
+		return w, database.Classify(err)
 	}
-	w.lead, err = tx.PrepareContext(ctx, x.sql("INSERT INTO word_index (segment, term, page) VALUES (?, ?, ?)"))
-	return w, classifyError(err)
+	w.lead, err = tx.PrepareContext(ctx, x.SQL("INSERT INTO word_index (segment, term, page) VALUES (?, ?, ?)"))
+	return w, database.Classify(err)
 }
 
 // add writes the entry of a term. Terms come in their order.
@@ -307,7 +314,7 @@ func (w *segmentWriter) begin(term []byte) error {
 	w.begun = true
 	binary.LittleEndian.PutUint16(w.page[wordPageSum:], uint16(len(w.page)))
 	_, err := w.lead.ExecContext(w.ctx, w.segment.number, append([]byte{}, term...), w.segment.pages)
-	return classifyError(err)
+	return database.Classify(err)
 }
 
 func (w *segmentWriter) write(data []byte) error {
@@ -330,7 +337,7 @@ func (w *segmentWriter) writePage() error {
 	number := w.segment.page(w.segment.pages)
 	binary.LittleEndian.PutUint32(w.page, sumOfPage(number, w.page))
 	if _, err := w.insert.ExecContext(w.ctx, number, w.page); err != nil {
-		return classifyError(err)
+		return database.Classify(err)
 	}
 	w.segment.pages++
 	w.page, w.begun = append(w.page[:0], make([]byte, wordPageHead)...), false
@@ -350,14 +357,14 @@ func (w *segmentWriter) finish() error {
 	if w.segment.records == 0 {
 		return nil
 	}
-	_, err := w.tx.ExecContext(w.ctx, w.sql("INSERT INTO word_segments (segment, pages, records) VALUES (?, ?, ?)"), w.segment.number, w.segment.pages, w.segment.records)
-	return classifyError(err)
+	_, err := w.tx.ExecContext(w.ctx, w.SQL("INSERT INTO word_segments (segment, pages, records) VALUES (?, ?, ?)"), w.segment.number, w.segment.pages, w.segment.records)
+	return database.Classify(err)
 }
 
 // segmentReader reads a segment, from its beginning or from a term.
 type segmentReader struct {
-	lexicon
-	q       querier
+	Lexicon
+	q       database.Querier
 	segment wordSegment
 	batch   int64    // pages that are read at a time, at least
 	first   int64    // of pages
@@ -370,7 +377,7 @@ type segmentReader struct {
 
 // torn says that a segment is not what was written.
 func (r *segmentReader) torn() error {
-	return fmt.Errorf("%w: segment %d", ErrDamagedWords, r.segment.number)
+	return fmt.Errorf("%w: segment %d", ErrDamaged, r.segment.number)
 }
 
 // load reads at least n pages from one on, as far as there are some.
@@ -379,25 +386,25 @@ func (r *segmentReader) load(ctx context.Context, page, n int64) error {
 		return r.torn()
 	}
 	n = min(max(n, r.batch, 1), r.segment.pages-page)
-	rows, err := r.q.QueryContext(ctx, r.sql("SELECT data FROM word_pages WHERE page>=? AND page<? ORDER BY page"), r.segment.page(page), r.segment.page(page+n))
+	rows, err := r.q.QueryContext(ctx, r.SQL("SELECT data FROM word_pages WHERE page>=? AND page<? ORDER BY page"), r.segment.page(page), r.segment.page(page+n))
 	if err != nil {
-		return fmt.Errorf("read the words: %w", classifyError(err))
+		return fmt.Errorf("read the words: %w", database.Classify(err))
 	}
 	defer rows.Close()
 	r.first, r.pages = page, nil
 	for rows.Next() {
 		var data []byte
 		if err := rows.Scan(&data); err != nil {
-			return fmt.Errorf("read the words: %w", classifyError(err))
+			return fmt.Errorf("read the words: %w", database.Classify(err))
 		}
 		number := page + int64(len(r.pages))
 		if len(data) < wordPageHead || len(data) < wordPageBytes && number < r.segment.pages-1 || binary.LittleEndian.Uint32(data) != sumOfPage(r.segment.page(number), data) {
-			return fmt.Errorf("%w: page %d of segment %d", ErrDamagedWords, number, r.segment.number)
+			return fmt.Errorf("%w: page %d of segment %d", ErrDamaged, number, r.segment.number)
 		}
 		r.pages = append(r.pages, data)
 	}
 	if err := rows.Err(); err != nil {
-		return fmt.Errorf("read the words: %w", classifyError(err))
+		return fmt.Errorf("read the words: %w", database.Classify(err))
 	}
 	if int64(len(r.pages)) != n {
 		return r.torn()
@@ -440,12 +447,12 @@ func firstEntry(page []byte) int { return int(binary.LittleEndian.Uint16(page[wo
 func (r *segmentReader) seek(ctx context.Context, term []byte) (records, size int64, found bool, err error) {
 	var page int64
 	var first []byte
-	err = r.q.QueryRowContext(ctx, r.sql("SELECT page, term FROM word_index WHERE segment=? AND term<=? ORDER BY term DESC LIMIT 1"), r.segment.number, append([]byte{}, term...)).Scan(&page, &first)
+	err = r.q.QueryRowContext(ctx, r.SQL("SELECT page, term FROM word_index WHERE segment=? AND term<=? ORDER BY term DESC LIMIT 1"), r.segment.number, append([]byte{}, term...)).Scan(&page, &first)
 	if errors.Is(err, sql.ErrNoRows) { // not even the empty term
 		return 0, 0, false, r.torn()
 	}
 	if err != nil {
-		return 0, 0, false, fmt.Errorf("look for a word: %w", classifyError(err))
+		return 0, 0, false, fmt.Errorf("look for a word: %w", database.Classify(err))
 	}
 	if err := r.begin(ctx, page); err != nil {
 		return 0, 0, false, err

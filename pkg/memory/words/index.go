@@ -1,4 +1,4 @@
-package memory
+package words
 
 import (
 	"bytes"
@@ -11,14 +11,16 @@ import (
 	"math"
 	"slices"
 	"sort"
+
+	"github.com/sessctl/sessctl/pkg/memory/database"
 )
 
-// wordIndex answers from the segments of words, as they are at one moment: what
+// Index answers from the segments of words, as they are at one moment: what
 // it reads of them it keeps, because a question asks for the same words several
 // times. Records are numbered by their order in it.
-type wordIndex struct {
-	lexicon
-	q        querier
+type Index struct {
+	Lexicon
+	q        database.Querier
 	segments []wordSegment
 	gone     map[int64]int64
 
@@ -36,9 +38,9 @@ type wordPostings struct {
 	times []uint32
 }
 
-// newWordIndex reads which records there are.
-func (l lexicon) newWordIndex(ctx context.Context, q querier) (x *wordIndex, err error) {
-	x = &wordIndex{lexicon: l, q: q, known: map[string]*wordPostings{}}
+// NewIndex reads which records there are.
+func (l Lexicon) NewIndex(ctx context.Context, q database.Querier) (x *Index, err error) {
+	x = &Index{Lexicon: l, q: q, known: map[string]*wordPostings{}}
 	if x.segments, err = x.readSegments(ctx, q); err != nil {
 		return nil, err
 	}
@@ -55,7 +57,7 @@ func (l lexicon) newWordIndex(ctx context.Context, q querier) (x *wordIndex, err
 }
 
 // readRecords reads of which records there are words, and how many.
-func (x *wordIndex) readRecords(ctx context.Context) (err error) {
+func (x *Index) readRecords(ctx context.Context) (err error) {
 	var all []posting
 	for _, s := range x.segments {
 		if all, err = x.read(ctx, s, nil, all); err != nil {
@@ -70,7 +72,7 @@ func (x *wordIndex) readRecords(ctx context.Context) (err error) {
 	for i, p := range all {
 		x.records[i], x.lengths[i] = p.record, p.times
 		if i > 0 && p.record == x.records[i-1] {
-			return fmt.Errorf("%w: the words of record %d are there twice", ErrDamagedWords, p.record)
+			return fmt.Errorf("%w: the words of record %d are there twice", ErrDamaged, p.record)
 		}
 	}
 	return nil
@@ -78,20 +80,20 @@ func (x *wordIndex) readRecords(ctx context.Context) (err error) {
 
 // checkRecords checks that there are words of as many records as there are: those
 // of a record that has none would not be found.
-func (x *wordIndex) checkRecords(ctx context.Context) error {
+func (x *Index) checkRecords(ctx context.Context) error {
 	var records int
-	if err := x.q.QueryRowContext(ctx, "SELECT count(*) FROM "+x.lexicon.texts).Scan(&records); err != nil {
-		return fmt.Errorf("count records: %w", classifyError(err))
+	if err := x.q.QueryRowContext(ctx, "SELECT count(*) FROM "+x.Lexicon.texts).Scan(&records); err != nil {
+		return fmt.Errorf("count records: %w", database.Classify(err))
 	}
 	if records != len(x.records) {
-		return fmt.Errorf("%w: it has %d records, the memory %d", ErrDamagedWords, len(x.records), records)
+		return fmt.Errorf("%w: it has %d records, the memory %d", ErrDamaged, len(x.records), records)
 	}
 	return nil
 }
 
 // read appends the postings of a term in a segment, without those that are gone.
-func (x *wordIndex) read(ctx context.Context, s wordSegment, term []byte, list []posting) ([]posting, error) {
-	r := segmentReader{lexicon: x.lexicon, q: x.q, segment: s}
+func (x *Index) read(ctx context.Context, s wordSegment, term []byte, list []posting) ([]posting, error) {
+	r := segmentReader{Lexicon: x.Lexicon, q: x.q, segment: s}
 	_, size, found, err := r.seek(ctx, term)
 	if err != nil || !found {
 		return list, err
@@ -116,7 +118,7 @@ func (x *wordIndex) read(ctx context.Context, s wordSegment, term []byte, list [
 }
 
 // postingsOf are those of a word.
-func (x *wordIndex) postingsOf(ctx context.Context, word string) (*wordPostings, error) {
+func (x *Index) postingsOf(ctx context.Context, word string) (*wordPostings, error) {
 	if p, ok := x.known[word]; ok {
 		return p, nil
 	}
@@ -147,7 +149,7 @@ func (x *wordIndex) postingsOf(ctx context.Context, word string) (*wordPostings,
 
 // from is the number of the first record that is not before one, from a number
 // on.
-func (x *wordIndex) from(at int, record int64) int {
+func (x *Index) from(at int, record int64) int {
 	if at >= len(x.records) || x.records[at] >= record {
 		return at
 	}
@@ -173,8 +175,8 @@ const (
 	bm25LeastWeight = 1e-6
 )
 
-// beginningWith lists the records that have a word which begins so.
-func (x *wordIndex) beginningWith(ctx context.Context, beginning string) ([]int64, error) {
+// BeginningWith lists the records that have a word which begins so.
+func (x *Index) BeginningWith(ctx context.Context, beginning string) ([]int64, error) {
 	found := map[int64]bool{}
 	for _, s := range x.segments {
 		if err := x.beginningIn(ctx, s, []byte(beginning), found); err != nil {
@@ -185,8 +187,8 @@ func (x *wordIndex) beginningWith(ctx context.Context, beginning string) ([]int6
 }
 
 // beginningIn adds those of a segment.
-func (x *wordIndex) beginningIn(ctx context.Context, s wordSegment, beginning []byte, found map[int64]bool) error {
-	r := segmentReader{lexicon: x.lexicon, q: x.q, segment: s, batch: 4}
+func (x *Index) beginningIn(ctx context.Context, s wordSegment, beginning []byte, found map[int64]bool) error {
+	r := segmentReader{Lexicon: x.Lexicon, q: x.q, segment: s, batch: 4}
 	_, size, _, err := r.seek(ctx, beginning)
 	for ; err == nil && bytes.HasPrefix(r.term, beginning); _, size, err = r.next(ctx) {
 		data, err := r.bytes(ctx, size)
@@ -209,8 +211,8 @@ func (x *wordIndex) beginningIn(ctx context.Context, s wordSegment, beginning []
 	return err
 }
 
-// having lists the records that have a word.
-func (x *wordIndex) having(ctx context.Context, word string) ([]int64, error) {
+// Having lists the records that have a word.
+func (x *Index) Having(ctx context.Context, word string) ([]int64, error) {
 	p, err := x.postingsOf(ctx, word)
 	if err != nil {
 		return nil, err
@@ -218,9 +220,9 @@ func (x *wordIndex) having(ctx context.Context, word string) ([]int64, error) {
 	return x.rowsOf(p.at), nil
 }
 
-// score returns the BM25 of all records by a match, 0 of those that do not
+// Score returns the BM25 of all records by a match, 0 of those that do not
 // match.
-func (x *wordIndex) score(ctx context.Context, m Match) ([]float64, error) {
+func (x *Index) Score(ctx context.Context, m Match) ([]float64, error) {
 	key := m.key()
 	if key == x.match && x.scores != nil {
 		return x.scores, nil
@@ -261,7 +263,7 @@ func bm25Weight(records, having int) float64 {
 	return weight
 }
 
-func (x *wordIndex) prepareNorms() {
+func (x *Index) prepareNorms() {
 	if x.norms != nil {
 		return
 	}
@@ -278,7 +280,7 @@ func (x *wordIndex) prepareNorms() {
 
 // best returns the n records with the highest scores of those that may be found,
 // equal ones in their order.
-func (x *wordIndex) best(scores []float64, n int, may func(at int32) bool) []int32 {
+func (x *Index) best(scores []float64, n int, may func(at int32) bool) []int32 {
 	before := func(a, b int32) int { return cmp.Or(cmp.Compare(scores[b], scores[a]), cmp.Compare(a, b)) }
 	var top []int32
 	floor := 0.0
@@ -297,7 +299,7 @@ func (x *wordIndex) best(scores []float64, n int, may func(at int32) bool) []int
 }
 
 // rowsOf are the records of some numbers.
-func (x *wordIndex) rowsOf(list []int32) []int64 {
+func (x *Index) rowsOf(list []int32) []int64 {
 	rows := make([]int64, len(list))
 	for i, at := range list {
 		rows[i] = x.records[at]
@@ -305,8 +307,8 @@ func (x *wordIndex) rowsOf(list []int32) []int64 {
 	return rows
 }
 
-// scoresOf returns the scores of records that match.
-func (x *wordIndex) scoresOf(scores []float64, records []int64) map[int64]float64 {
+// ScoresOf returns the scores of records that match.
+func (x *Index) ScoresOf(scores []float64, records []int64) map[int64]float64 {
 	found := map[int64]float64{}
 	for _, record := range records {
 		at := sort.Search(len(x.records), func(i int) bool { return x.records[i] >= record })
@@ -317,10 +319,11 @@ func (x *wordIndex) scoresOf(scores []float64, records []int64) map[int64]float6
 	return found
 }
 
-// passed are the best n matches that meet a condition over records r. First the
-// database is asked of the best few alone; if too few of them pass, of all.
-func (x *wordIndex) passed(ctx context.Context, m Match, n int, condition string, args []any) ([]int64, error) {
-	scores, err := x.score(ctx, m)
+// Passed are the best n matches that pass: those of some records that do, or of all
+// if none are given. First the best few alone are asked for; if too few of them pass,
+// all.
+func (x *Index) Passed(ctx context.Context, m Match, n int, pass func(records []int64) ([]int64, error)) ([]int64, error) {
+	scores, err := x.Score(ctx, m)
 	if err != nil {
 		return nil, err
 	}
@@ -330,18 +333,30 @@ func (x *wordIndex) passed(ctx context.Context, m Match, n int, condition string
 		return nil, nil
 	}
 	rows := x.rowsOf(best)
-	pass, err := readNumbers(ctx, x.q, "SELECT r.rowid FROM records r WHERE r.rowid IN "+listedNumbers(rows)+" AND "+condition, args...)
+	passed, err := pass(rows)
 	if err != nil {
 		return nil, err
 	}
-	if len(pass) < n && len(best) == few {
-		if pass, err = readNumbers(ctx, x.q, "SELECT r.rowid FROM records r WHERE "+condition, args...); err != nil {
+	if len(passed) < n && len(best) == few {
+		if passed, err = pass(nil); err != nil {
 			return nil, err
 		}
-		numbers := keySet(pass)
+		numbers := database.Set(passed)
 		rows = x.rowsOf(x.best(scores, n, func(at int32) bool { return numbers[x.records[at]] }))
 	}
-	passes := keySet(pass)
+	passes := database.Set(passed)
 	rows = slices.DeleteFunc(rows, func(row int64) bool { return !passes[row] })
 	return rows[:min(n, len(rows))], nil
+}
+
+// Records is how many records there are.
+func (x *Index) Records() int { return len(x.records) }
+
+// CountWith counts the records that have a word.
+func (x *Index) CountWith(ctx context.Context, word string) (int, error) {
+	p, err := x.postingsOf(ctx, word)
+	if err != nil {
+		return 0, err
+	}
+	return len(p.at), nil
 }

@@ -1,4 +1,4 @@
-package memory
+package words
 
 import (
 	"bytes"
@@ -8,11 +8,48 @@ import (
 	"fmt"
 	"hash/maphash"
 	"io"
+
+	"github.com/sessctl/sessctl/pkg/memory/database"
 )
 
-// ofSegments sums up what the segments of words have. ErrCorrupt says that they
-// cannot be read, or that a word would not be found where it is.
-func (w *wordSum) ofSegments(ctx context.Context, c *sql.Conn, x lexicon) (sum uint64, err error) {
+// Sum sums up which record has which word, and how often.
+type Sum struct {
+	postings uint64
+	seed     maphash.Seed
+	inText   map[uint64]uint32 // the words of the text that is read, and how often
+}
+
+// NewSum returns the sum of no words.
+func NewSum() *Sum { return &Sum{seed: maphash.MakeSeed(), inText: map[uint64]uint32{}} }
+
+// AddRecord counts the words of a record, and how many it has.
+func (w *Sum) AddRecord(record int64, terms []byte) {
+	clear(w.inText)
+	for term := range bytes.FieldsSeq(terms) {
+		w.inText[maphash.Bytes(w.seed, term)]++
+	}
+	words := uint32(0)
+	for hash, times := range w.inText {
+		w.postings += w.posting(hash, posting{record, times})
+		words += times
+	}
+	w.postings += w.posting(maphash.Bytes(w.seed, nil), posting{record, words})
+}
+
+func (w *Sum) posting(term uint64, p posting) uint64 {
+	return maphash.Comparable(w.seed, [3]uint64{term, uint64(p.record), uint64(p.times)})
+}
+
+// Same reports whether an index has the words that were added, and no others.
+// ErrDamaged says that it cannot be read, or that a word would not be found where it
+// is.
+func (w *Sum) Same(ctx context.Context, c *sql.Conn, x Lexicon) (bool, error) {
+	have, err := w.ofSegments(ctx, c, x)
+	return have == w.postings, err
+}
+
+// ofSegments sums up what the segments of words have.
+func (w *Sum) ofSegments(ctx context.Context, c *sql.Conn, x Lexicon) (sum uint64, err error) {
 	segments, err := x.readSegments(ctx, c)
 	if err != nil {
 		return 0, err
@@ -25,12 +62,12 @@ func (w *wordSum) ofSegments(ctx context.Context, c *sql.Conn, x lexicon) (sum u
 		if err != nil {
 			return 0, err
 		}
-		err = w.ofSegment(ctx, &segmentCheck{segmentReader: segmentReader{lexicon: x, q: c, segment: s, batch: scannedPages}, begun: -1}, gone, &sum)
+		err = w.ofSegment(ctx, &segmentCheck{segmentReader: segmentReader{Lexicon: x, q: c, segment: s, batch: scannedPages}, begun: -1}, gone, &sum)
 	}
 	return sum, err
 }
 
-func (w *wordSum) ofSegment(ctx context.Context, r *segmentCheck, gone map[int64]int64, sum *uint64) error {
+func (w *Sum) ofSegment(ctx context.Context, r *segmentCheck, gone map[int64]int64, sum *uint64) error {
 	if err := r.open(ctx); err != nil {
 		return err
 	}
@@ -78,19 +115,19 @@ func (r *segmentCheck) open(ctx context.Context) error {
 }
 
 func (r *segmentCheck) readIndex(ctx context.Context) error {
-	rows, err := r.q.QueryContext(ctx, r.sql("SELECT page, term FROM word_index WHERE segment=? ORDER BY term"), r.segment.number)
+	rows, err := r.q.QueryContext(ctx, r.SQL("SELECT page, term FROM word_index WHERE segment=? ORDER BY term"), r.segment.number)
 	if err != nil {
-		return fmt.Errorf("list the pages of words: %w", classifyError(err))
+		return fmt.Errorf("list the pages of words: %w", database.Classify(err))
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var x indexedPage
 		if err := rows.Scan(&x.page, &x.term); err != nil {
-			return fmt.Errorf("list the pages of words: %w", classifyError(err))
+			return fmt.Errorf("list the pages of words: %w", database.Classify(err))
 		}
 		r.index = append(r.index, x)
 	}
-	return classifyError(rows.Err())
+	return database.Classify(rows.Err())
 }
 
 // entry reads the next entry and returns its postings; io.EOF at the end.

@@ -1,4 +1,4 @@
-package crashloop_test
+package smallpackages_test
 
 import (
 	"errors"
@@ -12,9 +12,9 @@ import (
 )
 
 // A shell that writes one file in three steps is a program whose calls are known.
-const script = `printf one > a.tmp && mv a.tmp a && rm -f b`
+const crashScript = `printf one > a.tmp && mv a.tmp a && rm -f b`
 
-func options(t *testing.T) crashloop.Options {
+func crashOptions(t *testing.T) crashloop.Options {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -23,15 +23,15 @@ func options(t *testing.T) crashloop.Options {
 	if err := os.WriteFile(filepath.Join(dir, "b"), []byte("b"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return crashloop.Options{Args: []string{"/bin/sh", "-c", script}, Env: os.Environ(), Dir: dir, Under: dir}
+	return crashloop.Options{Args: []string{"/bin/sh", "-c", crashScript}, Env: os.Environ(), Dir: dir, Under: dir}
 }
 
-func TestCountsTheSameCallsEveryTime(t *testing.T) {
-	first, err := crashloop.Run(options(t))
+func TestCrashloopCountsTheSameCallsEveryTime(t *testing.T) {
+	first, err := crashloop.Run(crashOptions(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	second, err := crashloop.Run(options(t))
+	second, err := crashloop.Run(crashOptions(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,8 +40,8 @@ func TestCountsTheSameCallsEveryTime(t *testing.T) {
 	}
 }
 
-func TestKillStopsBeforeTheCall(t *testing.T) {
-	o := options(t)
+func TestCrashloopKillStopsBeforeTheCall(t *testing.T) {
+	o := crashOptions(t)
 	o.Decide = func(c crashloop.Call) crashloop.Fault { return crashloop.Fault{Kill: c.Name == "write"} }
 	got, err := crashloop.Run(o)
 	if err != nil {
@@ -52,8 +52,8 @@ func TestKillStopsBeforeTheCall(t *testing.T) {
 	}
 }
 
-func TestTornWriteLeavesHalf(t *testing.T) {
-	o := options(t)
+func TestCrashloopTornWriteLeavesHalf(t *testing.T) {
+	o := crashOptions(t)
 	o.Decide = func(c crashloop.Call) crashloop.Fault { return crashloop.Fault{Torn: c.Name == "write"} }
 	if _, err := crashloop.Run(o); err != nil {
 		t.Fatal(err)
@@ -63,8 +63,8 @@ func TestTornWriteLeavesHalf(t *testing.T) {
 	}
 }
 
-func TestErrnoFailsTheCallAndHookRunsBeforeIt(t *testing.T) {
-	o := options(t)
+func TestCrashloopErrnoFailsTheCallAndHookRunsBeforeIt(t *testing.T) {
+	o := crashOptions(t)
 	seen := false
 	o.Decide = func(c crashloop.Call) crashloop.Fault {
 		if c.Name != "unlinkat" && c.Name != "unlink" {
@@ -82,7 +82,7 @@ func TestErrnoFailsTheCallAndHookRunsBeforeIt(t *testing.T) {
 }
 
 // calls tries what may be refused, on one new file.
-func calls(dir string) (lease, exchange, rename error) {
+func crashCalls(dir string) (lease, exchange, rename error) {
 	f, err := os.CreateTemp(dir, "*")
 	if err != nil {
 		return err, err, err
@@ -97,11 +97,11 @@ func calls(dir string) (lease, exchange, rename error) {
 	return lease, exchange, os.Rename(path, path+"2")
 }
 
-func TestLackingRefuses(t *testing.T) {
+func TestCrashloopLackingRefuses(t *testing.T) {
 	dir := t.TempDir()
 	for _, l := range []crashloop.Lacking{{}, {Leases: true}, {RenameFlags: true}, {Leases: true, RenameFlags: true}} {
 		err := l.On(func() error {
-			lease, exchange, rename := calls(dir)
+			lease, exchange, rename := crashCalls(dir)
 			if errors.Is(lease, unix.EINVAL) != l.Leases || errors.Is(exchange, unix.EINVAL) != l.RenameFlags || rename != nil {
 				t.Errorf("%+v: lease %v, exchange %v, rename %v", l, lease, exchange, rename)
 			}
@@ -110,15 +110,15 @@ func TestLackingRefuses(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if lease, exchange, _ := calls(dir); lease != nil || exchange != nil {
+		if lease, exchange, _ := crashCalls(dir); lease != nil || exchange != nil {
 			t.Fatalf("%+v is left on another thread: %v, %v", l, lease, exchange)
 		}
 	}
 }
 
 // A program that is started there has the filter too.
-func TestLackingIsInherited(t *testing.T) {
-	o := options(t)
+func TestCrashloopLackingIsInherited(t *testing.T) {
+	o := crashOptions(t)
 	o.Args = []string{"/bin/sh", "-c", `grep ^Seccomp: /proc/self/status; grep ^NoNewPrivs: /proc/self/status`}
 	o.Lacking = crashloop.Lacking{Leases: true}
 	got, err := crashloop.Run(o)
