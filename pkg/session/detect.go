@@ -185,7 +185,7 @@ func (d *detector) unread() Format {
 			return FormatDroid
 		case s.kind == "metadata" && s.has(hasProtocolVersion), s.role == "_system_prompt" || s.role == "_checkpoint":
 			return FormatKimi
-		case s.has(hasStepIndex | hasSource | hasType | hasStatus):
+		case s.has(hasStepIndex | hasSource | hasType | hasStatus), s.has(hasDisplay | hasTimestamp | hasConversationID):
 			return FormatAntigravity
 		case s.update:
 			return FormatGrok
@@ -395,6 +395,7 @@ const (
 	hasSource
 	hasStatus
 	hasHarness
+	hasConversationID
 )
 
 func (s *sketch) has(keys uint64) bool { return s.keys&keys == keys }
@@ -410,7 +411,7 @@ var plainKeys = map[string]uint64{
 	"pid": hasPID, "createdAt": hasCreatedAt, "updatedAt": hasUpdatedAt, "pad": hasPad, "provenance": hasProvenance,
 	"updated_at": hasSnakeUpdatedAt, "display": hasDisplay, "project": hasProject,
 	"history": hasHistory, "workspaceDirectory": hasWorkspaceDirectory, "owner": hasOwner, "protocol_version": hasProtocolVersion,
-	"step_index": hasStepIndex, "source": hasSource, "status": hasStatus, "harness": hasHarness,
+	"step_index": hasStepIndex, "source": hasSource, "status": hasStatus, "harness": hasHarness, "conversationId": hasConversationID,
 }
 
 // sketch draws one JSON object. whole is false if text is anything else or
