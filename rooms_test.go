@@ -40,8 +40,6 @@ var crowded = map[string]int{
 	"pkg/operate/outbox Outbox":         31,
 	"pkg/operate/schedule Host":         31,
 	"pkg/session/claude decoder":        33,
-	"pkg/session/logfile Change":        42,
-	"pkg/session/openclaw Store":        77,
 	"pkg/summarize Extractive":          75,
 }
 

@@ -64,50 +64,11 @@ func (c *Change) busy(reason string) error {
 	return &session.BusyError{Path: c.Plan.Live, Reason: reason}
 }
 
-// What a change does, it does in the directory that is open, wherever that
-// directory's path leads by now.
-
-// below is the name of a path in the directory, or further down.
-func (c *Change) below(path string) (string, error) {
-	name, err := filepath.Rel(c.Dir.Path, path)
-	if err != nil {
-		return "", fmt.Errorf("look at %s: %w", path, err)
-	}
-	return name, nil
-}
-
-// stat looks at a file by its path; nil if it is not there.
-func (c *Change) stat(path string) (os.FileInfo, error) {
-	name, err := c.below(path)
-	if err != nil {
-		return nil, err
-	}
-	return c.Dir.Stat(name)
-}
-
 // rename gives a file another name, which nothing has.
-func (c *Change) rename(from, to string) error { return c.between(c.System.MoveFileIn, from, to) }
+func (c *Change) rename(from, to string) error { return c.Dir.rename(c.System.MoveFileIn, from, to) }
 
 // exchange swaps the names of two files in one step.
-func (c *Change) exchange(a, b string) error { return c.between(c.System.ExchangeFilesIn, a, b) }
-
-func (c *Change) between(act func(root *os.Root, a, b string) error, a, b string) error {
-	first, errA := c.below(a)
-	second, errB := c.below(b)
-	if err := errors.Join(errA, errB); err != nil {
-		return err
-	}
-	return act(c.Dir.Root, first, second)
-}
-
-// remove unlinks a file.
-func (c *Change) remove(path string) error {
-	name, err := c.below(path)
-	if err != nil {
-		return err
-	}
-	return durable.RemoveFileIn(c.Dir.Root, name)
-}
+func (c *Change) exchange(a, b string) error { return c.Dir.rename(c.System.ExchangeFilesIn, a, b) }
 
 // Begun marks an error that is a [*session.BusyError] as one of a change that is
 // done or half done: the old log is not at its place any more.
@@ -116,8 +77,8 @@ func (c *Change) Begun(err error) error {
 	if !errors.As(err, &busy) {
 		return err
 	}
-	for _, path := range []string{c.Plan.Kept, c.nextPath()} {
-		if info, statErr := c.stat(path); statErr == nil && info != nil && c.isOld(info) {
+	for _, path := range []string{c.Plan.Kept, c.next().path} {
+		if info, statErr := c.Dir.look(path); statErr == nil && info != nil && c.isOld(info) {
 			busy.Begun = true
 		}
 	}
@@ -133,8 +94,8 @@ func (c *Change) Untaken() error {
 	if err != nil || live == nil || c.isOld(live) {
 		return err
 	}
-	for _, path := range []string{c.Plan.Kept, c.nextPath()} {
-		old, err := c.stat(path)
+	for _, path := range []string{c.Plan.Kept, c.next().path} {
+		old, err := c.Dir.look(path)
 		if err != nil || old != nil && c.isOld(old) {
 			return err // the change is done, or half done
 		}
@@ -169,7 +130,7 @@ func (c *Change) Append() error {
 		return c.appendBegun(err)
 	}
 	defer held.Close()
-	rest, err := c.missing(held)
+	rest, err := held.missing()
 	if err != nil {
 		return err
 	}
@@ -198,17 +159,17 @@ func (c *Change) appendBegun(err error) error {
 }
 
 // missing returns what of the record is still to be written.
-func (c *Change) missing(held *Held) ([]byte, error) {
-	info, err := held.file.Stat()
+func (h *Held) missing() ([]byte, error) {
+	info, err := h.file.Stat()
 	if err != nil {
 		return nil, fmt.Errorf("look at log: %w", err)
 	}
-	record, snap := []byte(c.Plan.Record), c.Plan.Snapshot
-	now := session.Observe(c.Plan.Live, info)
+	record, snap := []byte(h.change.Plan.Record), h.change.Plan.Snapshot
+	now := session.Observe(h.change.Plan.Live, info)
 	if !now.SameFile(snap) || now.Size <= snap.Size {
 		return record, nil // check says what is wrong, if anything is
 	}
-	tail, err := bytesAt(held.file, snap.Size, len(record))
+	tail, err := bytesAt(h.file, snap.Size, len(record))
 	if err != nil {
 		return nil, err
 	}
@@ -230,7 +191,7 @@ func (c *Change) MoveAside(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	kept, err := c.stat(c.Plan.Kept)
+	kept, err := c.Dir.look(c.Plan.Kept)
 	switch {
 	case err != nil:
 		return err
@@ -258,7 +219,7 @@ func (c *Change) MoveAside(ctx context.Context) error {
 // every byte of it is in a verified archive and nobody has it open. A file
 // that is not that inode any more, or that was changed without growing, stays.
 func (c *Change) Dispose() error {
-	info, err := c.stat(c.Plan.Kept)
+	info, err := c.Dir.look(c.Plan.Kept)
 	if err != nil || info == nil {
 		return err
 	}
@@ -267,5 +228,5 @@ func (c *Change) Dispose() error {
 	if !was.SameFile(now) || changed || Unusable(info) != "" {
 		return nil
 	}
-	return c.remove(c.Plan.Kept)
+	return c.Dir.remove(c.Plan.Kept)
 }

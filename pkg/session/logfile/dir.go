@@ -147,6 +147,46 @@ func (d *Dir) Stat(name string) (os.FileInfo, error) {
 	return info, nil
 }
 
+// What is done to a path below the directory is done in the directory that is
+// open, wherever its own path leads by now.
+
+// below is the name of a path in the directory, or further down.
+func (d *Dir) below(path string) (string, error) {
+	name, err := filepath.Rel(d.Path, path)
+	if err != nil {
+		return "", fmt.Errorf("look at %s: %w", path, err)
+	}
+	return name, nil
+}
+
+// look is [Dir.Stat] by the path of a file.
+func (d *Dir) look(path string) (os.FileInfo, error) {
+	name, err := d.below(path)
+	if err != nil {
+		return nil, err
+	}
+	return d.Stat(name)
+}
+
+// rename moves or exchanges the files of two paths, as act does it with names.
+func (d *Dir) rename(act func(root *os.Root, a, b string) error, a, b string) error {
+	first, errA := d.below(a)
+	second, errB := d.below(b)
+	if err := errors.Join(errA, errB); err != nil {
+		return err
+	}
+	return act(d.Root, first, second)
+}
+
+// remove unlinks a file by its path.
+func (d *Dir) remove(path string) error {
+	name, err := d.below(path)
+	if err != nil {
+		return err
+	}
+	return durable.RemoveFileIn(d.Root, name)
+}
+
 // Names lists the directory, sorted.
 func (d *Dir) Names() ([]string, error) {
 	f, err := d.Root.Open(".")

@@ -155,7 +155,7 @@ func (h *Held) MoveAside() error {
 	if err := c.move(); err != nil || c.Switched {
 		return h.moved(err)
 	}
-	moved, err := c.stat(c.Plan.Kept)
+	moved, err := c.Dir.look(c.Plan.Kept)
 	if err != nil || moved == nil {
 		return err
 	}
@@ -177,7 +177,7 @@ func (h *Held) moved(err error) error {
 	if !errors.As(err, &busy) {
 		return err
 	}
-	if kept, statErr := h.change.stat(h.change.Plan.Kept); statErr == nil && kept != nil && os.SameFile(kept, h.opened) {
+	if kept, statErr := h.change.Dir.look(h.change.Plan.Kept); statErr == nil && kept != nil && os.SameFile(kept, h.opened) {
 		busy.Begun = true
 	}
 	return err
@@ -229,7 +229,7 @@ func (h *Held) Exchange(ctx context.Context, next string) (old string, err error
 	if err := c.step("exchange"); err != nil {
 		return "", err
 	}
-	came, err := c.stat(next)
+	came, err := c.Dir.look(next)
 	if err != nil {
 		return "", err
 	}
@@ -239,7 +239,7 @@ func (h *Held) Exchange(ctx context.Context, next string) (old string, err error
 	}
 	if changed != nil {
 		// Also when the run is about to end: it is the agent's log.
-		return "", errors.Join(c.giveBack(context.WithoutCancel(ctx), next), changed)
+		return "", errors.Join(replacing{c, newLog{c.Dir, next, c.Plan.After}}.giveBack(context.WithoutCancel(ctx)), changed)
 	}
 	return next, nil
 }
@@ -267,28 +267,6 @@ func (c *Change) Place(next string) error {
 		return fmt.Errorf("put the new log in its place: %w", err)
 	}
 	return c.step("place")
-}
-
-// giveBack sees to a file at a new log's own name that is not the old log. It
-// is the new log itself, which has not taken its place: nothing is to be done.
-// Or the new log is in its place, and this is a log that a program put there in
-// the last instant, by renaming: the two are exchanged again.
-func (c *Change) giveBack(ctx context.Context, next string) error {
-	waiting, err := c.isNew(ctx, next)
-	if err != nil || waiting {
-		return err
-	}
-	switched, err := c.isNew(ctx, c.Plan.Live)
-	if err != nil {
-		return err
-	}
-	if !switched {
-		return c.busy("a log that is neither the old one nor the new one is at " + next)
-	}
-	if err := c.exchange(next, c.Plan.Live); err != nil {
-		return fmt.Errorf("give a log its place back: %w", err)
-	}
-	return nil
 }
 
 // Unheld asks whether a program has an open log open as well. nil means that

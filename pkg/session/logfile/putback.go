@@ -128,7 +128,7 @@ func (c *Change) TakeBack(ctx context.Context, source Source) error {
 	if err != nil || !there {
 		return nil // not there, or not ours
 	}
-	if info, err := c.stat(c.Plan.Kept); err != nil || info != nil {
+	if info, err := c.Dir.look(c.Plan.Kept); err != nil || info != nil {
 		return err // the bytes are there, and what is at its place stays
 	}
 	if err := c.rename(c.Plan.Live, c.Plan.Kept); err != nil {
@@ -156,5 +156,5 @@ func (c *Change) removeCopy() error {
 	if err != nil || info.Size() != c.Plan.Snapshot.Size {
 		return err
 	}
-	return c.remove(c.Plan.Kept) // these bytes are in the archive
+	return c.Dir.remove(c.Plan.Kept) // these bytes are in the archive
 }

@@ -19,42 +19,57 @@ import (
 // takes its place.
 const nextMark = ".next"
 
+// newLog is the log that is to take the place of another, and where it is made
+// complete before that.
+type newLog struct {
+	dir   *Dir
+	path  string
+	after session.LogProof // its bytes
+}
+
+func (c *Change) next() newLog { return newLog{c.Dir, NextPath(c.Plan.Kept), c.Plan.After} }
+
+// replacing is a change that exchanges two logs.
+type replacing struct {
+	change *Change
+	next   newLog
+}
+
 // Replace puts a new log in the place of the one that the plan's snapshot
 // shows, and keeps the old one's inode under the name Kept. write gets the old
 // log and must write exactly the bytes that the plan's After names; anything
 // else is an error and changes nothing. A [*session.BusyError] is returned
 // when somebody has the log open or when it is not the snapshot any more.
 func (c *Change) Replace(ctx context.Context, write func(w io.Writer, old *os.File) error) error {
-	done, err := c.finish(ctx)
+	r := replacing{c, c.next()}
+	done, err := r.finish(ctx)
 	if done || err != nil {
 		return err
 	}
 	held, err := c.Hold()
 	if err != nil {
-		return errors.Join(err, c.dropNext(ctx))
+		return errors.Join(err, r.next.drop(ctx))
 	}
 	defer held.Close()
 	if err := held.Check(); err != nil {
-		return errors.Join(err, c.dropNext(ctx))
+		return errors.Join(err, r.next.drop(ctx))
 	}
-	if err := c.stage(ctx, held, write); err != nil {
+	if err := r.stage(ctx, held, write); err != nil {
 		return err
 	}
 	// Again: staging took time.
 	if err := held.Check(); err != nil {
-		return errors.Join(err, c.dropNext(ctx))
+		return errors.Join(err, r.next.drop(ctx))
 	}
-	old, err := held.Exchange(ctx, c.nextPath())
+	old, err := held.Exchange(ctx, r.next.path)
 	if err != nil {
-		return c.yield(ctx, err)
+		return r.yield(ctx, err)
 	}
 	if old == c.Plan.Kept {
 		return nil
 	}
-	return c.moveOld(ctx)
+	return r.moveOld(ctx)
 }
-
-func (c *Change) nextPath() string { return NextPath(c.Plan.Kept) }
 
 // NextPath is where the new log of a [Change.Replace] is made complete, if the
 // old one is kept at a path; "" without one.
@@ -66,58 +81,58 @@ func NextPath(kept string) string {
 }
 
 // yield removes the new log if somebody goes on with another one.
-func (c *Change) yield(ctx context.Context, err error) error {
+func (r replacing) yield(ctx context.Context, err error) error {
 	if !errors.Is(err, session.ErrBusy) {
 		return err
 	}
-	return c.Begun(errors.Join(err, c.dropNext(ctx)))
+	return r.change.Begun(errors.Join(err, r.next.drop(ctx)))
 }
 
 // finish recognises how far an earlier run came: the new log is in its place
 // once an inode of the snapshot has another name.
-func (c *Change) finish(ctx context.Context) (done bool, err error) {
+func (r replacing) finish(ctx context.Context) (done bool, err error) {
 	if err := ctx.Err(); err != nil {
 		return false, err
 	}
-	next, err := c.stat(c.nextPath())
+	next, err := r.change.Dir.look(r.next.path)
 	if err != nil {
 		return false, err
 	}
-	kept, err := c.stat(c.Plan.Kept)
+	kept, err := r.change.Dir.look(r.change.Plan.Kept)
 	if err != nil {
 		return false, err
 	}
-	live, err := c.Dir.Stat(c.name())
+	live, err := r.change.Dir.Stat(r.change.name())
 	if err != nil {
 		return false, err
 	}
 	switch {
 	case kept != nil && live != nil && os.SameFile(kept, live):
-		return false, c.remove(c.Plan.Kept) // half moved: start over
-	case kept != nil && c.isOld(kept):
-		return true, c.finishMoving(ctx, live)
+		return false, r.change.Dir.remove(r.change.Plan.Kept) // half moved: start over
+	case kept != nil && r.change.isOld(kept):
+		return true, r.finishMoving(ctx, live)
 	case kept != nil:
-		return false, c.revert(ctx)
-	case next != nil && c.isOld(next):
-		return true, c.moveOld(ctx)
+		return false, r.revert(ctx)
+	case next != nil && r.change.isOld(next):
+		return true, r.moveOld(ctx)
 	case next != nil:
-		return false, errors.Join(c.giveBack(ctx, c.nextPath()), c.dropNext(ctx))
+		return false, errors.Join(r.giveBack(ctx), r.next.drop(ctx))
 	}
 	return false, nil
 }
 
 // finishMoving ends a run in which the old log has been put aside.
-func (c *Change) finishMoving(ctx context.Context, live os.FileInfo) error {
-	waiting, err := c.isNew(ctx, c.nextPath())
+func (r replacing) finishMoving(ctx context.Context, live os.FileInfo) error {
+	waiting, err := r.next.isAt(ctx, r.next.path)
 	switch {
 	case err != nil:
 		return err
 	case waiting && live == nil:
-		return c.yield(ctx, c.Place(c.nextPath()))
+		return r.yield(ctx, r.change.Place(r.next.path))
 	case waiting: // somebody has begun another log, and goes on with it
-		return c.remove(c.nextPath())
+		return r.change.Dir.remove(r.next.path)
 	}
-	return durable.SyncDirIn(c.Dir.Root)
+	return durable.SyncDirIn(r.change.Dir.Root)
 }
 
 // isOld reports whether a file is the log of the snapshot: by its inode, and
@@ -128,66 +143,88 @@ func (c *Change) isOld(info os.FileInfo) bool {
 }
 
 // stage makes the new log complete beside the live one.
-func (c *Change) stage(ctx context.Context, held *Held, write func(io.Writer, *os.File) error) error {
-	if err := c.dropNext(ctx); err != nil {
+func (r replacing) stage(ctx context.Context, held *Held, write func(io.Writer, *os.File) error) error {
+	if err := r.next.drop(ctx); err != nil {
 		return err
 	}
-	next := filepath.Base(c.nextPath())
-	err := durable.CreateCheckedIn(c.Dir.Root, next, held.opened, func(w io.Writer) error {
+	next := filepath.Base(r.next.path)
+	err := durable.CreateCheckedIn(r.change.Dir.Root, next, held.opened, func(w io.Writer) error {
 		t := &tally{w: w, sum: sha256.New()}
 		if err := write(t, held.file); err != nil {
 			return err
 		}
-		if got := t.proof(); got != c.Plan.After {
+		if got := t.proof(); got != r.change.Plan.After {
 			if err := held.Check(); err != nil {
 				return err // somebody has changed the log while it was read
 			}
-			return fmt.Errorf("the new log is %d bytes (%.12s), planned were %d (%.12s)", got.Size, got.SHA256, c.Plan.After.Size, c.Plan.After.SHA256)
+			return fmt.Errorf("the new log is %d bytes (%.12s), planned were %d (%.12s)", got.Size, got.SHA256, r.change.Plan.After.Size, r.change.Plan.After.SHA256)
 		}
 		return ctx.Err()
 	}, nil)
-	if err == nil && c.KeepTime {
-		err = durable.TouchIn(c.Dir.Root, next, held.opened.ModTime())
+	if err == nil && r.change.KeepTime {
+		err = durable.TouchIn(r.change.Dir.Root, next, held.opened.ModTime())
 	}
 	if err != nil {
 		return fmt.Errorf("make the new log: %w", err)
 	}
-	return c.step("stage")
-}
-
-// dropNext removes a new log that has not taken its place. What it does not
-// recognise by its bytes it leaves: somebody's log may have been exchanged for
-// the new one.
-func (c *Change) dropNext(ctx context.Context) error {
-	ours, err := c.isNew(ctx, c.nextPath())
-	if err != nil || !ours {
-		return err
-	}
-	return c.remove(c.nextPath())
+	return r.change.step("stage")
 }
 
 // moveOld gives the old log's inode the name under which it is kept.
-func (c *Change) moveOld(ctx context.Context) error {
-	err := c.rename(c.nextPath(), c.Plan.Kept)
+func (r replacing) moveOld(ctx context.Context) error {
+	err := r.change.rename(r.next.path, r.change.Plan.Kept)
 	if errors.Is(err, durable.ErrExists) {
-		return c.revert(ctx)
+		return r.revert(ctx)
 	}
 	if err != nil {
 		return fmt.Errorf("keep the old log: %w", err)
 	}
-	return c.step("keep")
+	return r.change.step("keep")
 }
 
 // revert takes a change back whose old log cannot be kept, because another file
 // has its name: nobody would look after the log then. It returns a
 // [*session.BusyError], which is Begun if the old log could not go back.
-func (c *Change) revert(ctx context.Context) error {
-	taken := c.busy("another file is at " + c.Plan.Kept)
-	next, err := c.stat(c.nextPath())
+func (r replacing) revert(ctx context.Context) error {
+	taken := r.change.busy("another file is at " + r.change.Plan.Kept)
+	next, err := r.change.Dir.look(r.next.path)
 	if err != nil || next == nil {
 		return errors.Join(err, taken)
 	}
-	return c.Begun(errors.Join(taken, c.giveBack(context.WithoutCancel(ctx), c.nextPath()), c.dropNext(ctx)))
+	return r.change.Begun(errors.Join(taken, r.giveBack(context.WithoutCancel(ctx)), r.next.drop(ctx)))
+}
+
+// drop removes a new log that has not taken its place. What it does not
+// recognise by its bytes it leaves: somebody's log may have been exchanged for
+// the new one.
+func (n newLog) drop(ctx context.Context) error {
+	ours, err := n.isAt(ctx, n.path)
+	if err != nil || !ours {
+		return err
+	}
+	return n.dir.remove(n.path)
+}
+
+// giveBack sees to a file at a new log's own name that is not the old log. It
+// is the new log itself, which has not taken its place: nothing is to be done.
+// Or the new log is in its place, and this is a log that a program put there in
+// the last instant, by renaming: the two are exchanged again.
+func (r replacing) giveBack(ctx context.Context) error {
+	waiting, err := r.next.isAt(ctx, r.next.path)
+	if err != nil || waiting {
+		return err
+	}
+	switched, err := r.next.isAt(ctx, r.change.Plan.Live)
+	if err != nil {
+		return err
+	}
+	if !switched {
+		return r.change.busy("a log that is neither the old one nor the new one is at " + r.next.path)
+	}
+	if err := r.change.exchange(r.next.path, r.change.Plan.Live); err != nil {
+		return fmt.Errorf("give a log its place back: %w", err)
+	}
+	return nil
 }
 
 // Proof measures what write writes, for the After of a plan.
@@ -216,14 +253,14 @@ func (t *tally) proof() session.LogProof {
 	return session.LogProof{Size: t.size, SHA256: hex.EncodeToString(t.sum.Sum(nil))}
 }
 
-// isNew reports whether the file at a path of the directory has the bytes of
+// isAt reports whether the file at a path of the directory has the bytes of
 // the new log.
-func (c *Change) isNew(ctx context.Context, path string) (bool, error) {
-	info, err := c.stat(path)
-	if err != nil || info == nil || !info.Mode().IsRegular() || info.Size() != c.Plan.After.Size {
+func (n newLog) isAt(ctx context.Context, path string) (bool, error) {
+	info, err := n.dir.look(path)
+	if err != nil || info == nil || !info.Mode().IsRegular() || info.Size() != n.after.Size {
 		return false, err
 	}
-	file, err := durable.OpenRegularIn(c.Dir.Root, filepath.Base(path))
+	file, err := durable.OpenRegularIn(n.dir.Root, filepath.Base(path))
 	if err != nil {
 		return false, fmt.Errorf("look at the new log: %w", err)
 	}
@@ -232,5 +269,5 @@ func (c *Change) isNew(ctx context.Context, path string) (bool, error) {
 	if _, err := io.Copy(t, file); err != nil {
 		return false, fmt.Errorf("look at the new log: %w", err)
 	}
-	return t.proof() == c.Plan.After, ctx.Err()
+	return t.proof() == n.after, ctx.Err()
 }

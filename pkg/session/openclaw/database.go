@@ -48,11 +48,18 @@ type database struct {
 	modTime time.Time // the later of the database's and its log's
 }
 
+// storedSessions tells where agents keep their sessions, and reads those in
+// their databases.
+type storedSessions struct {
+	state     *stateDir
+	databases *agentdb.Databases
+}
+
 // era says where an agent keeps its sessions: db is its database, nil in the
 // file era. frozen says why no file in its sessions directory may be changed,
 // "" in the file era; with an error it is not known where the sessions are.
-func (s *Store) era(root *os.Root, agent string) (db *database, frozen string, err error) {
-	db, err = findDatabase(root, s.root, agent)
+func (x *storedSessions) era(root *os.Root, agent string) (db *database, frozen string, err error) {
+	db, err = findDatabase(root, x.state.root, agent)
 	switch {
 	case err != nil:
 		return nil, "it cannot be told whether this agent's sessions are in the runtime's database", err
@@ -64,13 +71,13 @@ func (s *Store) era(root *os.Root, agent string) (db *database, frozen string, e
 
 // eraOf is era for one agent of a store that is not open. Not to know where the
 // sessions are freezes them like a database does.
-func (s *Store) eraOf(agent string) (frozen string, err error) {
-	root, err := s.pin.OpenRoot(s.root)
+func (x *storedSessions) eraOf(agent string) (frozen string, err error) {
+	root, err := x.state.pin.OpenRoot(x.state.root)
 	if err != nil {
 		return "", fmt.Errorf("open store: %w", err)
 	}
 	defer root.Close()
-	_, frozen, _ = s.era(root, agent)
+	_, frozen, _ = x.era(root, agent)
 	return frozen, nil
 }
 
@@ -241,19 +248,19 @@ func inDatabase(ref session.Ref) bool {
 const storedMark = "#"
 
 // databaseFile is where an agent's database lies.
-func (s *Store) databaseFile(agent string) agentdb.File {
-	return agentdb.File{Base: s.root, Name: filepath.Join(agentsName, agent, "agent", databaseName), OpenRoot: s.pin.OpenRoot}
+func (x *storedSessions) databaseFile(agent string) agentdb.File {
+	return agentdb.File{Base: x.state.root, Name: filepath.Join(agentsName, agent, "agent", databaseName), OpenRoot: x.state.pin.OpenRoot}
 }
 
 // storedLog opens the log of a session in a database. release gives the
 // database back.
-func (s *Store) storedLog(ctx context.Context, ref session.Ref) (log *agentdb.Log, release func(), err error) {
-	f := s.databaseFile(ref.Agent)
+func (x *storedSessions) storedLog(ctx context.Context, ref session.Ref) (log *agentdb.Log, release func(), err error) {
+	f := x.databaseFile(ref.Agent)
 	path, id, ok := cutLast(ref.Path, storedMark)
 	if !ok || path != f.Path() || !session.SafeAgent(ref.Agent) {
-		return nil, nil, fmt.Errorf("%s is not a session of the store %s", ref.Path, s.root)
+		return nil, nil, fmt.Errorf("%s is not a session of the store %s", ref.Path, x.state.root)
 	}
-	db, release, err := s.databases.Known(ctx, f)
+	db, release, err := x.databases.Known(ctx, f)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -275,11 +282,11 @@ func cutLast(s, mark string) (before, after string, found bool) {
 // OpenLog implements [session.LogSource]. It is of the moment at which the
 // store was listed last. Reading a row whose record is damaged is an error that
 // names it.
-func (s *Store) OpenLog(ctx context.Context, ref session.Ref) (io.ReadCloser, error) {
+func (x *storedSessions) OpenLog(ctx context.Context, ref session.Ref) (io.ReadCloser, error) {
 	if ref.Kind != session.KindStored {
 		return nil, fmt.Errorf("read %s: %w: it is no session in a database", ref.Path, fs.ErrInvalid)
 	}
-	log, release, err := s.storedLog(ctx, ref)
+	log, release, err := x.storedLog(ctx, ref)
 	if err != nil {
 		return nil, err
 	}
@@ -306,8 +313,8 @@ func (s *Store) DatabaseParts(ctx context.Context) (all []session.DatabasePart, 
 	return all, nil
 }
 
-func (s *Store) parts(ctx context.Context, f agentdb.File) ([]session.DatabasePart, error) {
-	db, release, err := s.databases.Known(ctx, f)
+func (x *storedSessions) parts(ctx context.Context, f agentdb.File) ([]session.DatabasePart, error) {
+	db, release, err := x.databases.Known(ctx, f)
 	if err != nil {
 		return nil, err
 	}
@@ -316,8 +323,8 @@ func (s *Store) parts(ctx context.Context, f agentdb.File) ([]session.DatabasePa
 }
 
 // storedTail is Tail for a session in a database: only its last rows are read.
-func (s *Store) storedTail(ctx context.Context, ref session.Ref) (session.Tail, error) {
-	log, release, err := s.storedLog(ctx, ref)
+func (x *storedSessions) storedTail(ctx context.Context, ref session.Ref) (session.Tail, error) {
+	log, release, err := x.storedLog(ctx, ref)
 	if err != nil {
 		return session.Tail{}, err
 	}
@@ -325,8 +332,8 @@ func (s *Store) storedTail(ctx context.Context, ref session.Ref) (session.Tail, 
 	return piformat.Tail(ctx, log, log.Size(), ref.ModTime)
 }
 
-func (s *Store) countStored(ctx context.Context, ref session.Ref) (int, error) {
-	log, err := s.OpenLog(ctx, ref)
+func (x *storedSessions) countStored(ctx context.Context, ref session.Ref) (int, error) {
+	log, err := x.OpenLog(ctx, ref)
 	if err != nil {
 		return 0, err
 	}

@@ -34,10 +34,16 @@ type gateway struct {
 	foreign bool
 }
 
+// gateways finds the running gateway of a state directory and asks it.
+type gateways struct {
+	state   *stateDir
+	options Options // how it is found and asked
+}
+
 // unserved returns a [*session.BusyError] with Served set while a gateway runs
 // for this store.
-func (s *Store) unserved(path string) error {
-	g, err := s.gateway()
+func (gs *gateways) unserved(path string) error {
+	g, err := gs.gateway()
 	if err != nil || g == nil {
 		return err
 	}
@@ -53,28 +59,30 @@ func (s *Store) unserved(path string) error {
 // a gateway with another temporary directory, and tells whose state a gateway
 // is that has its configuration elsewhere. One in a container or on another
 // machine is not seen.
-func (s *Store) gateway() (*gateway, error) {
-	for _, name := range s.gatewayLocks() {
+func (gs *gateways) gateway() (*gateway, error) {
+	for _, name := range gs.gatewayLocks() {
 		lock, err := readGatewayLock(name)
 		if err != nil {
 			return nil, err
 		}
-		if lock.alive() && s.served(lock) {
+		if lock.alive() && gs.served(lock) {
 			return &gateway{process: lock.pid, config: lock.config, port: lock.port, foreign: lock.foreign}, nil
 		}
 	}
-	if pid := gatewayWithOpen(s.stateFile()); pid != 0 {
+	if pid := gatewayWithOpen(gs.stateFile()); pid != 0 {
 		return &gateway{process: pid}, nil
 	}
 	return nil, nil
 }
 
 // stateFile is the database that a gateway keeps open.
-func (s *Store) stateFile() string { return filepath.Join(s.root, "state", "openclaw.sqlite") }
+func (gs *gateways) stateFile() string {
+	return filepath.Join(gs.state.root, "state", "openclaw.sqlite")
+}
 
 // gatewayLocks are the lock files of all gateways, whosever they are.
-func (s *Store) gatewayLocks() []string {
-	dirs := s.options.LockDirs
+func (gs *gateways) gatewayLocks() []string {
+	dirs := gs.options.LockDirs
 	if dirs == nil {
 		dirs = []string{os.TempDir()}
 		if runtime.GOOS != "windows" {
@@ -146,11 +154,11 @@ func (l gatewayLock) alive() bool { return l.pid != 0 && l.lockFile.alive() }
 
 // served reports whether a running gateway is this store's: by the state that
 // it has open, or, where that cannot be seen, by where its configuration lies.
-func (s *Store) served(l gatewayLock) bool {
-	if open, known := stateOpen(l.pid, s.stateFile()); known {
+func (gs *gateways) served(l gatewayLock) bool {
+	if open, known := stateOpen(l.pid, gs.stateFile()); known {
 		return open
 	}
-	mine, err := os.Stat(s.root)
+	mine, err := os.Stat(gs.state.root)
 	if err != nil {
 		return false
 	}
@@ -244,16 +252,16 @@ func (o Options) environment(root, program string, g *gateway) []string {
 }
 
 // ask calls a method of the gateway and reads its reply into reply.
-func (s *Store) ask(ctx context.Context, g *gateway, method string, parameters, reply any) error {
-	program, err := s.options.program()
+func (gs *gateways) ask(ctx context.Context, g *gateway, method string, parameters, reply any) error {
+	program, err := gs.options.program()
 	if err != nil {
-		return s.unasked(err, "set openclaw.command in the configuration to the runtime's program, or stop the gateway")
+		return gs.unasked(err, "set openclaw.command in the configuration to the runtime's program, or stop the gateway")
 	}
 	encoded, err := json.Marshal(parameters)
 	if err != nil {
 		return fmt.Errorf("encode the parameters of %s: %w", method, err)
 	}
-	run, deadline := s.options.Run, s.options.deadline()
+	run, deadline := gs.options.Run, gs.options.deadline()
 	if run == nil {
 		run = runProgram
 	}
@@ -261,26 +269,26 @@ func (s *Store) ask(ctx context.Context, g *gateway, method string, parameters, 
 	defer cancel()
 	out, err := run(limited, Call{
 		Program: program, Arguments: []string{"gateway", "call", method, "--params", string(encoded), "--json"},
-		Environment: s.options.environment(s.root, program, g),
+		Environment: gs.options.environment(gs.state.root, program, g),
 	})
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case limited.Err() != nil:
-		return s.noAnswer(method, deadline)
+		return gs.noAnswer(method, deadline)
 	}
 	if problem := readReply(out, err, reply); problem != nil {
-		return s.unasked(fmt.Errorf("%s: %w", method, problem), "try by hand: openclaw gateway call "+method+" --params '"+string(encoded)+"'")
+		return gs.unasked(fmt.Errorf("%s: %w", method, problem), "try by hand: openclaw gateway call "+method+" --params '"+string(encoded)+"'")
 	}
 	return nil
 }
 
-func (s *Store) noAnswer(method string, deadline time.Duration) error {
-	return s.unasked(fmt.Errorf("%s: no answer within %s (openclaw.deadline)", method, deadline), "openclaw gateway status shows how the gateway is; the session was not changed by sessctl")
+func (gs *gateways) noAnswer(method string, deadline time.Duration) error {
+	return gs.unasked(fmt.Errorf("%s: no answer within %s (openclaw.deadline)", method, deadline), "openclaw gateway status shows how the gateway is; the session was not changed by sessctl")
 }
 
-func (s *Store) unasked(err error, hint string) error {
-	return &session.GatewayError{Store: s.root, Err: err, Hint: hint}
+func (gs *gateways) unasked(err error, hint string) error {
+	return &session.GatewayError{Store: gs.state.root, Err: err, Hint: hint}
 }
 
 // readReply takes a reply apart. Of a refusal it returns what the gateway said.
@@ -332,17 +340,21 @@ func (b *limitedBuffer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+// resets lets a running gateway start sessions fresh, and sees by the files that
+// it did.
+type resets struct{ rotations *rotations }
+
 // PlanReset implements [session.Resetter]. A reset is of one entry of the
 // index: a log that several entries mean, or none, is busy while the gateway
 // runs.
-func (s *Store) PlanReset(ctx context.Context, ref session.Ref, snap session.Snapshot, now time.Time) (session.Rotation, error) {
-	r, err := s.PlanRotation(ctx, ref, snap, now)
+func (rs *resets) PlanReset(ctx context.Context, ref session.Ref, snap session.Snapshot, now time.Time) (session.Rotation, error) {
+	r, err := rs.rotations.PlanRotation(ctx, ref, snap, now)
 	if err != nil {
 		return session.Rotation{}, err
 	}
 	r.Kept, r.NewSession = "", ""
 	busy := &session.BusyError{Path: ref.Path, Reason: "its gateway is running and "}
-	switch err := s.askable(); {
+	switch err := rs.rotations.gateways.askable(); {
 	case len(r.Keys) == 0:
 		busy.Reason += "does not know this log: stop it to compact the log"
 	case len(r.Keys) > 1:
@@ -357,13 +369,13 @@ func (s *Store) PlanReset(ctx context.Context, ref session.Ref, snap session.Sna
 
 // askable returns why the gateway cannot be asked: its configuration does not
 // tell how, and its program is not found.
-func (s *Store) askable() error {
-	if g, err := s.gateway(); err == nil && g != nil && !g.foreign {
-		if _, err := s.access(g); err == nil {
+func (gs *gateways) askable() error {
+	if g, err := gs.gateway(); err == nil && g != nil && !g.foreign {
+		if _, err := gs.access(g); err == nil {
 			return nil
 		}
 	}
-	_, err := s.options.program()
+	_, err := gs.options.program()
 	return err
 }
 
@@ -373,41 +385,41 @@ func (s *Store) askable() error {
 // it is asked by its socket, and the seconds that its program takes to start
 // where that has to do; a message that comes in then is refused or lost by the
 // gateway (docs/compact.md).
-func (s *Store) Reset(ctx context.Context, r session.Rotation) (session.Rotation, error) {
-	done, ok, err := s.FindReset(ctx, r)
+func (rs *resets) Reset(ctx context.Context, r session.Rotation) (session.Rotation, error) {
+	done, ok, err := rs.FindReset(ctx, r)
 	if err != nil || ok {
 		return done, err
 	}
-	g, err := s.gateway()
+	g, err := rs.rotations.gateways.gateway()
 	switch {
 	case err != nil:
 		return r, err
 	case g == nil:
 		return r, &session.BusyError{Path: r.Live, Reason: "its gateway has stopped just now"}
 	}
-	asker, err := s.asker(ctx, g)
+	asker, err := rs.rotations.gateways.asker(ctx, g)
 	if err != nil {
 		return r, err
 	}
 	defer asker.close()
-	if err := s.awaitGap(ctx, asker, r); err != nil {
+	if err := rs.awaitGap(ctx, asker, r); err != nil {
 		return r, err
 	}
-	if err := s.step("asked"); err != nil {
+	if err := rs.rotations.step("asked"); err != nil {
 		return r, err
 	}
 	refused := asker.ask(ctx, "sessions.reset", map[string]string{"key": r.Before[0].Key}, &struct{}{})
-	if done, err = s.afterReset(ctx, r, refused); err != nil {
+	if done, err = rs.afterReset(ctx, r, refused); err != nil {
 		return done, err
 	}
-	return done, s.confirm(ctx, asker, r)
+	return done, rs.confirm(ctx, asker, r)
 }
 
 // confirm asks the gateway which session it goes on with: its files may say more
 // than it does. It is an error if that is the old one. A gateway that does not
 // answer, or that is asked by its program, which takes seconds, is believed its
 // files.
-func (s *Store) confirm(ctx context.Context, asker asker, r session.Rotation) error {
+func (rs *resets) confirm(ctx context.Context, asker asker, r session.Rotation) error {
 	const tries, wait = 8, 250 * time.Millisecond
 	for range tries {
 		id, err := asker.current(ctx, r)
@@ -417,11 +429,11 @@ func (s *Store) confirm(ctx context.Context, asker asker, r session.Rotation) er
 		if err != nil || id != r.Before[0].Session {
 			return nil
 		}
-		if err := s.pause(ctx, wait); err != nil {
+		if err := rs.rotations.stored.state.pause(ctx, wait); err != nil {
 			return err
 		}
 	}
-	return s.unasked(fmt.Errorf("its files show a fresh session, but it goes on with %s", r.Before[0].Session), "restart the gateway; everything is archived, and the next run says whether the fresh session is in force")
+	return rs.rotations.gateways.unasked(fmt.Errorf("its files show a fresh session, but it goes on with %s", r.Before[0].Session), "restart the gateway; everything is archived, and the next run says whether the fresh session is in force")
 }
 
 // gapWait is how long the gateway is left alone before it is asked again
@@ -431,19 +443,19 @@ const gapWait = 200 * time.Millisecond
 // awaitGap waits until the gateway says that no turn is going on. It returns a
 // [*session.BusyError] if one is going on for too long, or if the log is not
 // what was archived any more.
-func (s *Store) awaitGap(ctx context.Context, asker asker, r session.Rotation) error {
-	for end := time.Now().Add(s.options.Wait); ; {
-		err := s.askIdle(ctx, asker, r)
+func (rs *resets) awaitGap(ctx context.Context, asker asker, r session.Rotation) error {
+	for end := time.Now().Add(rs.rotations.gateways.options.Wait); ; {
+		err := rs.rotations.gateways.askIdle(ctx, asker, r)
 		if err == nil {
 			err = asker.quiet(ctx)
 		}
 		if !errors.Is(err, errTurn) {
-			return errors.Join(err, s.unchanged(r))
+			return errors.Join(err, rs.rotations.stored.state.unchanged(r))
 		}
 		if !time.Now().Before(end) {
 			return &session.BusyError{Path: r.Live, Reason: errTurn.Error()}
 		}
-		if err := s.pause(ctx, gapWait); err != nil {
+		if err := rs.rotations.stored.state.pause(ctx, gapWait); err != nil {
 			return err
 		}
 	}
@@ -454,22 +466,22 @@ var errTurn = errors.New("the gateway says that a turn is going on")
 
 // afterReset believes the files: what the gateway said, or did not say any
 // more, is only a reason where they show nothing.
-func (s *Store) afterReset(ctx context.Context, r session.Rotation, refused error) (session.Rotation, error) {
+func (rs *resets) afterReset(ctx context.Context, r session.Rotation, refused error) (session.Rotation, error) {
 	if err := ctx.Err(); err != nil {
 		return r, err
 	}
 	const tries, wait = 8, 250 * time.Millisecond
 	for try := 0; ; try++ {
-		done, ok, err := s.FindReset(ctx, r)
+		done, ok, err := rs.FindReset(ctx, r)
 		switch {
 		case err != nil || ok:
 			return done, err
 		case refused != nil:
 			return r, refused
 		case try == tries:
-			return r, s.unasked(errors.New("it says that it started the session fresh, but its files do not show it"), "openclaw sessions lists what the gateway knows; the session was not changed by sessctl")
+			return r, rs.rotations.gateways.unasked(errors.New("it says that it started the session fresh, but its files do not show it"), "openclaw sessions lists what the gateway knows; the session was not changed by sessctl")
 		}
-		if err := s.pause(ctx, wait); err != nil {
+		if err := rs.rotations.stored.state.pause(ctx, wait); err != nil {
 			return r, err
 		}
 	}
@@ -484,8 +496,8 @@ type sessionRow struct {
 
 // askIdle asks the gateway whether it means the same session and whether a
 // turn is going on.
-func (s *Store) askIdle(ctx context.Context, asker asker, r session.Rotation) error {
-	row, err := s.askRow(ctx, asker, r)
+func (gs *gateways) askIdle(ctx context.Context, asker asker, r session.Rotation) error {
+	row, err := gs.askRow(ctx, asker, r)
 	switch {
 	case err != nil:
 		return err
@@ -498,7 +510,7 @@ func (s *Store) askIdle(ctx context.Context, asker asker, r session.Rotation) er
 }
 
 // askRow asks the gateway what it knows of the session of a rotation.
-func (s *Store) askRow(ctx context.Context, asker asker, r session.Rotation) (sessionRow, error) {
+func (gs *gateways) askRow(ctx context.Context, asker asker, r session.Rotation) (sessionRow, error) {
 	key := r.Before[0].Key
 	var reply struct {
 		Path     string       `json:"path"`
@@ -508,11 +520,11 @@ func (s *Store) askRow(ctx context.Context, asker asker, r session.Rotation) (se
 		return sessionRow{}, err
 	}
 	if filepath.IsAbs(reply.Path) && !sameFile(reply.Path, r.Index) {
-		return sessionRow{}, s.unasked(fmt.Errorf("it serves another store (%s)", reply.Path), "")
+		return sessionRow{}, gs.unasked(fmt.Errorf("it serves another store (%s)", reply.Path), "")
 	}
 	i := slices.IndexFunc(reply.Sessions, func(row sessionRow) bool { return strings.EqualFold(row.Key, key) })
 	if i < 0 {
-		return sessionRow{}, s.unasked(fmt.Errorf("it does not know the session %s", key), "")
+		return sessionRow{}, gs.unasked(fmt.Errorf("it does not know the session %s", key), "")
 	}
 	return reply.Sessions[i], nil
 }
@@ -528,8 +540,8 @@ func sameFile(a, b string) bool {
 
 // unchanged returns a [*session.BusyError] unless the log is what was
 // archived.
-func (s *Store) unchanged(r session.Rotation) error {
-	d, name, err := s.directoryOf(r.Live)
+func (at *stateDir) unchanged(r session.Rotation) error {
+	d, name, err := at.directoryOf(r.Live)
 	if err != nil {
 		return err
 	}
@@ -545,8 +557,8 @@ func (s *Store) unchanged(r session.Rotation) error {
 }
 
 // FindReset implements [session.Resetter].
-func (s *Store) FindReset(ctx context.Context, r session.Rotation) (session.Rotation, bool, error) {
-	d, name, err := s.directoryOf(r.Live)
+func (rs *resets) FindReset(ctx context.Context, r session.Rotation) (session.Rotation, bool, error) {
+	d, name, err := rs.rotations.stored.state.directoryOf(r.Live)
 	if err != nil {
 		return r, false, err
 	}

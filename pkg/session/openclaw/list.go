@@ -374,28 +374,28 @@ func (l *lister) importedLog(d *directory, name, id string) {
 }
 
 // importedOf opens the directory of an agent's imported logs.
-func (s *Store) importedOf(store *os.Root, agent string) (*directory, error) {
-	return s.below(store, agent, importedName)
+func (at *stateDir) importedOf(store *os.Root, agent string) (*directory, error) {
+	return at.below(store, agent, importedName)
 }
 
 // readableOf is directoryOf for a log that is only read: an imported one too.
-func (s *Store) readableOf(path string) (*directory, string, error) {
-	agent, name, ok := s.splitImported(path)
+func (at *stateDir) readableOf(path string) (*directory, string, error) {
+	agent, name, ok := at.splitImported(path)
 	if !ok {
-		return s.directoryOf(path)
+		return at.directoryOf(path)
 	}
-	store, err := s.pin.OpenRoot(s.root)
+	store, err := at.pin.OpenRoot(at.root)
 	if err != nil {
 		return nil, "", err
 	}
 	defer store.Close()
-	d, err := s.importedOf(store, agent)
+	d, err := at.importedOf(store, agent)
 	return d, name, err
 }
 
 // splitImported takes the path of an imported log apart.
-func (s *Store) splitImported(path string) (agent, name string, ok bool) {
-	below, err := filepath.Rel(s.root, path)
+func (at *stateDir) splitImported(path string) (agent, name string, ok bool) {
+	below, err := filepath.Rel(at.root, path)
 	if err != nil || !filepath.IsLocal(below) {
 		return "", "", false
 	}

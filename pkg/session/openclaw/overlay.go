@@ -16,16 +16,16 @@ const keepRecentTokens = 20_000
 // the runtime writes it. The runtime accepts one from others while no turn is
 // going on, and brings its index up to date at the next turn (docs/dev/formats.md,
 // "openclaw").
-func (s *Store) PlanOverlay(ctx context.Context, request session.ShortenRequest) (session.Shortening, error) {
+func (rs *rotations) PlanOverlay(ctx context.Context, request session.ShortenRequest) (session.Shortening, error) {
 	if inDatabase(request.Ref) {
 		return session.Shortening{}, logfile.Unsupported(request.Ref.Path, onlyGateway)
 	}
-	d, name, err := s.directoryOf(request.Ref.Path)
+	d, name, err := rs.stored.state.directoryOf(request.Ref.Path)
 	if err != nil {
 		return session.Shortening{}, err
 	}
 	defer d.Close()
-	v, err := s.lookAgain(ctx, d)
+	v, err := rs.stored.lookAgain(ctx, d)
 	if err != nil {
 		return session.Shortening{}, err
 	}
@@ -44,7 +44,7 @@ func (s *Store) PlanOverlay(ctx context.Context, request session.ShortenRequest)
 	record, err := piformat.Overlay(log, request)
 	return session.Shortening{
 		Rotation: session.Rotation{
-			Runtime: session.RuntimeOpenClaw, Agent: d.agent, Session: n.id, Store: s.root,
+			Runtime: session.RuntimeOpenClaw, Agent: d.agent, Session: n.id, Store: rs.stored.state.root,
 			Live: v.At(name), At: request.Now.UTC(), Snapshot: request.Snapshot,
 		},
 		Cut: request.Cut, Summary: request.Summary, Record: record,
@@ -52,11 +52,11 @@ func (s *Store) PlanOverlay(ctx context.Context, request session.ShortenRequest)
 }
 
 // Shorten implements [session.Shortener].
-func (s *Store) Shorten(ctx context.Context, plan session.Shortening) error {
+func (rs *rotations) Shorten(ctx context.Context, plan session.Shortening) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	d, name, err := s.directoryOf(plan.Live)
+	d, name, err := rs.stored.state.directoryOf(plan.Live)
 	if err != nil {
 		return err
 	}
@@ -70,10 +70,10 @@ func (s *Store) Shorten(ctx context.Context, plan session.Shortening) error {
 	if err := d.locked(ctx, name, time.Now()); err != nil {
 		return err
 	}
-	if err := s.unserved(plan.Live); err != nil {
+	if err := rs.gateways.unserved(plan.Live); err != nil {
 		return err
 	}
-	change := &logfile.Change{Dir: d.Dir, Plan: plan, Step: s.step, System: s.options.System}
+	change := &logfile.Change{Dir: d.Dir, Plan: plan, Step: rs.step, System: rs.gateways.options.System}
 	return change.Append()
 }
 

@@ -52,14 +52,14 @@ func (s *Store) Place(ctx context.Context, path string, now time.Time) (session.
 }
 
 // placeName reads the path of a log that is to be put back.
-func (s *Store) placeName(path string) (n logName, agent string, err error) {
-	if below, err := filepath.Rel(s.root, path); err != nil || !filepath.IsLocal(below) {
+func (at *stateDir) placeName(path string) (n logName, agent string, err error) {
+	if below, err := filepath.Rel(at.root, path); err != nil || !filepath.IsLocal(below) {
 		return n, "", fmt.Errorf("%s: %w", path, session.ErrElsewhere)
 	}
 	if database, _, ok := cutLast(path, storedMark); ok && filepath.Base(database) == databaseName {
 		return n, "", logfile.Unsupported(path, onlyGateway)
 	}
-	agent, name, err := s.split(path)
+	agent, name, err := at.split(path)
 	if err != nil {
 		return n, "", logfile.Unsupported(path, "no place for a session of openclaw")
 	}

@@ -19,21 +19,31 @@ import (
 // stampForm is the time in the name of a closed log, in UTC.
 const stampForm = "2006-01-02T15-04-05.000Z"
 
+// rotations starts sessions of the file era fresh, shortens them, and takes a
+// rotation back.
+type rotations struct {
+	stored   *storedSessions
+	gateways *gateways
+	// step is called after each step of Rotate, with its name; an error ends
+	// the rotation there. Tests stop it so.
+	step func(name string) error
+}
+
 // PlanRotation implements [session.Rotator]. Every entry of the index that
 // means the log will name the same new session; a log that no entry means is
 // only closed. The log of a format newer than the file era's, a closed log,
 // and every log beside a database or an index that cannot be read are
 // [session.ErrUnsupported].
-func (s *Store) PlanRotation(ctx context.Context, ref session.Ref, snap session.Snapshot, now time.Time) (session.Rotation, error) {
+func (rs *rotations) PlanRotation(ctx context.Context, ref session.Ref, snap session.Snapshot, now time.Time) (session.Rotation, error) {
 	if inDatabase(ref) {
 		return session.Rotation{}, logfile.Unsupported(ref.Path, onlyGateway)
 	}
-	d, name, err := s.directoryOf(ref.Path)
+	d, name, err := rs.stored.state.directoryOf(ref.Path)
 	if err != nil {
 		return session.Rotation{}, err
 	}
 	defer d.Close()
-	v, err := s.lookAgain(ctx, d)
+	v, err := rs.stored.lookAgain(ctx, d)
 	if err != nil {
 		return session.Rotation{}, err
 	}
@@ -47,13 +57,13 @@ func (s *Store) PlanRotation(ctx context.Context, ref session.Ref, snap session.
 	if v.kind(n) != ref.Kind {
 		return session.Rotation{}, &session.BusyError{Path: ref.Path, Reason: "sessions.json has changed since the session was found"}
 	}
-	return s.plan(v, n, snap, now)
+	return rs.plan(v, n, snap, now)
 }
 
 // lookAgain looks at a directory as List does, its era included, and reads all
 // of the index.
-func (s *Store) lookAgain(ctx context.Context, d *directory) (*view, error) {
-	frozen, err := s.eraOf(d.agent)
+func (x *storedSessions) lookAgain(ctx context.Context, d *directory) (*view, error) {
+	frozen, err := x.eraOf(d.agent)
 	if err != nil {
 		return nil, err
 	}
@@ -87,10 +97,10 @@ func (v *view) mayRotate(n logName) error {
 	return err
 }
 
-func (s *Store) plan(v *view, n logName, snap session.Snapshot, now time.Time) (session.Rotation, error) {
+func (rs *rotations) plan(v *view, n logName, snap session.Snapshot, now time.Time) (session.Rotation, error) {
 	now = now.UTC().Truncate(time.Millisecond)
 	r := session.Rotation{
-		Runtime: session.RuntimeOpenClaw, Agent: v.agent, Session: n.id, Store: s.root,
+		Runtime: session.RuntimeOpenClaw, Agent: v.agent, Session: n.id, Store: rs.stored.state.root,
 		Live: v.At(n.name), Index: v.At(indexName), At: now, Snapshot: snap,
 	}
 	for _, e := range v.owners[n.name] {
@@ -240,7 +250,7 @@ func (v *view) lockedNow(n logName, now time.Time) (string, error) {
 // that of the index.
 type change struct {
 	*directory
-	store    *Store
+	store    *rotations
 	rotation session.Rotation
 	name     string // of the log
 	kept     string // of the closed log
@@ -257,12 +267,12 @@ type change struct {
 
 // openChange checks that a rotation, which may come from a journal, stays in
 // one sessions directory of this store. The caller closes it.
-func (s *Store) openChange(r session.Rotation) (*change, error) {
-	d, name, err := s.directoryOf(r.Live)
+func (rs *rotations) openChange(r session.Rotation) (*change, error) {
+	d, name, err := rs.stored.state.directoryOf(r.Live)
 	if err != nil {
 		return nil, err
 	}
-	c := &change{directory: d, store: s, rotation: r, name: name, kept: filepath.Base(r.Kept), log: s.changeOf(d, r)}
+	c := &change{directory: d, store: rs, rotation: r, name: name, kept: filepath.Base(r.Kept), log: rs.changeOf(d, r)}
 	if err := errors.Join(c.belongs(), d.InPlace()); err != nil {
 		d.Close()
 		return nil, err
@@ -271,8 +281,8 @@ func (s *Store) openChange(r session.Rotation) (*change, error) {
 }
 
 // changeOf is the change of one log of a directory.
-func (s *Store) changeOf(d *directory, r session.Rotation) *logfile.Change {
-	return &logfile.Change{Dir: d.Dir, Plan: session.Shortening{Rotation: r}, Step: s.step, System: s.options.System}
+func (rs *rotations) changeOf(d *directory, r session.Rotation) *logfile.Change {
+	return &logfile.Change{Dir: d.Dir, Plan: session.Shortening{Rotation: r}, Step: rs.step, System: rs.gateways.options.System}
 }
 
 // belongs checks that the parts of the plan fit together.
@@ -297,7 +307,7 @@ func (c *change) read(ctx context.Context) error {
 	if err := c.logState(); err != nil {
 		return err
 	}
-	v, err := c.store.lookAgain(ctx, c.directory)
+	v, err := c.store.stored.lookAgain(ctx, c.directory)
 	if err != nil {
 		return err
 	}
@@ -389,13 +399,13 @@ func (c *change) logState() error {
 // Before the index is replaced every doubt is a [*session.BusyError] and
 // nothing has changed. When an earlier run has replaced it and the log is open
 // somewhere, the error has Begun set.
-func (s *Store) Rotate(ctx context.Context, r session.Rotation) (err error) {
-	c, err := s.openChange(r)
+func (rs *rotations) Rotate(ctx context.Context, r session.Rotation) (err error) {
+	c, err := rs.openChange(r)
 	if err != nil {
 		return err
 	}
 	defer c.Close()
-	v, err := s.lookAgain(ctx, c.directory)
+	v, err := rs.stored.lookAgain(ctx, c.directory)
 	if err != nil {
 		return err
 	}
@@ -446,7 +456,7 @@ func (c *change) beganBefore(v *view, err error) error {
 
 // writing is a change of the index while a log is held; nil for none.
 func (c *change) writing(held *logfile.Held) *indexWrite {
-	return &indexWrite{directory: c.directory, system: c.store.options.System, step: c.store.step, held: held}
+	return &indexWrite{directory: c.directory, system: c.store.gateways.options.System, step: c.store.step, held: held}
 }
 
 // withoutLog finishes a rotation whose log is not at its place any more.
@@ -475,7 +485,7 @@ func (c *change) begun(err error) error {
 // takeAway goes the way of [logfile.Held], with the switch of the index between
 // the check of the log and its move.
 func (c *change) takeAway(ctx context.Context) error {
-	if err := c.store.letsGo(c.directory, c.rotation.Live); err != nil {
+	if err := c.store.gateways.letsGo(c.directory, c.rotation.Live); err != nil {
 		return err
 	}
 	held, err := c.log.Hold()
@@ -498,11 +508,11 @@ func (c *change) takeAway(ctx context.Context) error {
 // letsGo returns a [*session.BusyError] while the runtime holds a log of a
 // directory, by its lock or by serving it. The lock of the index is this
 // process's.
-func (s *Store) letsGo(d *directory, path string) error {
+func (gs *gateways) letsGo(d *directory, path string) error {
 	if err := d.logLocked(filepath.Base(path), time.Now()); err != nil {
 		return err
 	}
-	return s.unserved(path)
+	return gs.unserved(path)
 }
 
 // switchIndex points the entries at the new session. Where that is done

@@ -115,9 +115,9 @@ type traces struct {
 }
 
 // tracesIn reads the directory of a log.
-func (s *Store) tracesIn(path string) *traces {
+func (at *stateDir) tracesIn(path string) *traces {
 	t := &traces{paths: map[string][]string{}, logs: map[string][]string{}}
-	d, _, err := s.directoryOf(path)
+	d, _, err := at.directoryOf(path)
 	if err != nil {
 		return &traces{err: err}
 	}

@@ -35,22 +35,22 @@ type asker interface {
 
 // asker returns the way to a gateway: its WebSocket, or, where that cannot be
 // opened, the runtime's program, which takes seconds for each call.
-func (s *Store) asker(ctx context.Context, g *gateway) (asker, error) {
+func (gs *gateways) asker(ctx context.Context, g *gateway) (asker, error) {
 	limited, cancel := context.WithTimeout(ctx, dialDeadline)
 	defer cancel()
-	socket, err := s.openSocket(limited, g)
+	socket, err := gs.openSocket(limited, g)
 	if err == nil {
 		return socket, nil
 	}
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
-	return &programAsker{s, g}, nil
+	return &programAsker{gs, g}, nil
 }
 
 // programAsker asks by the runtime's program, "openclaw gateway call".
 type programAsker struct {
-	store   *Store
+	store   *gateways
 	gateway *gateway
 }
 
@@ -87,10 +87,10 @@ var errNoSocket = errors.New("the configuration does not say how the gateway's s
 // variables that the runtime's own program goes by. A configuration that is not
 // plain JSON, a secret that is kept elsewhere and a socket with TLS are left to
 // that program.
-func (s *Store) access(g *gateway) (gatewayAccess, error) {
+func (gs *gateways) access(g *gateway) (gatewayAccess, error) {
 	path := g.config
 	if path == "" {
-		path = filepath.Join(s.root, "openclaw.json")
+		path = filepath.Join(gs.state.root, "openclaw.json")
 	}
 	f, err := durable.OpenRegular(path)
 	if err != nil {
@@ -118,7 +118,7 @@ func (s *Store) access(g *gateway) (gatewayAccess, error) {
 		return gatewayAccess{}, errNoSocket
 	}
 	auth := config.Gateway.Auth
-	a := gatewayAccess{port: g.port, token: s.secret(auth.Token, "OPENCLAW_GATEWAY_TOKEN"), password: s.secret(auth.Password, "OPENCLAW_GATEWAY_PASSWORD")}
+	a := gatewayAccess{port: g.port, token: gs.secret(auth.Token, "OPENCLAW_GATEWAY_TOKEN"), password: gs.secret(auth.Password, "OPENCLAW_GATEWAY_PASSWORD")}
 	if a.port == 0 {
 		a.port = config.Gateway.Port
 	}
@@ -130,11 +130,11 @@ func (s *Store) access(g *gateway) (gatewayAccess, error) {
 
 // secret is a secret of a configuration, as it is written there or as a
 // variable has it; "" if it is kept elsewhere.
-func (s *Store) secret(raw json.RawMessage, variable string) string {
+func (gs *gateways) secret(raw json.RawMessage, variable string) string {
 	if plain := text(raw); plain != "" && !strings.Contains(plain, "${") {
 		return plain
 	}
-	from := s.options.Environment
+	from := gs.options.Environment
 	if from == nil {
 		from = os.Environ()
 	}
@@ -149,7 +149,7 @@ func (s *Store) secret(raw json.RawMessage, variable string) string {
 // socket is an open connection to a gateway (docs/dev/formats.md, "openclaw"). It
 // is used by one goroutine.
 type socket struct {
-	store *Store
+	store *gateways
 	conn  *websocket.Conn
 	calls int
 }
@@ -176,11 +176,11 @@ func (r *gatewayRefusal) Error() string { return r.message }
 
 // openSocket connects to a gateway of this machine. Its secret goes nowhere but
 // to the port of a lock that this user, or root, has written.
-func (s *Store) openSocket(ctx context.Context, g *gateway) (*socket, error) {
+func (gs *gateways) openSocket(ctx context.Context, g *gateway) (*socket, error) {
 	if g.foreign {
 		return nil, errNoSocket
 	}
-	access, err := s.access(g)
+	access, err := gs.access(g)
 	if err != nil {
 		return nil, err
 	}
@@ -189,7 +189,7 @@ func (s *Store) openSocket(ctx context.Context, g *gateway) (*socket, error) {
 		return nil, fmt.Errorf("connect: %w", err)
 	}
 	conn.SetReadLimit(maxReply)
-	k := &socket{store: s, conn: conn}
+	k := &socket{store: gs, conn: conn}
 	if err := k.greet(ctx, access); err != nil {
 		k.close()
 		return nil, err

@@ -32,24 +32,30 @@ const maxVersion = 3
 // open but the databases that it has read, until it is closed, and may be used
 // by several goroutines at once.
 type Store struct {
+	*stateDir
+	*storedSessions
+	*gateways
+	*rotations
+	*resets
+}
+
+// stateDir is the directory on disk: it finds and opens the logs in it.
+type stateDir struct {
 	root string
 	pin  *logfile.Pin // of root
-	// step is called after each step of Rotate, with its name; an error ends
-	// the rotation there. Tests stop it so.
-	step func(name string) error
 	// pause waits for what somebody else is writing. Tests do not.
 	pause func(ctx context.Context, d time.Duration) error
-	// options say how a running gateway is found and asked.
-	options Options
-	// databases are those of the agents.
-	databases *agentdb.Databases
 }
 
 // Open returns the store of a state directory: the one that holds agents/.
 // The options say how a running gateway is found and asked. Nothing is read
 // yet.
 func Open(root string, o Options) *Store {
-	return &Store{root: logfile.Absolute(root), pin: &logfile.Pin{}, step: func(string) error { return nil }, pause: pause, options: o, databases: agentdb.NewDatabases()}
+	state := &stateDir{root: logfile.Absolute(root), pin: &logfile.Pin{}, pause: pause}
+	stored := &storedSessions{state, agentdb.NewDatabases()}
+	gateways := &gateways{state, o}
+	rotations := &rotations{stored, gateways, func(string) error { return nil }}
+	return &Store{state, stored, gateways, rotations, &resets{rotations}}
 }
 
 // Runtime implements [session.Store].
@@ -101,11 +107,11 @@ const (
 )
 
 // openLog opens a log that this store has listed.
-func (s *Store) openLog(ctx context.Context, ref session.Ref) (*os.File, os.FileInfo, error) {
+func (at *stateDir) openLog(ctx context.Context, ref session.Ref) (*os.File, os.FileInfo, error) {
 	if ref.Kind == session.KindDatabase {
 		return nil, nil, fmt.Errorf("read %s: a database: %w", ref.Path, session.ErrUnknownFormat)
 	}
-	d, name, err := s.readableOf(ref.Path)
+	d, name, err := at.readableOf(ref.Path)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -116,7 +122,7 @@ func (s *Store) openLog(ctx context.Context, ref session.Ref) (*os.File, os.File
 	}
 	info, err := log.Stat()
 	for try := 0; err == nil && info.Size() < ref.Bytes && try < rewriteTries; try++ {
-		if err = s.pause(ctx, rewriteWait); err == nil {
+		if err = at.pause(ctx, rewriteWait); err == nil {
 			info, err = log.Stat()
 		}
 	}
@@ -284,40 +290,40 @@ type directory struct {
 }
 
 // openDirectory opens the sessions directory of an agent.
-func (s *Store) openDirectory(agent string) (*directory, error) {
-	store, err := s.pin.OpenRoot(s.root)
+func (at *stateDir) openDirectory(agent string) (*directory, error) {
+	store, err := at.pin.OpenRoot(at.root)
 	if err != nil {
 		return nil, fmt.Errorf("open store: %w", err)
 	}
 	defer store.Close()
-	return s.directory(store, agent)
+	return at.directory(store, agent)
 }
 
 // directory opens the sessions directory of an agent of an open store.
-func (s *Store) directory(store *os.Root, agent string) (*directory, error) {
-	return s.below(store, agent, sessionsName)
+func (at *stateDir) directory(store *os.Root, agent string) (*directory, error) {
+	return at.below(store, agent, sessionsName)
 }
 
 // below opens a directory of an agent of an open store.
-func (s *Store) below(store *os.Root, agent, name string) (*directory, error) {
-	d, err := s.top(store).Below(filepath.Join(agentsName, agent, name))
+func (at *stateDir) below(store *os.Root, agent, name string) (*directory, error) {
+	d, err := at.top(store).Below(filepath.Join(agentsName, agent, name))
 	if err != nil {
 		return nil, err
 	}
-	return &directory{Dir: d, agent: agent, pause: s.pause}, nil
+	return &directory{Dir: d, agent: agent, pause: at.pause}, nil
 }
 
 // top is the open state directory.
-func (s *Store) top(store *os.Root) *logfile.Dir { return &logfile.Dir{Root: store, Path: s.root} }
+func (at *stateDir) top(store *os.Root) *logfile.Dir { return &logfile.Dir{Root: store, Path: at.root} }
 
 // directoryOf opens the directory of a log by the log's absolute path, which
 // must be agents/<agent>/sessions/<name> in this store.
-func (s *Store) directoryOf(path string) (*directory, string, error) {
-	agent, name, err := s.split(path)
+func (at *stateDir) directoryOf(path string) (*directory, string, error) {
+	agent, name, err := at.split(path)
 	if err != nil {
 		return nil, "", err
 	}
-	d, err := s.openDirectory(agent)
+	d, err := at.openDirectory(agent)
 	if err != nil {
 		return nil, "", fmt.Errorf("open the directory of %s: %w", path, err)
 	}
@@ -325,14 +331,14 @@ func (s *Store) directoryOf(path string) (*directory, string, error) {
 }
 
 // split takes the path of a log apart.
-func (s *Store) split(path string) (agent, name string, err error) {
-	below, err := filepath.Rel(s.root, path)
+func (at *stateDir) split(path string) (agent, name string, err error) {
+	below, err := filepath.Rel(at.root, path)
 	if err != nil || !filepath.IsLocal(below) {
-		return "", "", fmt.Errorf("%s is not in the store %s", path, s.root)
+		return "", "", fmt.Errorf("%s is not in the store %s", path, at.root)
 	}
 	parts := strings.Split(filepath.ToSlash(below), "/")
 	if len(parts) != 4 || parts[0] != agentsName || parts[2] != sessionsName || !session.SafeAgent(parts[1]) {
-		return "", "", fmt.Errorf("%s is not a session of the store %s", path, s.root)
+		return "", "", fmt.Errorf("%s is not a session of the store %s", path, at.root)
 	}
 	return parts[1], parts[3], nil
 }

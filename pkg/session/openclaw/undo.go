@@ -21,21 +21,21 @@ import (
 // the index names now may be any, so long as all entries name the same; a log
 // of it that has messages, and another log at the old one's place, are a
 // [*session.NewerError] all the same.
-func (s *Store) PlanUndo(ctx context.Context, r session.Rotation, o session.UndoOptions) (session.Undo, error) {
+func (rs *rotations) PlanUndo(ctx context.Context, r session.Rotation, o session.UndoOptions) (session.Undo, error) {
 	u := session.Undo{Rotation: r, At: o.Now.UTC().Truncate(time.Millisecond)}
-	c, err := s.openChange(r)
+	c, err := rs.openChange(r)
 	if err != nil {
 		return u, err
 	}
 	defer c.Close()
-	v, err := s.lookAgain(ctx, c.directory)
+	v, err := rs.stored.lookAgain(ctx, c.directory)
 	if err != nil {
 		return u, err
 	}
 	if v.frozen != "" {
 		return u, logfile.Unsupported(r.Live, v.frozen)
 	}
-	if err := errors.Join(c.locked(ctx, c.name, o.Now), s.unserved(r.Live)); err != nil {
+	if err := errors.Join(c.locked(ctx, c.name, o.Now), rs.gateways.unserved(r.Live)); err != nil {
 		return u, err
 	}
 	if u.From, err = c.oldLog(ctx); err != nil {
@@ -148,18 +148,18 @@ func freshLog(v *view, u *session.Undo) string {
 //
 // Until the index is replaced every doubt is a [*session.BusyError], and the
 // old log goes back to where it lay.
-func (s *Store) Undo(ctx context.Context, u session.Undo, archived func(io.Writer) error) (err error) {
-	c, err := s.openChange(u.Rotation)
+func (rs *rotations) Undo(ctx context.Context, u session.Undo, archived func(io.Writer) error) (err error) {
+	c, err := rs.openChange(u.Rotation)
 	if err != nil {
 		return err
 	}
 	defer c.Close()
-	b := &back{directory: c.directory, store: s, plan: u, old: c.log, archived: archived}
+	b := &back{directory: c.directory, store: rs, plan: u, old: c.log, archived: archived}
 	if err := b.belongs(); err != nil {
 		return err
 	}
 	if u.Fresh != "" {
-		b.fresh = s.changeOf(c.directory, session.Rotation{Live: u.Fresh, Kept: u.FreshKept, Snapshot: u.FreshSnapshot})
+		b.fresh = rs.changeOf(c.directory, session.Rotation{Live: u.Fresh, Kept: u.FreshKept, Snapshot: u.FreshSnapshot})
 	}
 	defer b.letGo()
 	if err := b.read(ctx); err != nil {
@@ -181,7 +181,7 @@ func (s *Store) Undo(ctx context.Context, u session.Undo, archived func(io.Write
 // back is one rotation on its way back.
 type back struct {
 	*directory
-	store    *Store
+	store    *rotations
 	plan     session.Undo
 	archived func(io.Writer) error
 
@@ -242,7 +242,7 @@ func (b *back) read(ctx context.Context) (err error) {
 
 // look reads the index.
 func (b *back) look(ctx context.Context) (*view, error) {
-	v, err := b.store.lookAgain(ctx, b.directory)
+	v, err := b.store.stored.lookAgain(ctx, b.directory)
 	if err != nil {
 		return nil, err
 	}
@@ -289,7 +289,7 @@ func (b *back) holdFresh(v *view) error {
 	}
 	if b.fresh == nil {
 		live := b.plan.Rotation.Live
-		return b.store.letsGo(b.directory, live)
+		return b.store.gateways.letsGo(b.directory, live)
 	}
 	return b.hold()
 }
@@ -297,7 +297,7 @@ func (b *back) holdFresh(v *view) error {
 // hold takes the fresh log from its runtime. Once the index is switched it may
 // have changed: its inode is kept, whatever is in it.
 func (b *back) hold() (err error) {
-	if err := b.store.letsGo(b.directory, b.plan.Fresh); err != nil {
+	if err := b.store.gateways.letsGo(b.directory, b.plan.Fresh); err != nil {
 		return err
 	}
 	b.fresh.Switched = b.switched
@@ -345,7 +345,7 @@ func (b *back) switchBack(ctx context.Context) error {
 
 // writing is a change of the index.
 func (b *back) writing() *indexWrite {
-	return &indexWrite{directory: b.directory, system: b.store.options.System, step: b.store.step}
+	return &indexWrite{directory: b.directory, system: b.store.gateways.options.System, step: b.store.step}
 }
 
 // named returns the text of an index whose entries name the old session again.
