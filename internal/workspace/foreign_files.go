@@ -46,8 +46,12 @@ func (run *Run) vet(ctx context.Context, store session.Store, listing *session.L
 		return nil
 	}
 	holds, others, err := survey(ctx, store.Root(), own)
-	if err != nil || holds == "" || len(listing.Agents) > 0 && !others {
-		return err // it is empty, or has agents that have not said anything yet
+	switch {
+	case err != nil || holds == "":
+		return err
+	case len(listing.Agents) > 0 && !others: // of agents that have not said anything yet, perhaps
+		listing.Notices = append(listing.Notices, session.Notice{Path: store.Root(), Message: "no session of " + store.Runtime() + " is in it: " + holds})
+		return nil
 	}
 	return &failure.Error{
 		Code: "no_store", Exit: failure.ExitFailed, Path: store.Root(), Hint: "name its runtime and the directory of its sessions: --store runtime=path; runtimes: " + RuntimeNames(),
