@@ -207,6 +207,9 @@ func readActions(ctx context.Context, q database.Querier, tail string, args ...a
 	return list, database.Classify(rows.Err())
 }
 
+// actionWriter is a writer of what was done.
+type actionWriter struct{ *writer }
+
 // work stores the actions of a session as the records between them come.
 //
 // What stands in a piece of the log that was forgotten is forgotten too, whatever
@@ -232,7 +235,7 @@ func (w *writer) enter(archive string) error {
 	if archive == w.work.archive {
 		return nil
 	}
-	if err := w.release(math.MaxInt64); err != nil {
+	if err := (actionWriter{w}).release(math.MaxInt64); err != nil {
 		return err
 	}
 	if err := w.leaveBuried(); err != nil {
@@ -254,11 +257,11 @@ func (w *writer) passed(r Record, buried bool) error {
 	} else if buried {
 		w.work.buried = append(w.work.buried, byteRange{r.FirstByte, r.EndByte})
 	}
-	return w.release(r.FirstByte)
+	return actionWriter{w}.release(r.FirstByte)
 }
 
 // release stores the actions that end before a byte of the log.
-func (w *writer) release(before int64) error {
+func (w actionWriter) release(before int64) error {
 	kept := w.work.held[:0]
 	for _, r := range w.work.held {
 		if max(r.EndByte, r.Action.ResultEndByte) > before {
@@ -298,7 +301,7 @@ func (w *work) forgotten(r Record) bool {
 const selectAction = " WHERE a.id=unhex(?)"
 
 // putAction stores an action, or brings it up to date.
-func (w *writer) putAction(r Record) error {
+func (w actionWriter) putAction(r Record) error {
 	if err := w.prepareWork(); err != nil {
 		return err
 	}
@@ -354,7 +357,7 @@ const updateAction = `UPDATE actions SET source=?, errors=nullif(?,0), state=?, 
 
 // updateAction brings an action up to date: its log is in another archive, or its
 // result has come. What is part of its id is the same.
-func (w *writer) updateAction(known storedAction, r Record) error {
+func (w actionWriter) updateAction(known storedAction, r Record) error {
 	source, err := w.sourceOf(r)
 	if err != nil {
 		return err
@@ -378,7 +381,7 @@ func (w *writer) updateAction(known storedAction, r Record) error {
 }
 
 // prepareWork makes the tables, once.
-func (w *writer) prepareWork() error {
+func (w actionWriter) prepareWork() error {
 	if w.work.ready {
 		return nil
 	}
@@ -396,7 +399,7 @@ const insertAction = `INSERT INTO actions (id, source, kind, tool, subject, plac
 // insertAction stores an action, unless it is there already. Then its texts are
 // too: those of its id are the same, and that of its errors is that of the update
 // which follows.
-func (w *writer) insertAction(r Record) (inserted bool, err error) {
+func (w actionWriter) insertAction(r Record) (inserted bool, err error) {
 	r.Category = CategoryWork
 	source, err := w.sourceOf(r)
 	if err != nil {
@@ -426,7 +429,7 @@ func (w *writer) insertAction(r Record) (inserted bool, err error) {
 
 // removeActions deletes the actions a of sources s that meet a condition, the
 // texts that nobody else has, and the words of those.
-func (w *writer) removeActions(condition string, args ...any) (int, error) {
+func (w actionWriter) removeActions(condition string, args ...any) (int, error) {
 	clear(w.sources) // some may be gone
 	clear(w.work.texts)
 	if err := w.workWords.Flush(); err != nil { // what is gathered may be of a text that goes

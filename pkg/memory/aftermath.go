@@ -28,7 +28,7 @@ const mostBetween = 8
 
 // aftermath finds out what followed an action that failed. end is the row of its
 // success, or 0.
-func (s *Store) aftermath(ctx context.Context, x *storedAction) (after *Aftermath, end int64, err error) {
+func (s asking) aftermath(ctx context.Context, x *storedAction) (after *Aftermath, end int64, err error) {
 	success, same, err := s.success(ctx, x)
 	if err != nil {
 		return nil, 0, err
@@ -53,7 +53,7 @@ const wentWell = "a.state&3=1"
 // success finds the next action that does the same and went well: the same
 // command in the same session, else one that only differs in its arguments, else
 // the same command in a later session of the agent.
-func (s *Store) success(ctx context.Context, x *storedAction) (found *storedAction, same bool, err error) {
+func (s asking) success(ctx context.Context, x *storedAction) (found *storedAction, same bool, err error) {
 	const mine, order = "s.runtime=? AND s.agent=?", " ORDER BY a.created_at, a.first_line LIMIT 1"
 	owner := []any{x.Runtime, x.Agent}
 	first := func(condition string, args ...any) (*storedAction, error) {
@@ -80,7 +80,7 @@ const forgottenAfter = 14 * 24 * 3600 * 1000
 
 // similarSuccess finds the next command of the session that runs the same program
 // in the same way.
-func (s *Store) similarSuccess(ctx context.Context, x *storedAction) (*storedAction, error) {
+func (s asking) similarSuccess(ctx context.Context, x *storedAction) (*storedAction, error) {
 	program := commandProgram(x.Action.Subject)
 	if x.Action.Kind != "command" || program == "" {
 		return nil, nil
@@ -101,7 +101,7 @@ const mostFollowed = 500
 // followed hands over the sound actions of the session after one, or those up to
 // another one, also of the session that that is of, in their order, until fn has
 // enough.
-func (s *Store) followed(ctx context.Context, x, end *storedAction, fn func(*storedAction) bool) error {
+func (s asking) followed(ctx context.Context, x, end *storedAction, fn func(*storedAction) bool) error {
 	condition, args := "s.session=? AND "+later, append([]any{x.Session}, x.later()...)
 	if end != nil {
 		const before = "(a.created_at<? OR a.created_at=? AND a.first_line<?)"
@@ -126,7 +126,7 @@ func (s *Store) followed(ctx context.Context, x, end *storedAction, fn func(*sto
 }
 
 // between tells what was done after an error, up to its end if it has one.
-func (s *Store) between(ctx context.Context, x, end *storedAction) (list []Record, more int, err error) {
+func (s asking) between(ctx context.Context, x, end *storedAction) (list []Record, more int, err error) {
 	var changes, commands []Record
 	err = s.followed(ctx, x, end, func(a *storedAction) bool {
 		switch a.Action.Kind {

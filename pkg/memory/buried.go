@@ -122,13 +122,13 @@ func (w *writer) removeBuriedActions(gone []tombstone) error {
 		ids = append(ids, g.ID)
 	}
 	list, _ := json.Marshal(ids) // strings are always JSON
-	_, err := w.removeActions(`s.runtime=? AND s.agent=? AND s.session=? AND s.archive=? AND EXISTS (SELECT 1 FROM json_each(?) j JOIN tombstones f ON f.id=j.value WHERE `+standsIn("f")+")",
+	_, err := actionWriter{w}.removeActions(`s.runtime=? AND s.agent=? AND s.session=? AND s.archive=? AND EXISTS (SELECT 1 FROM json_each(?) j JOIN tombstones f ON f.id=j.value WHERE `+standsIn("f")+")",
 		w.source.Runtime, w.source.Agent, w.source.Session, w.work.archive, string(list))
 	return err
 }
 
 // ForgottenArchives lists the archives of which pieces were forgotten.
-func (s *Store) ForgottenArchives(ctx context.Context) ([]string, error) {
+func (s forgetting) ForgottenArchives(ctx context.Context) ([]string, error) {
 	ids, err := database.Strings(ctx, s.db, "SELECT DISTINCT archive FROM tombstones WHERE end_byte>0 AND archive<>'' ORDER BY archive")
 	if err != nil {
 		return nil, fmt.Errorf("look what was forgotten: %w", database.Classify(err))

@@ -62,7 +62,7 @@ func (x *stored) sound() bool { return !x.sum.Valid || x.sum.Int64 == sumOf(x.Re
 const summedPage = 256
 
 // readAfter returns up to summedPage records after a row, and their rows.
-func (s *Store) readAfter(ctx context.Context, q database.Querier, after int64) (list []stored, rows []int64, err error) {
+func (s verification) readAfter(ctx context.Context, q database.Querier, after int64) (list []stored, rows []int64, err error) {
 	found, err := q.QueryContext(ctx, "SELECT r.rowid, "+recordColumns+" FROM records r JOIN texts t ON t.record=r.rowid WHERE r.rowid>? ORDER BY r.rowid LIMIT ?", after, summedPage)
 	if err != nil {
 		return nil, nil, fmt.Errorf("read records: %w", database.Classify(err))
@@ -81,7 +81,7 @@ func (s *Store) readAfter(ctx context.Context, q database.Querier, after int64) 
 
 // unsound counts the records whose checksum does not hold, and names the first
 // few by id.
-func (s *Store) unsound(ctx context.Context, q database.Querier) (n int, ids []string, err error) {
+func (s verification) unsound(ctx context.Context, q database.Querier) (n int, ids []string, err error) {
 	for after := int64(0); ; {
 		list, rows, err := s.readAfter(ctx, q, after)
 		if err != nil || len(list) == 0 {
@@ -100,7 +100,7 @@ func (s *Store) unsound(ctx context.Context, q database.Querier) (n int, ids []s
 }
 
 // unsoundFacts counts the facts whose checksum does not hold.
-func (s *Store) unsoundFacts(ctx context.Context, q database.Querier) (n int, err error) {
+func (s verification) unsoundFacts(ctx context.Context, q database.Querier) (n int, err error) {
 	has, err := s.hasFacts(ctx)
 	if err != nil || !has {
 		return 0, err

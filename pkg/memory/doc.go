@@ -1,12 +1,12 @@
 // Package memory keeps what sessions said and finds it again.
 //
 // The source of truth is one SQLite database: records with their text, where it
-// came from (archive, lines, bytes) and how important it is; a full-text index;
-// and which vector belongs to which record. Vectors themselves lie in flat
-// files, one per agent and embedding model: rows of unit-length float32. A row
-// is written and synced before the transaction that names its slot and
-// checksum, so a row that no transaction names does not exist. A lost or
-// damaged file makes its records pending again; their text is still found.
+// came from (archive, lines, bytes) and how important it is; an index of their words
+// (package words); and their vectors, in blocks, each with its checksum. A record whose
+// vector is lost or damaged is pending again; its text is still found.
+//
+// A [Store] is made of parts, each a small value over the same connection: what is
+// stored, asked, forgotten, verified, rebuilt, exported, shared. store.go lists them.
 //
 // Recall asks both halves. Full text (BM25) and vectors (cosine) each give
 // candidates; their scores are min-max normalised in that pool and mixed 0.6

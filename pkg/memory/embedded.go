@@ -14,7 +14,7 @@ import (
 
 // embeddedIndex is the index of the database of a store.
 type embeddedIndex struct {
-	store *Store
+	store *connection
 	facts bool // the memory has the tables of facts
 
 	query  Query // that the vectors are compared for
@@ -28,9 +28,9 @@ type embeddedIndex struct {
 	unsound int          // records that were proposed and are not what was stored
 }
 
-func (s *Store) newIndex(ctx context.Context, m embed.Model) (*embeddedIndex, error) {
+func (s asking) newIndex(ctx context.Context, m embed.Model) (*embeddedIndex, error) {
 	facts, err := s.hasFacts(ctx)
-	return &embeddedIndex{store: s, facts: facts, model: m, rows: rowReader{q: s.reads(), dim: m.Dim}}, err
+	return &embeddedIndex{store: s.connection, facts: facts, model: m, rows: rowReader{q: s.reads(), dim: m.Dim}}, err
 }
 
 // filter is the SQL condition of a query over records r.
@@ -51,9 +51,9 @@ func (x *embeddedIndex) HasVectors(ctx context.Context, q Query, _ embed.Model) 
 
 // Models asks which models made the vectors of an agent, or of all.
 func (x *embeddedIndex) Models(ctx context.Context, agent string, m embed.Model) (models Models, err error) {
-	models.Others, models.Own, err = x.store.modelsOf(ctx, agent, m)
+	models.Others, models.Own, err = embeddings{x.store}.modelsOf(ctx, agent, m)
 	if err == nil && agent == "" {
-		models.Without, err = x.store.agentsWithout(ctx, m)
+		models.Without, err = embeddings{x.store}.agentsWithout(ctx, m)
 	}
 	return models, err
 }

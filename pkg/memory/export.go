@@ -32,15 +32,15 @@ const exportPage = 512
 // they were stored, as they are at one moment, then those of the work, and returns how many it left out
 // because they are not what was stored. An error of fn ends it. ErrOtherModel is
 // returned when memory has no vectors of the model asked for.
-func (s *Store) Export(ctx context.Context, o ExportOptions, fn func(page []Exported) error) (damaged int, err error) {
-	err = s.asOfNow(ctx, func(view *Store) (err error) {
-		damaged, err = view.export(ctx, o, fn)
+func (s exporting) Export(ctx context.Context, o ExportOptions, fn func(page []Exported) error) (damaged int, err error) {
+	err = s.asOfNow(ctx, func(view *connection) (err error) {
+		damaged, err = exporting{view}.export(ctx, o, fn)
 		return err
 	})
 	return damaged, err
 }
 
-func (s *Store) export(ctx context.Context, o ExportOptions, fn func(page []Exported) error) (damaged int, err error) {
+func (s exporting) export(ctx context.Context, o ExportOptions, fn func(page []Exported) error) (damaged int, err error) {
 	model, err := s.exportModel(ctx, o)
 	if err != nil {
 		return 0, err
@@ -56,7 +56,7 @@ func (s *Store) export(ctx context.Context, o ExportOptions, fn func(page []Expo
 		return 0, fmt.Errorf("read records: %w", database.Classify(err))
 	}
 	defer rows.Close()
-	x := &export{store: s, rows: rowReader{q: s.reads(), dim: model.dim}, fn: fn}
+	x := &export{store: s.connection, rows: rowReader{q: s.reads(), dim: model.dim}, fn: fn}
 	for rows.Next() {
 		if err := x.scan(rows); err != nil {
 			return 0, err
@@ -106,7 +106,7 @@ const joinedVectors = "LEFT JOIN vector_rows v ON v.record=r.rowid AND v.space I
 
 // factColumns are the columns of facts, and the tables to read them from. A
 // memory that never had a fact has no such table.
-func (s *Store) factColumns(ctx context.Context) (columns, table string, err error) {
+func (s exporting) factColumns(ctx context.Context) (columns, table string, err error) {
 	has, err := s.hasFacts(ctx)
 	if err != nil || !has {
 		return "'', 0.0, '', '', '', '', '', '', ''", "", err
@@ -118,7 +118,7 @@ func (s *Store) factColumns(ctx context.Context) (columns, table string, err err
 
 // ExportDimensions is the length of the vectors that Export hands out, 0 if
 // there are none. Errors are those of Export.
-func (s *Store) ExportDimensions(ctx context.Context, o ExportOptions) (int, error) {
+func (s exporting) ExportDimensions(ctx context.Context, o ExportOptions) (int, error) {
 	model, err := s.exportModel(ctx, o)
 	return model.dim, err
 }
@@ -129,7 +129,7 @@ type exportedModel struct {
 }
 
 // exportModel finds the model whose vectors are asked for.
-func (s *Store) exportModel(ctx context.Context, o ExportOptions) (m exportedModel, err error) {
+func (s exporting) exportModel(ctx context.Context, o ExportOptions) (m exportedModel, err error) {
 	if !o.Vectors {
 		return m, nil
 	}
@@ -148,7 +148,7 @@ func (s *Store) exportModel(ctx context.Context, o ExportOptions) (m exportedMod
 
 // export gathers pages.
 type export struct {
-	store  *Store
+	store  *connection
 	rows   rowReader
 	page   []Exported
 	places []place // of the page's vectors; index is that in the page

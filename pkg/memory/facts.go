@@ -74,7 +74,7 @@ type Extraction struct {
 // facts are superseded (the id of each by the id of what supersedes it), in one
 // transaction. What supersedes need not be stored: a fact that was forgotten
 // supersedes nothing.
-func (s *Store) PutFacts(ctx context.Context, x Extraction, facts []Fact, superseded map[string]string) (PutResult, error) {
+func (s factStore) PutFacts(ctx context.Context, x Extraction, facts []Fact, superseded map[string]string) (PutResult, error) {
 	var result PutResult
 	err := s.inTransaction(ctx, func(tx *sql.Tx) error {
 		if _, err := tx.ExecContext(ctx, factTables); err != nil {
@@ -87,12 +87,12 @@ func (s *Store) PutFacts(ctx context.Context, x Extraction, facts []Fact, supers
 		defer w.close()
 		for _, f := range facts {
 			f.Category = CategoryFact
-			if err := w.putFact(f); err != nil {
+			if err := (factWriter{w}).putFact(f); err != nil {
 				return fmt.Errorf("store fact %s of %s: %w", f.ID, f.Session, err)
 			}
 		}
 		for id, successor := range superseded {
-			if err := w.supersede(id, successor); err != nil {
+			if err := (factWriter{w}).supersede(id, successor); err != nil {
 				return fmt.Errorf("supersede fact %s: %w", id, err)
 			}
 		}
@@ -114,7 +114,10 @@ const insertFact = `INSERT INTO facts (record, kind, confidence, quote, speaker,
 	ON CONFLICT (record) DO UPDATE SET kind=excluded.kind, confidence=excluded.confidence, quote=excluded.quote, speaker=excluded.speaker,
 	topic=excluded.topic, value=excluded.value, instead=excluded.instead, made_by=excluded.made_by, successor='', sum=excluded.sum`
 
-func (w *writer) putFact(f Fact) error {
+// factWriter is a writer of facts.
+type factWriter struct{ *writer }
+
+func (w factWriter) putFact(f Fact) error {
 	if err := w.put(f.Record); err != nil {
 		return err
 	}
@@ -132,7 +135,7 @@ func (f *Fact) fields(sum *int64) []any {
 
 // supersede notes what supersedes a fact. The checksum of one that is damaged
 // stays as it is: another would hide that.
-func (w *writer) supersede(id, successor string) error {
+func (w factWriter) supersede(id, successor string) error {
 	s, err := w.statement(selectFact + " WHERE r.id=?")
 	if err != nil {
 		return err
@@ -155,7 +158,7 @@ func (w *writer) supersede(id, successor string) error {
 }
 
 // hasFacts tells whether the memory ever had a fact.
-func (s *Store) hasFacts(ctx context.Context) (has bool, err error) {
+func (s *connection) hasFacts(ctx context.Context) (has bool, err error) {
 	err = s.reads().QueryRowContext(ctx, "SELECT count(*)=2 FROM sqlite_schema WHERE type='table' AND name IN ('facts', 'extractions')").Scan(&has)
 	return has, database.Classify(err)
 }
@@ -172,7 +175,7 @@ type FactFilter struct {
 const live = "(f.successor='' OR NOT EXISTS (SELECT 1 FROM records n WHERE n.id=f.successor))"
 
 // Facts lists facts, oldest first.
-func (s *Store) Facts(ctx context.Context, o FactFilter) ([]Fact, error) {
+func (s factStore) Facts(ctx context.Context, o FactFilter) ([]Fact, error) {
 	has, err := s.hasFacts(ctx)
 	if err != nil || !has {
 		return nil, err
@@ -220,7 +223,7 @@ func (f Fact) sound(successor string, recordSum, factSum sql.NullInt64) bool {
 
 // Extraction returns up to where the facts of a session were extracted; false
 // if they never were.
-func (s *Store) Extraction(ctx context.Context, source Source) (Extraction, bool, error) {
+func (s factStore) Extraction(ctx context.Context, source Source) (Extraction, bool, error) {
 	x := Extraction{Runtime: source.Runtime, Agent: source.Agent, Session: source.Session}
 	has, err := s.hasFacts(ctx)
 	if err != nil || !has {
@@ -240,7 +243,7 @@ func (s *Store) Extraction(ctx context.Context, source Source) (Extraction, bool
 // of its first size bytes are linked. Facts of another log are linked only if
 // it is as long as it was when they were extracted. log is its path. It returns
 // how many facts were linked.
-func (s *Store) LinkFacts(ctx context.Context, source Source, log string, size int64, appended bool) (linked int, err error) {
+func (s factStore) LinkFacts(ctx context.Context, source Source, log string, size int64, appended bool) (linked int, err error) {
 	has, err := s.hasFacts(ctx)
 	if err != nil || !has || source.Archive == "" {
 		return 0, err
@@ -258,7 +261,7 @@ func (s *Store) LinkFacts(ctx context.Context, source Source, log string, size i
 			return err
 		}
 		for _, row := range rows {
-			if err := w.link(row, source); err != nil {
+			if err := (factWriter{w}).link(row, source); err != nil {
 				return err
 			}
 		}
@@ -273,7 +276,7 @@ func (s *Store) LinkFacts(ctx context.Context, source Source, log string, size i
 
 // link notes the archive of a record. The checksum of one that is damaged stays
 // as it is: it would hide that.
-func (w *writer) link(row int64, source Source) error {
+func (w factWriter) link(row int64, source Source) error {
 	known, err := w.read(row)
 	if err != nil {
 		return err

@@ -56,7 +56,7 @@ type Selected struct {
 
 // Select returns what a selection means, by session. It changes nothing.
 // ErrNothingSelected is returned for an empty selection.
-func (s *Store) Select(ctx context.Context, selection Selection) ([]Selected, error) {
+func (s forgetting) Select(ctx context.Context, selection Selection) ([]Selected, error) {
 	if selection.empty() {
 		return nil, ErrNothingSelected
 	}
@@ -137,7 +137,7 @@ type Removed struct {
 // removed. Archives are not touched. The caller holds the lock of the data directory.
 // ErrNothingSelected is returned for an empty selection, ErrUnwiped (with the
 // numbers) when the records are gone and their traces in the files are not.
-func (s *Store) Forget(ctx context.Context, selection Selection) (removed Removed, err error) {
+func (s forgetting) Forget(ctx context.Context, selection Selection) (removed Removed, err error) {
 	if selection.empty() {
 		return removed, ErrNothingSelected
 	}
@@ -164,7 +164,7 @@ type Withdrawal struct {
 
 // Containing lists the ids of the selected records, also of those of the work,
 // that contain a text, in any case and however it is spaced.
-func (s *Store) Containing(ctx context.Context, selection Selection, text string) ([]string, error) {
+func (s forgetting) Containing(ctx context.Context, selection Selection, text string) ([]string, error) {
 	ids, wanted := []string{}, spaced(text)
 	condition, args := selection.filter()
 	rows, err := s.db.QueryContext(ctx, "SELECT records.id, t.text FROM records JOIN texts t ON t.record=records.rowid WHERE "+condition, args...)
@@ -207,7 +207,7 @@ func spaced(text string) string { return strings.ToLower(strings.Join(strings.Fi
 // again by a later Put. What an agent stored stays. It is for a session that is back in its runtime. It
 // returns how many it took out. ErrNothingSelected is returned when runtime,
 // agent or session is missing.
-func (s *Store) Withdraw(ctx context.Context, w Withdrawal) (taken int, err error) {
+func (s forgetting) Withdraw(ctx context.Context, w Withdrawal) (taken int, err error) {
 	if w.Runtime == "" || w.Agent == "" || w.Session == "" {
 		return 0, ErrNothingSelected
 	}
@@ -236,7 +236,7 @@ type Made struct {
 // A memory that was made anew since from the archives has pieces that no run has
 // stored. So only what was stored after all that is in Beside and not in Own goes,
 // and nothing if none of that is there.
-func (s *Store) WithdrawAlone(ctx context.Context, source Source, made Made) (taken int, err error) {
+func (s forgetting) WithdrawAlone(ctx context.Context, source Source, made Made) (taken int, err error) {
 	own, beside := without(made.Own, made.Others), without(made.Beside, made.Own)
 	const listed = "runtime=? AND agent=? AND session=? AND position>=0 AND id IN (SELECT value FROM json_each(?))"
 	of := func(ids string) []any { return []any{source.Runtime, source.Agent, source.Session, ids} }
@@ -274,7 +274,7 @@ func (w Withdrawal) filter() (string, []any) {
 
 // forget records what is to be forgotten, beside the database and in it, and
 // then deletes it.
-func (s *Store) forget(ctx context.Context, tx *sql.Tx, selection Selection) (gone Removed, err error) {
+func (s forgetting) forget(ctx context.Context, tx *sql.Tx, selection Selection) (gone Removed, err error) {
 	condition, args := selection.filter()
 	tombstones, err := findTombstones(ctx, tx, condition, args)
 	if _, ids := selection.ids(); err == nil && (ids || len(tombstones) == 0) {
@@ -288,7 +288,7 @@ func (s *Store) forget(ctx context.Context, tx *sql.Tx, selection Selection) (go
 	if err := s.forgottenFiles().noteForgotten(noted); err != nil {
 		return gone, err
 	}
-	if err := s.dropKept(tombstones); err != nil {
+	if err := keptSummaries(s).dropKept(tombstones); err != nil {
 		return gone, err
 	}
 	if err := addTombstones(ctx, tx, noted); err != nil {

@@ -8,7 +8,7 @@ import (
 
 // hold begins to hold the directories of the memory open: its own, and those
 // beside it. Each may be a link to another disk when it is opened first.
-func (s *Store) hold(pins *durable.Pins) {
+func (s *connection) hold(pins *durable.Pins) {
 	if pins == nil {
 		pins = &durable.Pins{}
 	}
@@ -19,7 +19,7 @@ func (s *Store) hold(pins *durable.Pins) {
 	}
 }
 
-func (s *Store) letGo() {
+func (s *connection) letGo() {
 	if s.held != nil {
 		s.held.Close()
 	}
@@ -29,7 +29,7 @@ func (s *Store) letGo() {
 // inPlace checks, where SQLite finds its files by the path of the directory, that
 // this still leads to the directory that is held open, and makes heldVFS known
 // where it need not. [durable.ErrElsewhere] is returned if not.
-func (s *Store) inPlace() error {
+func (s *connection) inPlace() error {
 	if !s.held.Held() {
 		return s.pins.InPlace(s.dir)
 	}

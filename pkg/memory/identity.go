@@ -16,18 +16,18 @@ const identityState = "identity"
 // 32 hexadecimal digits, made by chance when it is first shared. It is kept in the
 // memory, so a backup has the same one, and a memory that is made anew another.
 // "" is returned if there is none yet.
-func (s *Store) Identity(ctx context.Context) (string, error) {
-	return s.shareNote(ctx, identityState)
+func (s identity) Identity(ctx context.Context) (string, error) {
+	return sharing(s).shareNote(ctx, identityState)
 }
 
 // MakeIdentity returns the identity, and makes it if there is none yet.
-func (s *Store) MakeIdentity(ctx context.Context) (identity string, err error) {
+func (s identity) MakeIdentity(ctx context.Context) (identity string, err error) {
 	if identity, err = s.Identity(ctx); err != nil || identity != "" {
 		return identity, err
 	}
 	var random [16]byte
 	_, _ = rand.Read(random[:]) // it never fails
-	err = s.note(ctx, func(tx *sql.Tx) error {
+	err = sharing(s).note(ctx, func(tx *sql.Tx) error {
 		if _, err := tx.ExecContext(ctx, "INSERT OR IGNORE INTO state (name, value) VALUES (?, ?)", identityState, hex.EncodeToString(random[:])); err != nil {
 			return err
 		}
@@ -38,7 +38,7 @@ func (s *Store) MakeIdentity(ctx context.Context) (identity string, err error) {
 
 // KnownIDs are the ids of all records that this memory has or had: those that are
 // here, those that a server is noted to have from here, and what was forgotten.
-func (s *Store) KnownIDs(ctx context.Context, server string) (map[string]bool, error) {
+func (s identity) KnownIDs(ctx context.Context, server string) (map[string]bool, error) {
 	noted, err := s.hasTable(ctx, "shared")
 	if err != nil {
 		return nil, err

@@ -14,7 +14,7 @@ import (
 // asked now: what is in memory and differs from expected in nothing but what
 // only the server knows (embed.Model.Recognise). Of several it is the one with
 // the most vectors. It reports false if there is none.
-func (s *Store) Known(ctx context.Context, expected embed.Model) (embed.Model, bool, error) {
+func (s embeddings) Known(ctx context.Context, expected embed.Model) (embed.Model, bool, error) {
 	names, err := database.Strings(ctx, s.db, "SELECT name FROM models ORDER BY (SELECT count(*) FROM vectors v WHERE v.model=fingerprint) DESC, name")
 	if err != nil {
 		return embed.Model{}, false, fmt.Errorf("list models: %w", database.Classify(err))
@@ -29,7 +29,7 @@ func (s *Store) Known(ctx context.Context, expected embed.Model) (embed.Model, b
 
 // OtherModels names the models that made the vectors of an agent, if the model
 // m made none of them. Vectors that a Reindex is making beside do not count.
-func (s *Store) OtherModels(ctx context.Context, agent string, m embed.Model) ([]string, error) {
+func (s embeddings) OtherModels(ctx context.Context, agent string, m embed.Model) ([]string, error) {
 	others, own, err := s.modelsOf(ctx, agent, m)
 	if err != nil || own {
 		return nil, err
@@ -39,7 +39,7 @@ func (s *Store) OtherModels(ctx context.Context, agent string, m embed.Model) ([
 
 // modelsOf lists the models, other than m, that made vectors of an agent ("" is
 // any), and whether m did too.
-func (s *Store) modelsOf(ctx context.Context, agent string, m embed.Model) (others []string, own bool, err error) {
+func (s embeddings) modelsOf(ctx context.Context, agent string, m embed.Model) (others []string, own bool, err error) {
 	rows, err := s.reads().QueryContext(ctx, `SELECT fingerprint, name FROM models
 		WHERE EXISTS (SELECT 1 FROM vector_spaces s WHERE s.model=fingerprint AND (?1='' OR s.agent=?1) AND `+hasVectors+`) ORDER BY name`, agent)
 	if err != nil {
@@ -100,7 +100,7 @@ func (r *recall) noteOthers(ctx context.Context) error {
 }
 
 // agentsWithout lists the agents that have vectors of other models only.
-func (s *Store) agentsWithout(ctx context.Context, m embed.Model) ([]string, error) {
+func (s embeddings) agentsWithout(ctx context.Context, m embed.Model) ([]string, error) {
 	return database.Strings(ctx, s.reads(), `SELECT DISTINCT f.agent FROM vector_spaces f JOIN models o ON o.fingerprint=f.model
 		WHERE f.model<>?1 AND o.name NOT LIKE '%`+stagedMark+`'
 		AND NOT EXISTS (SELECT 1 FROM vector_spaces own WHERE own.model=?1 AND own.agent=f.agent) ORDER BY f.agent`, m.Fingerprint())
@@ -108,7 +108,7 @@ func (s *Store) agentsWithout(ctx context.Context, m embed.Model) ([]string, err
 
 // register makes a model known: from now on every record has a vector of it or
 // is pending. All that is there is pending.
-func (s *Store) register(ctx context.Context, model embed.Model) error {
+func (s embeddings) register(ctx context.Context, model embed.Model) error {
 	var known bool
 	err := s.db.QueryRowContext(ctx, "SELECT count(*)>0 FROM models WHERE fingerprint=?", model.Fingerprint()).Scan(&known)
 	if err != nil || known {

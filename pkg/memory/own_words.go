@@ -99,9 +99,9 @@ func (w OwnWords) record() Record {
 // are, and existing is true. The caller holds the lock of the data directory.
 //
 // Errors are [ErrForgotten], [ErrTooMany] and [*RepeatError].
-func (s *Store) StoreOwnWords(ctx context.Context, w OwnWords) (r Record, existing bool, err error) {
+func (s storedWords) StoreOwnWords(ctx context.Context, w OwnWords) (r Record, existing bool, err error) {
 	r = w.record()
-	known, err := s.Record(ctx, r.ID)
+	known, err := reading(s).Record(ctx, r.ID)
 	if err == nil {
 		return known, true, s.keepOwnWords(known)
 	}
@@ -114,14 +114,14 @@ func (s *Store) StoreOwnWords(ctx context.Context, w OwnWords) (r Record, existi
 	if err := s.keepOwnWords(r); err != nil {
 		return r, false, err
 	}
-	if _, err := s.Put(ctx, Source{}, oneRecord(r)); err != nil {
+	if _, err := putting(s).Put(ctx, Source{}, oneRecord(r)); err != nil {
 		return r, false, errors.Join(fmt.Errorf("store own words: %w", err), s.dropOwnWords(r.ID))
 	}
 	return r, false, nil
 }
 
 // mayStore says why words are not stored, or nil.
-func (s *Store) mayStore(ctx context.Context, w OwnWords, r Record) error {
+func (s storedWords) mayStore(ctx context.Context, w OwnWords, r Record) error {
 	var forgotten bool
 	var today int
 	err := s.db.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM tombstones WHERE id=?), (SELECT count(*) FROM records WHERE branch=? AND agent=? AND created_at>?)",
@@ -142,7 +142,7 @@ func oneRecord(r Record) func(yield func(Record, error) bool) {
 }
 
 // ownWordsPath returns the file of a record, "" for what is no id of one.
-func (s *Store) ownWordsPath(id string) string {
+func (s storedWords) ownWordsPath(id string) string {
 	if len(id) != 32 || strings.Trim(id, "0123456789abcdef") != "" {
 		return ""
 	}
@@ -150,7 +150,7 @@ func (s *Store) ownWordsPath(id string) string {
 }
 
 // keepOwnWords writes the file of a record, unless it is there.
-func (s *Store) keepOwnWords(r Record) error {
+func (s storedWords) keepOwnWords(r Record) error {
 	path := s.ownWordsPath(r.ID)
 	if path == "" {
 		return nil
@@ -206,7 +206,7 @@ func readOwnWords(pins *durable.Pins, path string) (Record, error) {
 }
 
 // dropOwnWords removes the file of a record, if there is one.
-func (s *Store) dropOwnWords(id string) error {
+func (s storedWords) dropOwnWords(id string) error {
 	if err := s.removeBeside(s.ownWordsPath(id)); err != nil {
 		return fmt.Errorf("remove own words: %w", err)
 	}
@@ -244,7 +244,7 @@ type OwnWordsFilter struct{ Runtime, Agent, Category string }
 
 // ListOwnWords lists what agents stored in their own words, newest first. Those
 // that are not what was stored are left out and counted.
-func (s *Store) ListOwnWords(ctx context.Context, o OwnWordsFilter) (list []Record, damaged int, err error) {
+func (s storedWords) ListOwnWords(ctx context.Context, o OwnWordsFilter) (list []Record, damaged int, err error) {
 	all, err := s.ownWords(ctx, s.db, o)
 	for _, r := range all {
 		if !r.sound() {
@@ -256,7 +256,7 @@ func (s *Store) ListOwnWords(ctx context.Context, o OwnWordsFilter) (list []Reco
 	return list, damaged, err
 }
 
-func (s *Store) ownWords(ctx context.Context, q database.Querier, o OwnWordsFilter) (list []stored, err error) {
+func (s storedWords) ownWords(ctx context.Context, q database.Querier, o OwnWordsFilter) (list []stored, err error) {
 	condition, args := Query{Runtime: o.Runtime, Agent: o.Agent, Category: o.Category}.filter()
 	rows, err := q.QueryContext(ctx, "SELECT "+recordColumns+" FROM records r JOIN texts t ON t.record=r.rowid WHERE r.branch=? AND "+condition+" ORDER BY r.created_at DESC, r.rowid DESC", append([]any{BranchStored}, args...)...)
 	if err != nil {
@@ -283,7 +283,7 @@ type RepairedOwnWords struct {
 // RepairOwnWords makes memory and the files beside it have the same words: a
 // memory that was made again gets them back, and so does a store that was
 // killed half-way. The caller holds the lock of the data directory.
-func (s *Store) RepairOwnWords(ctx context.Context) (done RepairedOwnWords, err error) {
+func (s storedWords) RepairOwnWords(ctx context.Context) (done RepairedOwnWords, err error) {
 	files, err := ownWordsFiles(s.pins, s.dir)
 	if err != nil {
 		return done, err
@@ -314,7 +314,7 @@ func (s *Store) RepairOwnWords(ctx context.Context) (done RepairedOwnWords, err 
 }
 
 // OwnWordsWait says whether RepairOwnWords has something to do.
-func (s *Store) OwnWordsWait(ctx context.Context) bool {
+func (s storedWords) OwnWordsWait(ctx context.Context) bool {
 	problems, err := s.verifyOwnWords(ctx)
 	if err != nil || len(problems) > 0 {
 		return err == nil
@@ -325,7 +325,7 @@ func (s *Store) OwnWordsWait(ctx context.Context) bool {
 }
 
 // repairFromFile stores what a file has and memory does not.
-func (s *Store) repairFromFile(ctx context.Context, f ownWordsFile, known stored, done *RepairedOwnWords) error {
+func (s storedWords) repairFromFile(ctx context.Context, f ownWordsFile, known stored, done *RepairedOwnWords) error {
 	there := known.ID != "" && known.sound()
 	switch {
 	case there:
@@ -336,7 +336,7 @@ func (s *Store) repairFromFile(ctx context.Context, f ownWordsFile, known stored
 		done.Lost = append(done.Lost, f.path)
 		return s.pins.MoveFile(f.path, f.path+".damaged")
 	}
-	result, err := s.Put(ctx, Source{}, oneRecord(f.record))
+	result, err := putting(s).Put(ctx, Source{}, oneRecord(f.record))
 	if err == nil && result.Buried > 0 { // a forget that was cut off
 		return s.dropOwnWords(f.record.ID)
 	}
@@ -346,7 +346,7 @@ func (s *Store) repairFromFile(ctx context.Context, f ownWordsFile, known stored
 
 // verifyOwnWords checks the files beside the memory, and that each record has
 // its file. Words that only a file has are no damage: the next run stores them.
-func (s *Store) verifyOwnWords(ctx context.Context) (problems []Problem, err error) {
+func (s storedWords) verifyOwnWords(ctx context.Context) (problems []Problem, err error) {
 	list, err := s.ownWords(ctx, s.db, OwnWordsFilter{})
 	if err != nil {
 		return nil, err
@@ -364,7 +364,7 @@ func (s *Store) verifyOwnWords(ctx context.Context) (problems []Problem, err err
 		if _, there := files[r.ID]; there {
 			continue
 		}
-		if _, err := s.Record(ctx, r.ID); errors.Is(err, fs.ErrNotExist) {
+		if _, err := reading(s).Record(ctx, r.ID); errors.Is(err, fs.ErrNotExist) {
 			continue // it was forgotten meanwhile
 		}
 		problems = append(problems, Problem{s.ownWordsPath(r.ID), "what an agent stored was kept here: it is missing"})

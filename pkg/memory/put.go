@@ -74,7 +74,7 @@ type PutResult struct {
 // forgotten is not stored again, and neither is one that has a part of it: begun are
 // the archives with whose bytes that of the source begins, as far as pieces of them
 // were forgotten. Records without a vector are pending.
-func (s *Store) Put(ctx context.Context, source Source, records iter.Seq2[Record, error], begun ...string) (PutResult, error) {
+func (s putting) Put(ctx context.Context, source Source, records iter.Seq2[Record, error], begun ...string) (PutResult, error) {
 	return s.put(ctx, source, nil, records, begun)
 }
 
@@ -87,11 +87,11 @@ type Embedding struct {
 // PutEmbedded is Put with the built-in embedder: the records of the source's agent
 // that are new get their vector in the same transaction. What has nothing to embed
 // is noted as EmbedPending notes it; everything else that has no vector is pending.
-func (s *Store) PutEmbedded(ctx context.Context, source Source, by Embedding, records iter.Seq2[Record, error], begun ...string) (PutResult, error) {
+func (s putting) PutEmbedded(ctx context.Context, source Source, by Embedding, records iter.Seq2[Record, error], begun ...string) (PutResult, error) {
 	return s.put(ctx, source, &embedding{by.Embedder, by.Model, source.Agent}, records, begun)
 }
 
-func (s *Store) put(ctx context.Context, source Source, e *embedding, records iter.Seq2[Record, error], begun []string) (PutResult, error) {
+func (s putting) put(ctx context.Context, source Source, e *embedding, records iter.Seq2[Record, error], begun []string) (PutResult, error) {
 	var result PutResult
 	err := s.inTransaction(ctx, func(tx *sql.Tx) error {
 		w, err := s.newEmbeddingWriter(ctx, tx, e, &result)
@@ -158,20 +158,20 @@ type writer struct {
 	work      work
 	// What was forgotten in another shape is looked for in memory, which is nil where
 	// that is not to be: see buriedPieces.
-	memory *Store
+	memory *connection
 	source Source
 	begun  []string // archives with whose bytes that of source begins
 	buried buriedPieces
 }
 
 func newWriter(ctx context.Context, tx *sql.Tx, result *PutResult) (*writer, error) {
-	return (*Store)(nil).newEmbeddingWriter(ctx, tx, nil, result)
+	return putting{}.newEmbeddingWriter(ctx, tx, nil, result)
 }
 
 // newEmbeddingWriter returns a writer that gives new records their vectors; e may
 // be nil.
-func (s *Store) newEmbeddingWriter(ctx context.Context, tx *sql.Tx, e *embedding, result *PutResult) (*writer, error) {
-	w := &writer{memory: s, cancelled: ctx.Err, ctx: context.WithoutCancel(ctx), tx: tx, result: result, prepared: map[string]*sql.Stmt{}, sources: map[Record]int64{}, words: recordWords().NewWriter(ctx, tx), workWords: workWords().NewWriter(ctx, tx)}
+func (s putting) newEmbeddingWriter(ctx context.Context, tx *sql.Tx, e *embedding, result *PutResult) (*writer, error) {
+	w := &writer{memory: s.connection, cancelled: ctx.Err, ctx: context.WithoutCancel(ctx), tx: tx, result: result, prepared: map[string]*sql.Stmt{}, sources: map[Record]int64{}, words: recordWords().NewWriter(ctx, tx), workWords: workWords().NewWriter(ctx, tx)}
 	var err error
 	if e != nil {
 		if w.vectors, err = newVectorWriter(w.ctx, tx, e.model, e.agent); err != nil {
@@ -190,7 +190,7 @@ func (s *Store) newEmbeddingWriter(ctx context.Context, tx *sql.Tx, e *embedding
 
 // finish stores what is still held.
 func (w *writer) finish() error {
-	if err := w.release(math.MaxInt64); err != nil {
+	if err := (actionWriter{w}).release(math.MaxInt64); err != nil {
 		return err
 	}
 	if err := w.leaveBuried(); err != nil {

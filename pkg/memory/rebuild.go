@@ -38,7 +38,7 @@ type RebuildResult struct {
 // another text under the same id (a summary) keeps its text. What was
 // forgotten stays forgotten, also where the new pieces have other ids. The
 // session is then marked as done, see Rebuilt.
-func (s *Store) Rebuild(ctx context.Context, b Rebuild, records iter.Seq2[Record, error]) (RebuildResult, error) {
+func (s rebuilding) Rebuild(ctx context.Context, b Rebuild, records iter.Seq2[Record, error]) (RebuildResult, error) {
 	var result RebuildResult
 	rebuild := func(tx *sql.Tx) error {
 		w, err := newWriter(ctx, tx, &result.PutResult)
@@ -74,7 +74,7 @@ func (s *Store) Rebuild(ctx context.Context, b Rebuild, records iter.Seq2[Record
 		}
 		return b.finish(ctx, tx, &result)
 	}
-	tombstones, err := s.countTombstones(ctx)
+	tombstones, err := forgetting(s).countTombstones(ctx)
 	if tombstones > 0 { // what is taken out again must leave no trace, see EndRebuild
 		err = s.deleteSecurely(ctx, func(tx *sql.Tx) (bool, error) {
 			err := rebuild(tx)
@@ -89,7 +89,7 @@ func (s *Store) Rebuild(ctx context.Context, b Rebuild, records iter.Seq2[Record
 	return result, nil
 }
 
-func (s *Store) countTombstones(ctx context.Context) (n int, err error) {
+func (s forgetting) countTombstones(ctx context.Context) (n int, err error) {
 	err = s.db.QueryRowContext(ctx, "SELECT count(*) FROM tombstones").Scan(&n)
 	return n, database.Classify(err)
 }
@@ -161,9 +161,9 @@ func (b Rebuild) finishWork(ctx context.Context, tx *sql.Tx) error {
 // BeginRebuild reads what was forgotten from the files beside the memory, and
 // removes it; words that are not those of the texts it reads anew. It returns
 // how many records it removed.
-func (s *Store) BeginRebuild(ctx context.Context) (removed int, err error) {
+func (s rebuilding) BeginRebuild(ctx context.Context) (removed int, err error) {
 	err = s.deleteSecurely(ctx, func(tx *sql.Tx) (bool, error) {
-		removed, err = s.rememberForgotten(ctx, tx)
+		removed, err = forgetting(s).rememberForgotten(ctx, tx)
 		return removed > 0, err
 	})
 	if err != nil {
@@ -173,10 +173,10 @@ func (s *Store) BeginRebuild(ctx context.Context) (removed int, err error) {
 }
 
 // repairWords reads the words of all texts anew if their index has others.
-func (s *Store) repairWords(ctx context.Context) error {
-	wrong := map[words.Lexicon]bool{}
+func (s rebuilding) repairWords(ctx context.Context) error {
+	wrong, check := map[words.Lexicon]bool{}, verification(s)
 	err := s.atOneMoment(ctx, func(c *sql.Conn) error {
-		for x, check := range map[words.Lexicon]func(context.Context, *sql.Conn) ([]Problem, error){recordWords(): s.verifyWords, workWords(): s.verifyWorkWords} {
+		for x, check := range map[words.Lexicon]func(context.Context, *sql.Conn) ([]Problem, error){recordWords(): check.verifyWords, workWords(): check.verifyWorkWords} {
 			found, err := check(ctx, c)
 			if err != nil {
 				return err
@@ -256,7 +256,7 @@ func addText(w *words.Writer, x words.Lexicon, text recordText) error {
 // Rebuilt returns the mark that Rebuild left on a session since the last
 // EndRebuild: a session that has it need not be done again. It is "" if there
 // is none.
-func (s *Store) Rebuilt(ctx context.Context, source Source) (mark string, err error) {
+func (s rebuilding) Rebuilt(ctx context.Context, source Source) (mark string, err error) {
 	err = s.db.QueryRowContext(ctx, "SELECT mark FROM rebuilt WHERE runtime=? AND agent=? AND session=?", source.Runtime, source.Agent, source.Session).Scan(&mark)
 	if errors.Is(err, sql.ErrNoRows) {
 		return "", nil
@@ -266,7 +266,7 @@ func (s *Store) Rebuilt(ctx context.Context, source Source) (mark string, err er
 
 // EndRebuild removes all marks: the rebuild is complete. What it took out again
 // because it was forgotten leaves no trace; ErrUnwiped is returned if it does.
-func (s *Store) EndRebuild(ctx context.Context) error {
+func (s rebuilding) EndRebuild(ctx context.Context) error {
 	if _, err := s.db.ExecContext(ctx, "DELETE FROM rebuilt"); err != nil {
 		return fmt.Errorf("end the rebuild: %w", database.Classify(err))
 	}
@@ -279,13 +279,13 @@ const incomplete = "incomplete"
 
 // Incomplete says whether the memory was made to be filled from the archives, and
 // that has not been done yet: what is not found may be in one of them.
-func (s *Store) Incomplete(ctx context.Context) (is bool, err error) {
+func (s rebuilding) Incomplete(ctx context.Context) (is bool, err error) {
 	err = s.reads().QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM state WHERE name=?)", incomplete).Scan(&is)
 	return is, database.Classify(err)
 }
 
 // Complete says that the memory has what the archives have.
-func (s *Store) Complete(ctx context.Context) error {
+func (s rebuilding) Complete(ctx context.Context) error {
 	if is, err := s.Incomplete(ctx); err != nil || !is {
 		return err
 	}

@@ -79,14 +79,14 @@ type Result struct {
 // and Notice says so. ErrOtherModel is returned by RankVector and RankSeed
 // when there are vectors, but of another model only; RankHybrid then goes by
 // words, with a notice. An unknown Rank is an error.
-func (s *Store) Recall(ctx context.Context, q Query, e embed.QueryEmbedder, m embed.Model) (Result, error) {
+func (s asking) Recall(ctx context.Context, q Query, e embed.QueryEmbedder, m embed.Model) (Result, error) {
 	known, err := s.embedQuery(ctx, q, e, m)
 	if err != nil {
 		return Result{}, err
 	}
 	var result Result
-	err = s.asOfNow(ctx, func(view *Store) (err error) {
-		result, err = view.recallOnce(ctx, q, e, m, known)
+	err = s.asOfNow(ctx, func(view *connection) (err error) {
+		result, err = asking{view}.recallOnce(ctx, q, e, m, known)
 		return err
 	})
 	return result, err
@@ -102,7 +102,7 @@ type embeddedQuery struct {
 // embedQuery asks the embedder before the memory is held as it is at one moment:
 // a server may take minutes, in which nobody could wipe what was forgotten. Where
 // there is nothing to compare with, nobody is asked.
-func (s *Store) embedQuery(ctx context.Context, q Query, e embed.QueryEmbedder, m embed.Model) (v embeddedQuery, err error) {
+func (s asking) embedQuery(ctx context.Context, q Query, e embed.QueryEmbedder, m embed.Model) (v embeddedQuery, err error) {
 	if e == nil || q.Rank == RankText {
 		return v, nil
 	}
@@ -114,7 +114,7 @@ func (s *Store) embedQuery(ctx context.Context, q Query, e embed.QueryEmbedder, 
 	return v, ctx.Err()
 }
 
-func (s *Store) recallOnce(ctx context.Context, q Query, e embed.QueryEmbedder, m embed.Model, known embeddedQuery) (Result, error) {
+func (s asking) recallOnce(ctx context.Context, q Query, e embed.QueryEmbedder, m embed.Model, known embeddedQuery) (Result, error) {
 	x, err := s.newIndex(ctx, m)
 	if err != nil {
 		return Result{}, err
@@ -536,7 +536,7 @@ type Neighborhood struct {
 // places before and after x, in their order. A summary has none. Where a place
 // was cut twice as the session grew, it is the record of x's archive, else the
 // latest.
-func (s *Store) Neighbors(ctx context.Context, x Record, n int) (near Neighborhood, err error) {
+func (s asking) Neighbors(ctx context.Context, x Record, n int) (near Neighborhood, err error) {
 	if n < 1 || x.Position < 0 {
 		return near, nil
 	}

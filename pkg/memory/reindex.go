@@ -26,7 +26,7 @@ type ReindexProgress func(agent string, done, total int64)
 
 // EmbedMissing gives a vector of the model to every record of these agents
 // that has none, or one that is not what was stored. Other vectors stay.
-func (s *Store) EmbedMissing(ctx context.Context, e embed.Embedder, m embed.Model, agents []string, progress ReindexProgress) (ReindexResult, error) {
+func (s embeddings) EmbedMissing(ctx context.Context, e embed.Embedder, m embed.Model, agents []string, progress ReindexProgress) (ReindexResult, error) {
 	for _, agent := range agents {
 		if _, err := s.Reclaim(ctx, m, agent); err != nil {
 			return ReindexResult{}, err
@@ -46,7 +46,7 @@ func (s *Store) EmbedMissing(ctx context.Context, e embed.Embedder, m embed.Mode
 // vectors, after it all of the new ones. The old ones, also those of other models,
 // go, and the database is written anew, so that their room is given back. A Reindex that was killed, or found the embedder out of
 // service, is taken up again where it stopped.
-func (s *Store) Reindex(ctx context.Context, e embed.Embedder, m embed.Model, agents []string, progress ReindexProgress) (ReindexResult, error) {
+func (s embeddings) Reindex(ctx context.Context, e embed.Embedder, m embed.Model, agents []string, progress ReindexProgress) (ReindexResult, error) {
 	result, err := s.embedAgents(ctx, e, beside(m), agents, progress)
 	if err != nil || result.Waiting > 0 {
 		return result, err
@@ -60,7 +60,7 @@ func (s *Store) Reindex(ctx context.Context, e embed.Embedder, m embed.Model, ag
 }
 
 // embedAgents embeds what some agents have pending.
-func (s *Store) embedAgents(ctx context.Context, e embed.Embedder, m embed.Model, agents []string, progress ReindexProgress) (ReindexResult, error) {
+func (s embeddings) embedAgents(ctx context.Context, e embed.Embedder, m embed.Model, agents []string, progress ReindexProgress) (ReindexResult, error) {
 	var result ReindexResult
 	for _, agent := range agents {
 		refused, waiting, err := s.embedAgent(ctx, e, m, agent, progress)
@@ -75,7 +75,7 @@ func (s *Store) embedAgents(ctx context.Context, e embed.Embedder, m embed.Model
 
 // embedAgent embeds what an agent has pending. It returns what could not be
 // embedded, and what nobody tried.
-func (s *Store) embedAgent(ctx context.Context, e embed.Embedder, m embed.Model, agent string, progress ReindexProgress) (refused, waiting int, err error) {
+func (s embeddings) embedAgent(ctx context.Context, e embed.Embedder, m embed.Model, agent string, progress ReindexProgress) (refused, waiting int, err error) {
 	pending, err := s.EmbedPending(ctx, e, m, agent, func(done, total int64) {
 		if progress != nil {
 			progress(agent, done, total)
@@ -107,13 +107,13 @@ func beside(m embed.Model) embed.Model {
 func isBeside(name string) bool { return strings.HasSuffix(name, stagedMark) }
 
 // untried counts the pending records of an agent that no embedder has seen.
-func (s *Store) untried(ctx context.Context, m embed.Model, agent string) (n int, err error) {
+func (s embeddings) untried(ctx context.Context, m embed.Model, agent string) (n int, err error) {
 	err = s.db.QueryRowContext(ctx, "SELECT count(*) FROM pending WHERE model=? AND agent=? AND tries=0", m.Fingerprint(), agent).Scan(&n)
 	return n, database.Classify(err)
 }
 
 // changeOver makes the vectors that were made beside those of the model.
-func (s *Store) changeOver(ctx context.Context, m embed.Model, agents []string) (vectors int, err error) {
+func (s embeddings) changeOver(ctx context.Context, m embed.Model, agents []string) (vectors int, err error) {
 	staged := beside(m).Fingerprint()
 	err = s.inTransaction(ctx, func(tx *sql.Tx) error {
 		if err := registerIn(ctx, tx, m); err != nil {
@@ -178,7 +178,7 @@ func anyOf(list []string) []any {
 
 // giveBack writes the database anew after much of it has become free. Where somebody
 // reads it nobody is waited for, and that room is filled later: nothing is wrong then.
-func (s *Store) giveBack(ctx context.Context) error {
+func (s *connection) giveBack(ctx context.Context) error {
 	err := database.Classify(s.overwriting(ctx, func(ctx context.Context, c *sql.Conn) error {
 		if _, err := c.ExecContext(ctx, "PRAGMA busy_timeout=0"); err != nil {
 			return err
@@ -211,7 +211,7 @@ const builtinProvider = "builtin"
 // cannot be embedded stays text and is counted in pending; an embedder that
 // cannot serve at all leaves everything pending and is not an error.
 // progress is told how many records are done of how many, and may be nil.
-func (s *Store) EmbedPending(ctx context.Context, e embed.Embedder, m embed.Model, agent string, progress func(done, total int64)) (pending int, err error) {
+func (s embeddings) EmbedPending(ctx context.Context, e embed.Embedder, m embed.Model, agent string, progress func(done, total int64)) (pending int, err error) {
 	if _, err := s.reclaim(ctx, m, agent, time.Now().Add(-checkEvery)); err != nil {
 		return 0, err
 	}
@@ -253,7 +253,7 @@ type embeddedPage struct {
 
 // embeddedPages embeds the records of an agent that are pending, page by page. It
 // ends with a page of which the embedder was out of service.
-func (s *Store) embeddedPages(ctx context.Context, e embed.Embedder, m embed.Model, agent string) iter.Seq2[embeddedPage, error] {
+func (s embeddings) embeddedPages(ctx context.Context, e embed.Embedder, m embed.Model, agent string) iter.Seq2[embeddedPage, error] {
 	return func(yield func(embeddedPage, error) bool) {
 		for after := int64(0); ; {
 			texts, err := s.pendingAfter(ctx, m, agent, page{after, pageOf(m)})
@@ -313,7 +313,7 @@ const (
 
 // Pending returns up to limit records of an agent that have no vector of this
 // model, in the order they were stored, those that Reclaim finds included. What an embedder has refused three times is not offered.
-func (s *Store) Pending(ctx context.Context, model embed.Model, agent string, limit int) ([]PendingText, error) {
+func (s embeddings) Pending(ctx context.Context, model embed.Model, agent string, limit int) ([]PendingText, error) {
 	if _, err := s.Reclaim(ctx, model, agent); err != nil {
 		return nil, err
 	}
@@ -326,7 +326,7 @@ type page struct {
 	limit int
 }
 
-func (s *Store) pendingAfter(ctx context.Context, model embed.Model, agent string, p page) ([]PendingText, error) {
+func (s embeddings) pendingAfter(ctx context.Context, model embed.Model, agent string, p page) ([]PendingText, error) {
 	rows, err := s.db.QueryContext(ctx, `SELECT r.rowid, r.id, t.text FROM pending p JOIN records r ON r.rowid=p.record JOIN texts t ON t.record=p.record
 		WHERE p.model=? AND p.agent=? AND p.record>? AND p.tries<? ORDER BY p.record LIMIT ?`, model.Fingerprint(), agent, p.after, maxTries, p.limit)
 	if err != nil {
@@ -347,7 +347,7 @@ func (s *Store) pendingAfter(ctx context.Context, model embed.Model, agent strin
 // CountPending returns how many records of an agent have no vector of a model:
 // those that are open, and those that were refused too often. What has nothing
 // to embed counts as neither.
-func (s *Store) CountPending(ctx context.Context, model embed.Model, agent string) (open, refused int, err error) {
+func (s embeddings) CountPending(ctx context.Context, model embed.Model, agent string) (open, refused int, err error) {
 	if err := s.register(ctx, model); err != nil {
 		return 0, 0, err
 	}

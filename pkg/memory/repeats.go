@@ -46,7 +46,7 @@ func (e *RepeatError) Error() string {
 
 // checkRepeats refuses a text most of which stands in records that the agent
 // could recall, or in what it was told.
-func (s *Store) checkRepeats(ctx context.Context, w OwnWords) error {
+func (s storedWords) checkRepeats(ctx context.Context, w OwnWords) error {
 	words := wordsOf(w.Text)
 	n := min(shingleWords, len(words))
 	near, err := s.nearWords(ctx, w, words)
@@ -85,14 +85,14 @@ const (
 
 // nearWords are the records that a text may be taken from. What agents stored is
 // not among them: to correct what one has stored is what one must be able to do.
-func (s *Store) nearWords(ctx context.Context, w OwnWords, words []string) (list []Record, err error) {
+func (s storedWords) nearWords(ctx context.Context, w OwnWords, words []string) (list []Record, err error) {
 	q := Query{Agent: w.Agent}
 	if w.Everybody {
 		q.Agent = ""
 	}
 	condition, args := q.filter()
 	rows := map[int64]bool{}
-	err = s.asOfNow(ctx, func(view *Store) error {
+	err = s.asOfNow(ctx, func(view *connection) error {
 		x := &embeddedIndex{store: view}
 		for from := 0; from < len(words); from += nearWindow {
 			match := matchAny(strings.Join(words[from:min(from+nearWindow, len(words))], " "))

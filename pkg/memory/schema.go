@@ -12,7 +12,7 @@ import (
 )
 
 // prepare checks the version, and makes the tables of a new database.
-func (s *Store) prepare(ctx context.Context) error {
+func (s *connection) prepare(ctx context.Context) error {
 	isNew, err := checkVersion(ctx, s.db)
 	switch {
 	case err != nil:
@@ -30,7 +30,7 @@ func (s *Store) prepare(ctx context.Context) error {
 
 // setUp sets what holds for the whole of a new database. SQLite does not wait for
 // another process there: it refuses at once what both would have to wait for.
-func (s *Store) setUp(ctx context.Context) (err error) {
+func (s *connection) setUp(ctx context.Context) (err error) {
 	for end := time.Now().Add(lockPatience); ; {
 		for _, pragma := range []string{fmt.Sprintf("PRAGMA page_size=%d", pageSize), "PRAGMA journal_mode=WAL"} {
 			if _, err = s.db.ExecContext(ctx, pragma); err != nil {
@@ -57,7 +57,7 @@ const (
 )
 
 // create makes the tables.
-func (s *Store) create(ctx context.Context) error {
+func (s *connection) create(ctx context.Context) error {
 	return s.inTransaction(ctx, func(tx *sql.Tx) (err error) {
 		// Another process may have been faster.
 		if isNew, err := checkVersion(ctx, tx); err != nil || !isNew {
@@ -72,7 +72,7 @@ func (s *Store) create(ctx context.Context) error {
 				return err
 			}
 		}
-		_, err = s.rememberForgotten(ctx, tx)
+		_, err = forgetting{s}.rememberForgotten(ctx, tx)
 		return err
 	})
 }

@@ -70,7 +70,7 @@ type Unshared struct {
 
 // VectorModel is the model that made the most vectors: what is shared has those
 // of one model. It has no name if there are no vectors.
-func (s *Store) VectorModel(ctx context.Context) (m VectorModel, err error) {
+func (s sharing) VectorModel(ctx context.Context) (m VectorModel, err error) {
 	err = s.db.QueryRowContext(ctx, `SELECT fingerprint, name, dim FROM models WHERE name NOT LIKE '%`+stagedMark+`'
 		AND EXISTS (SELECT 1 FROM vectors v WHERE v.model=fingerprint)
 		ORDER BY (SELECT count(*) FROM vectors v WHERE v.model=fingerprint) DESC, fingerprint LIMIT 1`).Scan(&m.Fingerprint, &m.Name, &m.Dim)
@@ -97,7 +97,7 @@ type ShareQuery struct {
 // they are, in the order they were stored. No page is read before fn is done
 // with the one before it, and no transaction is open meanwhile. Records that
 // are damaged are left out and counted. An error of fn ends it.
-func (s *Store) EachUnshared(ctx context.Context, q ShareQuery, fn func([]Shared) error) (damaged int, err error) {
+func (s sharing) EachUnshared(ctx context.Context, q ShareQuery, fn func([]Shared) error) (damaged int, err error) {
 	source, err := s.shareSource(ctx)
 	if err != nil {
 		return 0, err
@@ -105,8 +105,8 @@ func (s *Store) EachUnshared(ctx context.Context, q ShareQuery, fn func([]Shared
 	for after := int64(0); ; {
 		var page []Shared
 		last, bad := after, 0
-		err := s.asOfNow(ctx, func(view *Store) (err error) {
-			page, last, bad, err = view.sharePage(ctx, source, q, after)
+		err := s.asOfNow(ctx, func(view *connection) (err error) {
+			page, last, bad, err = sharing{view}.sharePage(ctx, source, q, after)
 			return err
 		})
 		damaged += bad
@@ -131,8 +131,8 @@ type shareSource struct {
 	known, differ string
 }
 
-func (s *Store) shareSource(ctx context.Context) (x shareSource, err error) {
-	if x.said, x.stated, err = s.factColumns(ctx); err != nil {
+func (s sharing) shareSource(ctx context.Context) (x shareSource, err error) {
+	if x.said, x.stated, err = exporting(s).factColumns(ctx); err != nil {
 		return x, err
 	}
 	x.facts = x.stated != ""
@@ -150,7 +150,7 @@ func (s *Store) shareSource(ctx context.Context) (x shareSource, err error) {
 	return x, nil
 }
 
-func (s *Store) hasTable(ctx context.Context, name string) (has bool, err error) {
+func (s *connection) hasTable(ctx context.Context, name string) (has bool, err error) {
 	err = s.db.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE type='table' AND name=?)", name).Scan(&has)
 	return has, database.Classify(err)
 }
@@ -166,7 +166,7 @@ func (x shareSource) from(all bool) string {
 }
 
 // sharePage reads the page after a row, and returns its last row.
-func (s *Store) sharePage(ctx context.Context, source shareSource, q ShareQuery, after int64) (page []Shared, last int64, damaged int, err error) {
+func (s sharing) sharePage(ctx context.Context, source shareSource, q ShareQuery, after int64) (page []Shared, last int64, damaged int, err error) {
 	rows, err := s.reads().QueryContext(ctx, "SELECT r.rowid, coalesce(v.block, -1), "+source.said+", "+recordColumns+
 		strings.Replace(source.from(q.All), "FROM records r", "FROM records r JOIN texts t ON t.record=r.rowid", 1)+
 		" AND r.rowid>? ORDER BY r.rowid LIMIT ?", q.Model.Fingerprint, q.Server, after, sharePage)
@@ -221,7 +221,7 @@ func (x *Shared) complete(r stored, f Fact, m VectorModel) {
 }
 
 // readShared reads the vectors of a page.
-func (s *Store) readShared(ctx context.Context, page []Shared, places []place, dim int) error {
+func (s sharing) readShared(ctx context.Context, page []Shared, places []place, dim int) error {
 	reader := rowReader{q: s.reads(), dim: dim}
 	return reader.each(ctx, places, func(b rowsAtOnce) error {
 		for i, p := range b.places {
@@ -232,7 +232,7 @@ func (s *Store) readShared(ctx context.Context, page []Shared, places []place, d
 }
 
 // CountUnshared counts what EachUnshared and the rest would hand out.
-func (s *Store) CountUnshared(ctx context.Context, q ShareQuery) (u Unshared, err error) {
+func (s sharing) CountUnshared(ctx context.Context, q ShareQuery) (u Unshared, err error) {
 	source, err := s.shareSource(ctx)
 	if err != nil {
 		return u, err
@@ -255,7 +255,7 @@ func (s *Store) CountUnshared(ctx context.Context, q ShareQuery) (u Unshared, er
 }
 
 // CountShared is how many records a server is noted to have.
-func (s *Store) CountShared(ctx context.Context, server string) (n int, err error) {
+func (s sharing) CountShared(ctx context.Context, server string) (n int, err error) {
 	if has, err := s.hasTable(ctx, "shared"); err != nil || !has {
 		return 0, err
 	}
@@ -265,7 +265,7 @@ func (s *Store) CountShared(ctx context.Context, server string) (n int, err erro
 
 // CountSharedTombstones is of how many forgotten records a server is noted to
 // know.
-func (s *Store) CountSharedTombstones(ctx context.Context, server string) (n int, err error) {
+func (s sharing) CountSharedTombstones(ctx context.Context, server string) (n int, err error) {
 	if has, err := s.hasTable(ctx, "shared_tombstones"); err != nil || !has {
 		return 0, err
 	}
@@ -275,7 +275,7 @@ func (s *Store) CountSharedTombstones(ctx context.Context, server string) (n int
 
 // CountHeld counts how many of these records the memory has, and how many of them a
 // server is noted to have from here.
-func (s *Store) CountHeld(ctx context.Context, server string, list []Forgotten) (here, there int, err error) {
+func (s sharing) CountHeld(ctx context.Context, server string, list []Forgotten) (here, there int, err error) {
 	noted, err := s.hasTable(ctx, "shared")
 	if err != nil || len(list) == 0 {
 		return 0, 0, err
@@ -287,7 +287,7 @@ func (s *Store) CountHeld(ctx context.Context, server string, list []Forgotten) 
 }
 
 // countAmong counts how many of these records a query of ids finds.
-func (s *Store) countAmong(ctx context.Context, list []Forgotten, query string, args ...any) (n int, err error) {
+func (s sharing) countAmong(ctx context.Context, list []Forgotten, query string, args ...any) (n int, err error) {
 	ids, err := database.Strings(ctx, s.db, query, args...)
 	if err != nil {
 		return 0, err
@@ -306,7 +306,7 @@ func (s *Store) countAmong(ctx context.Context, list []Forgotten, query string, 
 
 // GoneShared lists the records that a server is noted to have and the memory
 // has no more.
-func (s *Store) GoneShared(ctx context.Context, server string) ([]string, error) {
+func (s sharing) GoneShared(ctx context.Context, server string) ([]string, error) {
 	if has, err := s.hasTable(ctx, "shared"); err != nil || !has {
 		return nil, err
 	}
@@ -314,7 +314,7 @@ func (s *Store) GoneShared(ctx context.Context, server string) ([]string, error)
 }
 
 // NoteShared notes that a server has records as they were handed out.
-func (s *Store) NoteShared(ctx context.Context, server string, records []Shared) error {
+func (s sharing) NoteShared(ctx context.Context, server string, records []Shared) error {
 	return s.note(ctx, func(tx *sql.Tx) error {
 		insert, err := tx.PrepareContext(ctx, "INSERT OR REPLACE INTO shared (server, id, sum, vector, fact) VALUES (?,?,?,?,?)")
 		if err != nil {
@@ -331,17 +331,17 @@ func (s *Store) NoteShared(ctx context.Context, server string, records []Shared)
 }
 
 // NoteGone notes that a server has records no more.
-func (s *Store) NoteGone(ctx context.Context, server string, ids []string) error {
+func (s sharing) NoteGone(ctx context.Context, server string, ids []string) error {
 	return s.noteIDs(ctx, "DELETE FROM shared WHERE server=? AND id=?", server, ids)
 }
 
 // NoteTombstones notes that a server has the tombstones of these records.
-func (s *Store) NoteTombstones(ctx context.Context, server string, ids []string) error {
+func (s sharing) NoteTombstones(ctx context.Context, server string, ids []string) error {
 	return s.noteIDs(ctx, "INSERT OR IGNORE INTO shared_tombstones (server, id) VALUES (?,?)", server, ids)
 }
 
 // ForgetShared drops all that is noted of a server: it has lost something.
-func (s *Store) ForgetShared(ctx context.Context, server string) error {
+func (s sharing) ForgetShared(ctx context.Context, server string) error {
 	return s.note(ctx, func(tx *sql.Tx) error {
 		for _, table := range []string{"shared", "shared_tombstones"} {
 			if _, err := tx.ExecContext(ctx, "DELETE FROM "+table+" WHERE server=?", server); err != nil {
@@ -353,7 +353,7 @@ func (s *Store) ForgetShared(ctx context.Context, server string) error {
 	})
 }
 
-func (s *Store) noteIDs(ctx context.Context, statement, server string, ids []string) error {
+func (s sharing) noteIDs(ctx context.Context, statement, server string, ids []string) error {
 	if len(ids) == 0 {
 		return nil
 	}
@@ -372,7 +372,7 @@ func (s *Store) noteIDs(ctx context.Context, statement, server string, ids []str
 	})
 }
 
-func (s *Store) note(ctx context.Context, f func(tx *sql.Tx) error) error {
+func (s sharing) note(ctx context.Context, f func(tx *sql.Tx) error) error {
 	err := s.inTransaction(ctx, func(tx *sql.Tx) error {
 		if _, err := tx.ExecContext(ctx, shareTables); err != nil {
 			return err
@@ -386,7 +386,7 @@ func (s *Store) note(ctx context.Context, f func(tx *sql.Tx) error) error {
 }
 
 // UnsharedTombstones lists what was forgotten and a server does not know of.
-func (s *Store) UnsharedTombstones(ctx context.Context, server string) ([]Forgotten, error) {
+func (s sharing) UnsharedTombstones(ctx context.Context, server string) ([]Forgotten, error) {
 	has, err := s.hasTable(ctx, "shared_tombstones")
 	if err != nil {
 		return nil, err
@@ -418,7 +418,7 @@ func (s *Store) UnsharedTombstones(ctx context.Context, server string) ([]Forgot
 // returns how many records it removed, counted as [Store.Forget] counts them: what
 // was done only where it was forgotten by itself. The caller holds the lock of the
 // data directory. ErrUnwiped is that of Forget.
-func (s *Store) Honour(ctx context.Context, forgotten []Forgotten) (removed int, err error) {
+func (s sharing) Honour(ctx context.Context, forgotten []Forgotten) (removed int, err error) {
 	fresh, err := s.Unforgotten(ctx, forgotten)
 	if err != nil || len(fresh) == 0 {
 		return 0, err
@@ -428,7 +428,7 @@ func (s *Store) Honour(ctx context.Context, forgotten []Forgotten) (removed int,
 			if err := s.forgottenFiles().noteForgotten(f); err != nil {
 				return false, err
 			}
-			if err := s.dropKept(f.Records); err != nil {
+			if err := keptSummaries(s).dropKept(f.Records); err != nil {
 				return false, err
 			}
 			if err := addTombstones(ctx, tx, f); err != nil {
@@ -454,7 +454,7 @@ func (s *Store) Honour(ctx context.Context, forgotten []Forgotten) (removed int,
 }
 
 // Unforgotten are those whose tombstones the memory does not have.
-func (s *Store) Unforgotten(ctx context.Context, forgotten []Forgotten) ([]Forgotten, error) {
+func (s sharing) Unforgotten(ctx context.Context, forgotten []Forgotten) ([]Forgotten, error) {
 	if len(forgotten) == 0 {
 		return nil, nil
 	}
@@ -498,18 +498,18 @@ func pushState(server string) string { return "shared-pushed:" + server }
 
 // ShareMark is how far the tombstones of a server were read, "" if they never
 // were.
-func (s *Store) ShareMark(ctx context.Context, server string) (mark string, err error) {
+func (s sharing) ShareMark(ctx context.Context, server string) (mark string, err error) {
 	return s.shareNote(ctx, shareState(server))
 }
 
 // NoteShareMark notes how far the tombstones of a server were read.
-func (s *Store) NoteShareMark(ctx context.Context, server, mark string) error {
+func (s sharing) NoteShareMark(ctx context.Context, server, mark string) error {
 	return s.noteState(ctx, shareState(server), mark)
 }
 
 // SharePushed is when a server stored something of this memory last, by what the
 // server said then (epoch milliseconds); 0 if that is not known.
-func (s *Store) SharePushed(ctx context.Context, server string) (at int64, err error) {
+func (s sharing) SharePushed(ctx context.Context, server string) (at int64, err error) {
 	text, err := s.shareNote(ctx, pushState(server))
 	if err != nil || text == "" {
 		return 0, err
@@ -522,11 +522,11 @@ func (s *Store) SharePushed(ctx context.Context, server string) (at int64, err e
 }
 
 // NoteSharePushed notes when a server stored something of this memory last.
-func (s *Store) NoteSharePushed(ctx context.Context, server string, at int64) error {
+func (s sharing) NoteSharePushed(ctx context.Context, server string, at int64) error {
 	return s.noteState(ctx, pushState(server), strconv.FormatInt(at, 10))
 }
 
-func (s *Store) shareNote(ctx context.Context, name string) (value string, err error) {
+func (s sharing) shareNote(ctx context.Context, name string) (value string, err error) {
 	err = s.db.QueryRowContext(ctx, "SELECT value FROM state WHERE name=?", name).Scan(&value)
 	if errors.Is(err, sql.ErrNoRows) {
 		return "", nil
@@ -534,7 +534,7 @@ func (s *Store) shareNote(ctx context.Context, name string) (value string, err e
 	return value, database.Classify(err)
 }
 
-func (s *Store) noteState(ctx context.Context, name, value string) error {
+func (s sharing) noteState(ctx context.Context, name, value string) error {
 	return s.note(ctx, func(tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, "INSERT OR REPLACE INTO state (name, value) VALUES (?, ?)", name, value)
 		return err

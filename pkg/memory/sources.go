@@ -14,7 +14,7 @@ import (
 // Sources returns the sessions that memory has records of, each with its
 // runtime and agent, in their order. Archives are not named. What an agent stored
 // outside a session is of none.
-func (s *Store) Sources(ctx context.Context) ([]Source, error) {
+func (s reading) Sources(ctx context.Context) ([]Source, error) {
 	rows, err := s.db.QueryContext(ctx, "SELECT DISTINCT runtime, agent, session FROM records WHERE session<>'' ORDER BY agent, runtime, session")
 	if err != nil {
 		return nil, fmt.Errorf("list sessions: %w", database.Classify(err))
@@ -33,7 +33,7 @@ func (s *Store) Sources(ctx context.Context) ([]Source, error) {
 
 // RecordIDs returns at most limit ids that start with a prefix, in their order:
 // of records, also of those of the work, and of those that were forgotten.
-func (s *Store) RecordIDs(ctx context.Context, prefix string, limit int) ([]string, error) {
+func (s reading) RecordIDs(ctx context.Context, prefix string, limit int) ([]string, error) {
 	has, err := hasActions(ctx, s.db)
 	if err != nil {
 		return nil, err
@@ -48,7 +48,7 @@ func (s *Store) RecordIDs(ctx context.Context, prefix string, limit int) ([]stri
 
 // Count returns how many of some ids are those of records, and how many of what was
 // forgotten.
-func (s *Store) Count(ctx context.Context, ids []string) (records, forgotten int, err error) {
+func (s reading) Count(ctx context.Context, ids []string) (records, forgotten int, err error) {
 	list, _ := json.Marshal(ids) // strings are always JSON
 	err = s.db.QueryRowContext(ctx, `WITH asked AS (SELECT value AS id FROM json_each(?))
 		SELECT (SELECT count(*) FROM records WHERE id IN (SELECT id FROM asked)), (SELECT count(*) FROM tombstones WHERE id IN (SELECT id FROM asked))`, string(list)).Scan(&records, &forgotten)
@@ -60,7 +60,7 @@ func (s *Store) Count(ctx context.Context, ids []string) (records, forgotten int
 
 // Record returns the record of an id. One that is not there, or was forgotten,
 // is [fs.ErrNotExist]; one that is not what was stored is [ErrCorrupt].
-func (s *Store) Record(ctx context.Context, id string) (Record, error) {
+func (s reading) Record(ctx context.Context, id string) (Record, error) {
 	var r stored
 	err := s.db.QueryRowContext(ctx, "SELECT "+recordColumns+" FROM records r JOIN texts t ON t.record=r.rowid WHERE r.id=?", id).Scan(r.fields()...)
 	switch {
@@ -75,7 +75,7 @@ func (s *Store) Record(ctx context.Context, id string) (Record, error) {
 }
 
 // action returns the record of an action.
-func (s *Store) action(ctx context.Context, id string) (Record, error) {
+func (s reading) action(ctx context.Context, id string) (Record, error) {
 	has, err := hasActions(ctx, s.db)
 	var list []storedAction
 	if err == nil && has {

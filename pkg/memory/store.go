@@ -8,9 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"net/url"
-	"os"
 	"path/filepath"
-	"strconv"
 
 	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/memory/database"
@@ -61,8 +59,54 @@ type Options struct {
 }
 
 // Store is an open memory. It may be used by several goroutines; of several
-// processes one may write.
+// processes one may write. What can be done with it is told where it is done: each
+// part of a store is a value over the connection.
 type Store struct {
+	*connection   // the database and its files, how it is opened, held and wiped
+	putting       // records, with their vectors or without (put.go)
+	factStore     // facts (facts.go)
+	storedWords   // what agents stored in their own words (own_words.go)
+	keptSummaries // summaries that models wrote (summary.go)
+	embeddings    // vectors of records that have none (reindex.go, vectors.go, models.go)
+	asking        // questions about what was said and what was done (recall.go, work.go)
+	reading       // records by their ids and sessions (sources.go, verify.go)
+	statistics    // counts (statistics.go)
+	forgetting    // what is gone for good (forget.go, tombstones.go)
+	verification  // checks (verify.go)
+	rebuilding    // a memory that is made again from the archives (rebuild.go)
+	exporting     // the memory as data (export.go)
+	sharing       // what a memory of many hosts is sent (share.go)
+	identity      // which memory this is (identity.go)
+}
+
+// newStore returns the store of a connection.
+func newStore(c *connection) *Store {
+	return &Store{
+		c, putting{c}, factStore{c}, storedWords{c}, keptSummaries{c}, embeddings{c}, asking{c}, reading{c}, statistics{c},
+		forgetting{c}, verification{c}, rebuilding{c}, exporting{c}, sharing{c}, identity{c},
+	}
+}
+
+// The parts of a Store.
+type (
+	putting       struct{ *connection }
+	factStore     struct{ *connection }
+	storedWords   struct{ *connection }
+	keptSummaries struct{ *connection }
+	embeddings    struct{ *connection }
+	asking        struct{ *connection }
+	reading       struct{ *connection }
+	statistics    struct{ *connection }
+	forgetting    struct{ *connection }
+	verification  struct{ *connection }
+	rebuilding    struct{ *connection }
+	exporting     struct{ *connection }
+	sharing       struct{ *connection }
+	identity      struct{ *connection }
+)
+
+// connection is the database of a memory, and the directories that it lies in.
+type connection struct {
 	db       *sql.DB
 	dir      string
 	pins     *durable.Pins   // its directories, until Close
@@ -74,7 +118,7 @@ type Store struct {
 }
 
 // reads is what questions are put to.
-func (s *Store) reads() database.Querier {
+func (s *connection) reads() database.Querier {
 	if s.moment != nil {
 		return s.moment
 	}
@@ -86,16 +130,16 @@ func (s *Store) reads() database.Querier {
 // ErrNewerSchema, ErrCorrupt.
 func Open(ctx context.Context, dir string, o Options) (*Store, error) {
 	o.ReadOnly = o.ReadOnly || o.NoTrace
-	s := &Store{dir: dir, readOnly: o.ReadOnly, rebuild: o.Rebuild}
-	s.hold(o.Pins)
-	if err := s.open(ctx, o); err != nil {
-		s.letGo()
+	c := &connection{dir: dir, readOnly: o.ReadOnly, rebuild: o.Rebuild}
+	c.hold(o.Pins)
+	if err := c.open(ctx, o); err != nil {
+		c.letGo()
 		return nil, err
 	}
-	return s, nil
+	return newStore(c), nil
 }
 
-func (s *Store) open(ctx context.Context, o Options) (err error) {
+func (s *connection) open(ctx context.Context, o Options) (err error) {
 	if !o.ReadOnly {
 		if err := s.makeFile(); err != nil {
 			return err
@@ -118,9 +162,9 @@ func (s *Store) open(ctx context.Context, o Options) (err error) {
 	return nil
 }
 
-func (s *Store) path() string { return filepath.Join(s.dir, "memory.db") }
+func (s *connection) path() string { return filepath.Join(s.dir, "memory.db") }
 
-func (s *Store) openNamed(ctx context.Context, name string) (err error) {
+func (s *connection) openNamed(ctx context.Context, name string) (err error) {
 	if s.db, err = sql.Open("sqlite", name); err != nil {
 		return err
 	}
@@ -146,7 +190,7 @@ func unwritable(err error) bool {
 }
 
 // makeFile makes the directory and an empty database, private (0700, 0600).
-func (s *Store) makeFile() error {
+func (s *connection) makeFile() error {
 	if err := s.pins.MakeDir(s.dir, 0o700); err != nil {
 		return fmt.Errorf("make memory directory: %w", err)
 	}
@@ -159,7 +203,7 @@ func (s *Store) makeFile() error {
 
 // checkFile refuses what SQLite would take for a new database although it is
 // the beginning of another, what it would wait for, as for a pipe, and links.
-func (s *Store) checkFile() error {
+func (s *connection) checkFile() error {
 	path := s.path()
 	info, err := s.pins.Lstat(path)
 	if err != nil {
@@ -183,7 +227,7 @@ func (s *Store) checkFile() error {
 // openTraceless opens a database to look at it without a trace: as if it lay on a
 // disk that cannot change. With a log beside it that would be wrong, and to read
 // the log SQLite touches it and its index (docs/dev/decisions.md D10).
-func (s *Store) openTraceless(ctx context.Context) error {
+func (s *connection) openTraceless(ctx context.Context) error {
 	if info, err := s.pins.Lstat(s.path() + "-wal"); err == nil && info.Size() > 0 {
 		return ErrInUse
 	}
@@ -193,7 +237,7 @@ func (s *Store) openTraceless(ctx context.Context) error {
 
 // address is the driver's name of the database: every commit synced, and
 // patience with another process's lock.
-func (s *Store) address() string {
+func (s *connection) address() string {
 	path := filepath.Join(s.held.Path(), "memory.db")
 	q := url.Values{}
 	pragmas := []string{"busy_timeout(10000)", "synchronous(FULL)", "foreign_keys(1)", "journal_size_limit(4194304)"}
@@ -215,7 +259,7 @@ func (s *Store) address() string {
 }
 
 // inTransaction runs f in one transaction: all of it or nothing.
-func (s *Store) inTransaction(ctx context.Context, f func(*sql.Tx) error) error {
+func (s *connection) inTransaction(ctx context.Context, f func(*sql.Tx) error) error {
 	return inTransaction(ctx, s.db, f)
 }
 
@@ -243,188 +287,10 @@ func inTransaction(ctx context.Context, b beginner, f func(*sql.Tx) error) error
 }
 
 // Close closes the store.
-func (s *Store) Close() error {
+func (s *connection) Close() error {
 	defer s.letGo()
 	if err := s.inPlace(); err != nil {
 		return err // the database is left as by a process that was killed: closing it removes its log by path
 	}
 	return s.db.Close()
-}
-
-// AgentStats counts what memory has of one agent.
-type AgentStats struct {
-	Runtime  string         `json:"runtime"`
-	Agent    string         `json:"agent"`
-	Sessions int            `json:"sessions"`
-	Records  int            `json:"records"`
-	Stored   int            `json:"stored"` // of them, what the agent stored in its own words
-	Category map[string]int `json:"by_category"`
-	Vectors  map[string]int `json:"vectors_by_model"`
-	Pending  map[string]int `json:"pending_by_model"` // without a vector, those that cannot be embedded included
-	Actions  map[string]int `json:"actions_by_kind"`  // what was done: commands, files, searches
-	// Unembedded counts the records that have no vector of any model, and could
-	// have one: also while no embedder has ever answered.
-	Unembedded int `json:"without_vector"`
-}
-
-// ModelStats counts what memory has of one embedding model.
-type ModelStats struct {
-	Name        string `json:"name"` // embed.Model.String
-	Fingerprint string `json:"fingerprint"`
-	Dimensions  int    `json:"dimensions"`
-	Vectors     int    `json:"vectors"`
-	Bytes       int64  `json:"bytes"` // of its vectors
-}
-
-// Stats counts what memory has.
-type Stats struct {
-	Agents    []AgentStats `json:"agents"`
-	Models    []ModelStats `json:"models"`
-	Forgotten int          `json:"forgotten"` // records that must not come back
-	Bytes     int64        `json:"bytes"`     // of all files
-}
-
-// Stats returns counts per agent and model, in their order.
-func (s *Store) Stats(ctx context.Context) (Stats, error) {
-	stats := Stats{Agents: []AgentStats{}, Models: []ModelStats{}, Bytes: treeBytes(s.dir)}
-	var err error
-	if stats.Forgotten, err = s.countTombstones(ctx); err != nil {
-		return Stats{}, err
-	}
-	if err := s.countModels(ctx, &stats); err != nil {
-		return Stats{}, err
-	}
-	return stats, s.countAgents(ctx, &stats)
-}
-
-// countModels counts the vectors of each model.
-func (s *Store) countModels(ctx context.Context, stats *Stats) error {
-	rows, err := s.db.QueryContext(ctx, `SELECT fingerprint, name, dim, (SELECT count(*) FROM vectors v WHERE v.model=fingerprint),
-		(SELECT coalesce(sum(length(b.records)+length(b.rows)), 0) FROM vector_spaces s JOIN vector_blocks b ON `+inSpace+` WHERE s.model=fingerprint) FROM models ORDER BY name`)
-	if err != nil {
-		return fmt.Errorf("count vectors: %w", database.Classify(err))
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var m ModelStats
-		if err := rows.Scan(&m.Fingerprint, &m.Name, &m.Dimensions, &m.Vectors, &m.Bytes); err != nil {
-			return fmt.Errorf("count vectors: %w", database.Classify(err))
-		}
-		stats.Models = append(stats.Models, m)
-	}
-	return database.Classify(rows.Err())
-}
-
-func (s *Store) countAgents(ctx context.Context, stats *Stats) error {
-	if err := s.countRecords(ctx, stats); err != nil {
-		return err
-	}
-	has, err := hasActions(ctx, s.db)
-	if err != nil || !has {
-		return err
-	}
-	return s.count(ctx, stats, "SELECT s.runtime, s.agent, a.kind, count(*), 0 FROM actions a JOIN sources s ON s.source=a.source GROUP BY 1, 2, 3",
-		func(a *AgentStats, name string, count, _ int) { a.Actions[name] = count })
-}
-
-func (s *Store) countRecords(ctx context.Context, stats *Stats) error {
-	for _, step := range []struct {
-		query string
-		take  func(a *AgentStats, name string, count, sessions int)
-	}{
-		{"SELECT runtime, agent, '', count(*), count(DISTINCT nullif(session, '')) FROM records GROUP BY agent, runtime ORDER BY agent, runtime",
-			func(a *AgentStats, _ string, count, sessions int) { a.Records, a.Sessions = count, sessions }},
-		{"SELECT runtime, agent, '', count(*), 0 FROM records WHERE branch='" + BranchStored + "' GROUP BY 1, 2",
-			func(a *AgentStats, _ string, count, _ int) { a.Stored = count }},
-		{"SELECT runtime, agent, category, count(*), 0 FROM records GROUP BY 1, 2, 3",
-			func(a *AgentStats, name string, count, _ int) { a.Category[name] = count }},
-		{"SELECT r.runtime, r.agent, m.name, count(*), 0 FROM vectors v JOIN records r ON r.rowid=v.record JOIN models m ON m.fingerprint=v.model GROUP BY 1, 2, 3",
-			func(a *AgentStats, name string, count, _ int) { a.Vectors[name] = count }},
-		{"SELECT r.runtime, r.agent, m.name, count(*), 0 FROM pending p JOIN records r ON r.rowid=p.record JOIN models m ON m.fingerprint=p.model WHERE p.tries<" + strconv.Itoa(nothingTries) + " GROUP BY 1, 2, 3",
-			func(a *AgentStats, name string, count, _ int) { a.Pending[name] = count }},
-		{"SELECT runtime, agent, '', count(*), 0 FROM records r WHERE NOT EXISTS (SELECT 1 FROM vectors v WHERE v.record=r.rowid)" +
-			" AND NOT EXISTS (SELECT 1 FROM pending p WHERE p.record=r.rowid AND p.tries>=" + strconv.Itoa(nothingTries) + ") GROUP BY 1, 2",
-			func(a *AgentStats, _ string, count, _ int) { a.Unembedded = count }},
-	} {
-		if err := s.count(ctx, stats, step.query, step.take); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// count hands the rows of a query (runtime, agent, name, two counts) to the
-// agents they belong to.
-func (s *Store) count(ctx context.Context, stats *Stats, query string, take func(a *AgentStats, name string, count, sessions int)) error {
-	rows, err := s.db.QueryContext(ctx, query)
-	if err != nil {
-		return fmt.Errorf("count records: %w", database.Classify(err))
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var runtime, agent, name string
-		var count, sessions int
-		if err := rows.Scan(&runtime, &agent, &name, &count, &sessions); err != nil {
-			return fmt.Errorf("count records: %w", database.Classify(err))
-		}
-		take(stats.of(runtime, agent), name, count, sessions)
-	}
-	return database.Classify(rows.Err())
-}
-
-// of returns the counts of an agent.
-func (s *Stats) of(runtime, agent string) *AgentStats {
-	for i := range s.Agents {
-		if a := &s.Agents[i]; a.Runtime == runtime && a.Agent == agent {
-			return a
-		}
-	}
-	s.Agents = append(s.Agents, AgentStats{Runtime: runtime, Agent: agent, Category: map[string]int{}, Vectors: map[string]int{}, Pending: map[string]int{}, Actions: map[string]int{}})
-	return &s.Agents[len(s.Agents)-1]
-}
-
-func treeBytes(dir string) (total int64) {
-	_ = filepath.WalkDir(dir, func(_ string, d os.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return nil // what vanishes while it is counted is not counted
-		}
-		if info, err := d.Info(); err == nil {
-			total += info.Size()
-		}
-		return nil
-	})
-	return total
-}
-
-// Agents returns the agents that memory has records of, in order, filtered by
-// runtime and agent where those are not empty.
-func (s *Store) Agents(ctx context.Context, runtime, agent string) ([]string, error) {
-	rows, err := s.db.QueryContext(ctx, "SELECT DISTINCT agent FROM records WHERE (?1='' OR runtime=?1) AND (?2='' OR agent=?2) ORDER BY agent", runtime, agent)
-	if err != nil {
-		return nil, fmt.Errorf("list agents: %w", database.Classify(err))
-	}
-	defer rows.Close()
-	var agents []string
-	for rows.Next() {
-		var name string
-		if err := rows.Scan(&name); err != nil {
-			return nil, fmt.Errorf("list agents: %w", database.Classify(err))
-		}
-		agents = append(agents, name)
-	}
-	return agents, database.Classify(rows.Err())
-}
-
-// CountRecords returns how many records an agent has.
-func (s *Store) CountRecords(ctx context.Context, agent string) (n int, err error) {
-	err = s.db.QueryRowContext(ctx, "SELECT count(*) FROM records WHERE agent=?", agent).Scan(&n)
-	return n, database.Classify(err)
-}
-
-// CountSession returns how many records a session has and how many of them
-// have no vector of any model.
-func (s *Store) CountSession(ctx context.Context, runtime, agent, session string) (records, pending int, err error) {
-	err = s.db.QueryRowContext(ctx, `SELECT count(*), count(*) FILTER (WHERE NOT EXISTS (SELECT 1 FROM vectors v WHERE v.record=r.rowid))
-		FROM records r WHERE runtime=? AND agent=? AND session=?`, runtime, agent, session).Scan(&records, &pending)
-	return records, pending, database.Classify(err)
 }

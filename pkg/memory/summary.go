@@ -39,7 +39,7 @@ const maxKept = 1 << 20
 func KeptDir(dir string) string { return filepath.Clean(dir) + "-summaries" }
 
 // keptPath returns the file of a record's summary, "" for what is no id of one.
-func (s *Store) keptPath(id string) string {
+func (s keptSummaries) keptPath(id string) string {
 	if len(id) != 32 || strings.Trim(id, "0123456789abcdef") != "" {
 		return ""
 	}
@@ -49,7 +49,7 @@ func (s *Store) keptPath(id string) string {
 // KeepSummary keeps a summary that a model wrote, in the place of an older one
 // of the same record. A summary that memory does not have, because it was
 // forgotten on purpose, is not kept.
-func (s *Store) KeepSummary(ctx context.Context, k KeptSummary) error {
+func (s keptSummaries) KeepSummary(ctx context.Context, k KeptSummary) error {
 	var stored bool
 	if err := s.db.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM records WHERE id=?)", k.ID).Scan(&stored); err != nil {
 		return fmt.Errorf("keep the summary: %w", database.Classify(err))
@@ -77,7 +77,7 @@ func (s *Store) KeepSummary(ctx context.Context, k KeptSummary) error {
 
 // KeptSummary returns the summary that is kept for a record; false if there is
 // none, or none that can be read: then it is made again.
-func (s *Store) KeptSummary(id string) (k KeptSummary, found bool) {
+func (s keptSummaries) KeptSummary(id string) (k KeptSummary, found bool) {
 	path := s.keptPath(id)
 	if path == "" {
 		return k, false
@@ -95,7 +95,7 @@ func (s *Store) KeptSummary(id string) (k KeptSummary, found bool) {
 }
 
 // DropSummary removes the kept summary of a record, if there is one.
-func (s *Store) DropSummary(id string) error {
+func (s keptSummaries) DropSummary(id string) error {
 	if err := s.removeBeside(s.keptPath(id)); err != nil {
 		return fmt.Errorf("remove the kept summary: %w", err)
 	}
@@ -104,7 +104,7 @@ func (s *Store) DropSummary(id string) error {
 
 // removeBeside removes a file that is kept beside the memory, if it is there. ""
 // is none.
-func (s *Store) removeBeside(path string) error {
+func (s *connection) removeBeside(path string) error {
 	if path == "" {
 		return nil
 	}
@@ -116,7 +116,7 @@ func (s *Store) removeBeside(path string) error {
 
 // LastSummary returns the newest summary of a session, or if it has none of its
 // agent. What agents stored is none.
-func (s *Store) LastSummary(ctx context.Context, of Source) (Record, bool, error) {
+func (s keptSummaries) LastSummary(ctx context.Context, of Source) (Record, bool, error) {
 	var r stored
 	err := s.db.QueryRowContext(ctx, "SELECT "+recordColumns+` FROM records r JOIN texts t ON t.record=r.rowid
 		WHERE r.runtime=? AND r.agent=? AND r.category=? AND r.branch<>? ORDER BY r.session=? DESC, r.created_at DESC, r.rowid DESC LIMIT 1`,
@@ -130,9 +130,9 @@ func (s *Store) LastSummary(ctx context.Context, of Source) (Record, bool, error
 // dropKept removes the kept summaries, and words of agents, of what is to be
 // forgotten. It comes before the records go: a forget that was stopped in between
 // is asked for again.
-func (s *Store) dropKept(tombstones []tombstone) error {
+func (s keptSummaries) dropKept(tombstones []tombstone) error {
 	for _, g := range tombstones {
-		if err := errors.Join(s.DropSummary(g.ID), s.dropOwnWords(g.ID)); err != nil {
+		if err := errors.Join(s.DropSummary(g.ID), storedWords(s).dropOwnWords(g.ID)); err != nil {
 			return err
 		}
 	}

@@ -23,7 +23,7 @@ func TestTextsOfActionsHaveOneRow(t *testing.T) {
 				return err
 			}
 			defer w.close()
-			if err := w.prepareWork(); err != nil {
+			if err := (actionWriter{w}).prepareWork(); err != nil {
 				return err
 			}
 			for range 2 {
@@ -51,7 +51,7 @@ func TestTextsOfActionsHaveOneRow(t *testing.T) {
 func rowsOfTexts(w *writer, n int, rows map[string]int64) error {
 	for i := range n {
 		body := "make target" + strconv.Itoa(i)
-		row, err := w.textOf(workText{sortCommand, body})
+		row, err := actionWriter{w}.textOf(workText{sortCommand, body})
 		if err != nil {
 			return err
 		}

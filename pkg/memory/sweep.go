@@ -17,7 +17,7 @@ import (
 // What a block says is not believed unread: one whose checksum does not hold ends
 // the sweep, and every vector is then read and checked by its own.
 type sweep struct {
-	store   *Store
+	store   *connection
 	query   Query
 	spaces  []vectorSpace
 	vector  []float32

@@ -104,7 +104,7 @@ type forgottenFiles struct {
 	pins *durable.Pins
 }
 
-func (s *Store) forgottenFiles() forgottenFiles { return forgottenFiles{s.dir, s.pins} }
+func (s *connection) forgottenFiles() forgottenFiles { return forgottenFiles{s.dir, s.pins} }
 
 // writeForgotten writes a file of a memory. Its name begins with the time
 // and ends with its hash.
@@ -198,7 +198,7 @@ func addTombstones(ctx context.Context, tx *sql.Tx, f forgottenFile) error {
 // what they mean. It returns how many records it removed. What cannot be read
 // is told by RepairForgotten. A damaged file counts only for a memory that was
 // made a moment ago: any other has its tombstones already.
-func (s *Store) rememberForgotten(ctx context.Context, tx *sql.Tx) (int, error) {
+func (s forgetting) rememberForgotten(ctx context.Context, tx *sql.Tx) (int, error) {
 	known := s.forgottenFiles().readForgotten()
 	if len(known.files) == 0 {
 		return 0, nil
@@ -343,7 +343,7 @@ func LostForgottenFiles(dir string) []LostForgotten {
 
 // verifyTombstones checks the files beside the memory, and that every tombstone
 // of the database is in one of them.
-func (s *Store) verifyTombstones(ctx context.Context, c *sql.Conn) (problems []Problem, err error) {
+func (s forgetting) verifyTombstones(ctx context.Context, c *sql.Conn) (problems []Problem, err error) {
 	rows, err := readTombstones(ctx, c)
 	if err != nil {
 		return nil, err
@@ -374,7 +374,7 @@ func (s *Store) verifyTombstones(ctx context.Context, c *sql.Conn) (problems []P
 
 // RecordsForgotten says whether what was forgotten is recorded beside the memory
 // as it should be.
-func (s *Store) RecordsForgotten(ctx context.Context) bool {
+func (s forgetting) RecordsForgotten(ctx context.Context) bool {
 	problems := 1
 	err := s.atOneMoment(ctx, func(c *sql.Conn) error {
 		found, err := s.verifyTombstones(ctx, c)
@@ -413,7 +413,7 @@ func readTombstones(ctx context.Context, q database.Querier) (files []forgottenF
 // lost are those that could not be written again: what they meant may come back
 // when the memory is made again. The caller holds the lock of the data
 // directory.
-func (s *Store) RepairForgotten(ctx context.Context) (restored int, lost []LostForgotten, err error) {
+func (s forgetting) RepairForgotten(ctx context.Context) (restored int, lost []LostForgotten, err error) {
 	known := s.forgottenFiles().readForgotten()
 	if err := s.applyForgotten(ctx, &known); err != nil {
 		return 0, nil, err
@@ -439,7 +439,7 @@ func (s *Store) RepairForgotten(ctx context.Context) (restored int, lost []LostF
 }
 
 // applyForgotten forgets what the files say and the database does not know.
-func (s *Store) applyForgotten(ctx context.Context, k *forgotten) error {
+func (s forgetting) applyForgotten(ctx context.Context, k *forgotten) error {
 	have := map[string]bool{}
 	rows, err := readTombstones(ctx, s.db)
 	if err != nil {
@@ -477,7 +477,7 @@ func withoutFile(rows []forgottenFile, ids map[string]bool) (missing []forgotten
 // other files say. The database has the tombstones of a file if it has as many
 // of its time, or if it has enough that are in no other listed file. What a run
 // that was cut off has written again is not listed yet.
-func (s *Store) sortLost(known forgotten, rows []forgottenFile) (found, lost []LostForgotten) {
+func (s forgetting) sortLost(known forgotten, rows []forgottenFile) (found, lost []LostForgotten) {
 	wanted, spare, listed := 0, 0, known.listedIDs()
 	ofTime := map[string]int{}
 	for _, f := range rows {

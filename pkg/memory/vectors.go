@@ -32,7 +32,7 @@ type Failure struct {
 // not finite, not of the model's dimension or zero are refused, and with them all of
 // the call (the errors of embed.Check). A vector whose record is gone, or is another
 // agent's, is not stored.
-func (s *Store) PutVectors(ctx context.Context, model embed.Model, agent string, vectors []Vector, failed []Failure) error {
+func (s embeddings) PutVectors(ctx context.Context, model embed.Model, agent string, vectors []Vector, failed []Failure) error {
 	values := make([][]float32, len(vectors))
 	for i, v := range vectors {
 		values[i] = v.Values
@@ -59,12 +59,12 @@ const checkEvery = 7 * 24 * time.Hour
 
 // Reclaim makes records pending again whose vector is not what was stored, and those
 // beside it in its block. It returns how many.
-func (s *Store) Reclaim(ctx context.Context, model embed.Model, agent string) (int, error) {
+func (s embeddings) Reclaim(ctx context.Context, model embed.Model, agent string) (int, error) {
 	return s.reclaim(ctx, model, agent, time.Time{})
 }
 
 // reclaim is Reclaim if the last check was before a moment; zero is always.
-func (s *Store) reclaim(ctx context.Context, model embed.Model, agent string, before time.Time) (lost int, err error) {
+func (s embeddings) reclaim(ctx context.Context, model embed.Model, agent string, before time.Time) (lost int, err error) {
 	if err := s.register(ctx, model); err != nil {
 		return 0, err
 	}

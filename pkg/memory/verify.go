@@ -31,7 +31,7 @@ type Problem struct {
 // it is seen as it was at one moment, whatever another process does meanwhile.
 // Then it checks the files of what agents stored. It changes nothing. An error
 // means that it could not check.
-func (s *Store) Verify(ctx context.Context) (problems []Problem, err error) {
+func (s verification) Verify(ctx context.Context) (problems []Problem, err error) {
 	err = s.atOneMoment(ctx, func(c *sql.Conn) error {
 		for _, check := range []func(context.Context, *sql.Conn) ([]Problem, error){s.verifyDatabase, s.verifyRecords, s.verifyWords, s.verifyWork, s.verifyWorkWords, s.verifyVectors} {
 			found, err := check(ctx, c)
@@ -43,7 +43,7 @@ func (s *Store) Verify(ctx context.Context) (problems []Problem, err error) {
 				break // what cannot be trusted is not looked at
 			}
 		}
-		found, err := s.verifyTombstones(ctx, c)
+		found, err := forgetting(s).verifyTombstones(ctx, c)
 		problems = append(problems, found...)
 		if errors.Is(err, ErrCorrupt) && len(problems) > 0 {
 			return nil // that is told
@@ -53,17 +53,17 @@ func (s *Store) Verify(ctx context.Context) (problems []Problem, err error) {
 	if err != nil || len(problems) > 0 {
 		return problems, err
 	}
-	return s.verifyOwnWords(ctx)
+	return storedWords(s).verifyOwnWords(ctx)
 }
 
 // atOneMoment runs f on a connection that sees the database as it is now.
-func (s *Store) atOneMoment(ctx context.Context, f func(c *sql.Conn) error) error {
+func (s *connection) atOneMoment(ctx context.Context, f func(c *sql.Conn) error) error {
 	return s.connected(ctx, []string{"BEGIN"}, f)
 }
 
 // connected runs f on a connection on which statements were executed, of which
 // the last begins a transaction.
-func (s *Store) connected(ctx context.Context, statements []string, f func(c *sql.Conn) error) error {
+func (s *connection) connected(ctx context.Context, statements []string, f func(c *sql.Conn) error) error {
 	c, err := s.db.Conn(ctx)
 	if err != nil {
 		return database.Classify(err)
@@ -80,7 +80,7 @@ func (s *Store) connected(ctx context.Context, statements []string, f func(c *sq
 
 // asOfNow runs f with a view of the memory that stays as it is now, whatever
 // other processes do to it meanwhile. Only questions can be put to the view.
-func (s *Store) asOfNow(ctx context.Context, f func(view *Store) error) error {
+func (s *connection) asOfNow(ctx context.Context, f func(view *connection) error) error {
 	return s.connected(ctx, []string{"BEGIN"}, func(c *sql.Conn) error {
 		view := *s
 		view.moment = c
@@ -89,7 +89,7 @@ func (s *Store) asOfNow(ctx context.Context, f func(view *Store) error) error {
 }
 
 // verifyRecords checks every record and fact against its checksum.
-func (s *Store) verifyRecords(ctx context.Context, c *sql.Conn) (problems []Problem, err error) {
+func (s verification) verifyRecords(ctx context.Context, c *sql.Conn) (problems []Problem, err error) {
 	path := filepath.Join(s.dir, "memory.db")
 	n, ids, err := s.unsound(ctx, c)
 	if n > 0 {
@@ -106,7 +106,7 @@ func (s *Store) verifyRecords(ctx context.Context, c *sql.Conn) (problems []Prob
 }
 
 // verifyVectors checks every vector against its name, and every block.
-func (s *Store) verifyVectors(ctx context.Context, c *sql.Conn) (problems []Problem, err error) {
+func (s verification) verifyVectors(ctx context.Context, c *sql.Conn) (problems []Problem, err error) {
 	spaces, err := vectorSpaces(ctx, c, "1=1")
 	if err != nil {
 		return nil, err
@@ -139,7 +139,7 @@ UNION ALL SELECT 'records with neither a vector nor a pending row of ' || name, 
 UNION ALL SELECT 'blocks of vectors that are of no agent', (SELECT count(*) FROM vector_blocks b WHERE NOT EXISTS (SELECT 1 FROM vector_spaces s WHERE s.space=b.block/4294967296))`
 
 // verifyDatabase asks SQLite, and then counts.
-func (s *Store) verifyDatabase(ctx context.Context, c *sql.Conn) (problems []Problem, err error) {
+func (s verification) verifyDatabase(ctx context.Context, c *sql.Conn) (problems []Problem, err error) {
 	path := filepath.Join(s.dir, "memory.db")
 	answers, err := database.Strings(ctx, c, "PRAGMA integrity_check(10)")
 	if err != nil {
@@ -163,7 +163,7 @@ func (s *Store) verifyDatabase(ctx context.Context, c *sql.Conn) (problems []Pro
 // verifyWords checks that the index of words has the words of the texts and no
 // others, each as often, and of the records that have them: both are summed up,
 // because neither fits into memory.
-func (s *Store) verifyWords(ctx context.Context, c *sql.Conn) ([]Problem, error) {
+func (s verification) verifyWords(ctx context.Context, c *sql.Conn) ([]Problem, error) {
 	want, terms := words.NewSum(), []byte(nil)
 	for after := int64(0); ; {
 		list, rows, err := s.readAfter(ctx, c, after)
@@ -183,7 +183,7 @@ func (s *Store) verifyWords(ctx context.Context, c *sql.Conn) ([]Problem, error)
 }
 
 // wrongWords says what is wrong if an index has not the words that it should have.
-func (s *Store) wrongWords(ctx context.Context, c *sql.Conn, x words.Lexicon, want *words.Sum, message string) ([]Problem, error) {
+func (s verification) wrongWords(ctx context.Context, c *sql.Conn, x words.Lexicon, want *words.Sum, message string) ([]Problem, error) {
 	same, err := want.Same(ctx, c, x)
 	said := ""
 	if errors.Is(err, ErrCorrupt) {
@@ -242,7 +242,7 @@ type byteRange struct{ from, to int64 }
 // archives are all archives of the session, by which what was forgotten is
 // found. Only records from the archives in from count, all records if there are none:
 // two logs of a session can say different things at the same place.
-func (s *Store) Coverage(ctx context.Context, source Source, category string, archives []string, from ...string) (Coverage, error) {
+func (s reading) Coverage(ctx context.Context, source Source, category string, archives []string, from ...string) (Coverage, error) {
 	c := Coverage{positions: map[int]bool{}}
 	list, _ := json.Marshal(from) // strings are always JSON
 	rows, err := s.db.QueryContext(ctx, `SELECT r.position, r.first_byte, r.end_byte, t.text FROM records r JOIN texts t ON t.record=r.rowid
@@ -274,12 +274,12 @@ func (s *Store) Coverage(ctx context.Context, source Source, category string, ar
 }
 
 // ArchivesOf are the ids of the archives that the records of a session come from.
-func (s *Store) ArchivesOf(ctx context.Context, source Source, category string) ([]string, error) {
+func (s reading) ArchivesOf(ctx context.Context, source Source, category string) ([]string, error) {
 	return database.Strings(ctx, s.db, "SELECT DISTINCT archive FROM records WHERE runtime=? AND agent=? AND session=? AND category=? AND archive<>''",
 		source.Runtime, source.Agent, source.Session, category)
 }
 
-func (s *Store) forgottenRanges(ctx context.Context, archives []string) (ranges []byteRange, err error) {
+func (s reading) forgottenRanges(ctx context.Context, archives []string) (ranges []byteRange, err error) {
 	if len(archives) == 0 {
 		return nil, nil
 	}

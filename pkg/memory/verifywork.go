@@ -13,7 +13,7 @@ import (
 )
 
 // verifyWork checks every action and its texts against their checksums.
-func (s *Store) verifyWork(ctx context.Context, c *sql.Conn) (problems []Problem, err error) {
+func (s verification) verifyWork(ctx context.Context, c *sql.Conn) (problems []Problem, err error) {
 	has, err := hasActions(ctx, c)
 	if err != nil || !has {
 		return nil, err
@@ -91,7 +91,7 @@ func eachWorkText(ctx context.Context, q database.Querier, fn func(row int64, t 
 
 // verifyWorkWords checks that the index of the texts of actions has their words
 // and no others.
-func (s *Store) verifyWorkWords(ctx context.Context, c *sql.Conn) ([]Problem, error) {
+func (s verification) verifyWorkWords(ctx context.Context, c *sql.Conn) ([]Problem, error) {
 	has, err := hasActions(ctx, c)
 	if err != nil || !has {
 		return nil, err

@@ -24,7 +24,7 @@ type Brief struct {
 // Brief counts the records, and those that wait for an embedding, by agent.
 // [Store.Stats] counts more, and looks at every record for it. While no embedder
 // has ever answered all records wait.
-func (s *Store) Brief(ctx context.Context) (b Brief, err error) {
+func (s reading) Brief(ctx context.Context) (b Brief, err error) {
 	b.Bytes = treeBytes(s.dir)
 	var models int
 	err = s.db.QueryRowContext(ctx, "SELECT (SELECT count(*) FROM records), (SELECT count(*) FROM models)").Scan(&b.Records, &models)

@@ -26,7 +26,7 @@ const wipeDue = "wipe"
 // deleteSecurely runs f in a transaction in which deleted rows are overwritten.
 // If f says that it deleted something, a Wipe is due from then on, so that a run
 // that is killed leaves it to the next. Doing so always would slow down storing.
-func (s *Store) deleteSecurely(ctx context.Context, f func(tx *sql.Tx) (deleted bool, err error)) error {
+func (s *connection) deleteSecurely(ctx context.Context, f func(tx *sql.Tx) (deleted bool, err error)) error {
 	return s.overwriting(ctx, func(ctx context.Context, c *sql.Conn) error {
 		return inTransaction(ctx, c, func(tx *sql.Tx) error {
 			deleted, err := f(tx)
@@ -40,7 +40,7 @@ func (s *Store) deleteSecurely(ctx context.Context, f func(tx *sql.Tx) (deleted 
 }
 
 // overwriting runs f on a connection on which deleted rows are overwritten.
-func (s *Store) overwriting(ctx context.Context, f func(ctx context.Context, c *sql.Conn) error) error {
+func (s *connection) overwriting(ctx context.Context, f func(ctx context.Context, c *sql.Conn) error) error {
 	c, err := s.db.Conn(ctx)
 	if err != nil {
 		return database.Classify(err)
@@ -58,7 +58,7 @@ func (s *Store) overwriting(ctx context.Context, f func(ctx context.Context, c *
 // directory. ErrUnwiped is returned when it could not be done, because there is
 // no room for a copy of the database or somebody is reading it; nothing else is
 // wrong then.
-func (s *Store) Wipe(ctx context.Context) error {
+func (s *connection) Wipe(ctx context.Context) error {
 	due, err := s.WipeIsDue(ctx)
 	if err != nil || !due {
 		return err
@@ -74,7 +74,7 @@ func (s *Store) Wipe(ctx context.Context) error {
 }
 
 // WipeIsDue says whether something was forgotten whose traces may be left.
-func (s *Store) WipeIsDue(ctx context.Context) (due bool, err error) {
+func (s *connection) WipeIsDue(ctx context.Context) (due bool, err error) {
 	err = s.db.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM state WHERE name=?)", wipeDue).Scan(&due)
 	return due, database.Classify(err)
 }
@@ -84,7 +84,7 @@ func (s *Store) WipeIsDue(ctx context.Context) (due bool, err error) {
 // directory: elsewhere others might see it, or there is no room. The log is
 // emptied twice: first what was overwritten reaches the file, then the file
 // gets shorter.
-func (s *Store) wipeDatabase(ctx context.Context, c *sql.Conn) error {
+func (s *connection) wipeDatabase(ctx context.Context, c *sql.Conn) error {
 	if _, err := c.ExecContext(ctx, "PRAGMA temp_store_directory='"+strings.ReplaceAll(s.dir, "'", "''")+"'"); err != nil {
 		return err
 	}

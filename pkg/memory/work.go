@@ -50,7 +50,7 @@ var ErrNoQuestion = errors.New("ask for a file, a command, an error or a text")
 // Work finds what was done, best first: actions whose file, command or error
 // fits a question as well are in the order of their time, the newest first. Names
 // need not be whole: "auth middleware" finds internal/http/authMiddleware.ts.
-func (s *Store) Work(ctx context.Context, q WorkQuery) (r WorkResult, err error) {
+func (s asking) Work(ctx context.Context, q WorkQuery) (r WorkResult, err error) {
 	ask, err := q.asked()
 	if err != nil {
 		return r, err
@@ -60,7 +60,7 @@ func (s *Store) Work(ctx context.Context, q WorkQuery) (r WorkResult, err error)
 		return r, err
 	}
 	q.Limit = cmp.Or(max(q.Limit, 0), usualLimit)
-	w := &workSearch{store: s, query: q, ask: ask, folded: map[foldKey]int{}}
+	w := &workSearch{store: s.connection, query: q, ask: ask, folded: map[foldKey]int{}}
 	if err := w.run(ctx); err != nil {
 		return r, err
 	}
@@ -118,7 +118,7 @@ func foldSubjects(x *storedAction) foldKey { return foldKey{subject: x.subject, 
 
 // workSearch is one question on its way.
 type workSearch struct {
-	store *Store
+	store *connection
 	query WorkQuery
 	ask   workAsk
 
@@ -193,7 +193,7 @@ func (w *workSearch) add(ctx context.Context, x *storedAction, fit float64) erro
 		if len(w.hits) >= w.query.Limit+foldedEpisodes {
 			return nil
 		}
-		after, end, err := w.store.aftermath(ctx, x)
+		after, end, err := asking{w.store}.aftermath(ctx, x)
 		if err != nil {
 			return err
 		}

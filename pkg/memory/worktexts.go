@@ -39,7 +39,7 @@ type workText struct{ sort, body string }
 func (t workText) sum() int64 { return sumOfBytes(appendTexts(nil, t.sort, t.body)) }
 
 // textOf returns the row of a text, which is made if there is none.
-func (w *writer) textOf(t workText) (row int64, err error) {
+func (w actionWriter) textOf(t workText) (row int64, err error) {
 	if row, ok := w.work.texts[t]; ok {
 		return row, nil
 	}
@@ -57,7 +57,7 @@ func (w *writer) textOf(t workText) (row int64, err error) {
 }
 
 // findText looks a text up, and makes a row if there is none.
-func (w *writer) findText(t workText) (row int64, err error) {
+func (w actionWriter) findText(t workText) (row int64, err error) {
 	sum := t.sum()
 	if !w.work.sums.lacks(sum) {
 		if row, err = w.lookForText(t, sum); err != nil || row != 0 {
@@ -71,7 +71,7 @@ func (w *writer) findText(t workText) (row int64, err error) {
 }
 
 // lookForText returns the row of a text, 0 if there is none.
-func (w *writer) lookForText(t workText, sum int64) (row int64, err error) {
+func (w actionWriter) lookForText(t workText, sum int64) (row int64, err error) {
 	s, err := w.statement("SELECT text, body FROM work_texts WHERE sum=? AND sort=?")
 	if err != nil {
 		return 0, err
@@ -98,7 +98,7 @@ func (w *writer) lookForText(t workText, sum int64) (row int64, err error) {
 }
 
 // addText makes the row of a text, and writes its words.
-func (w *writer) addText(t workText, sum int64) (row int64, err error) {
+func (w actionWriter) addText(t workText, sum int64) (row int64, err error) {
 	if w.texts == nil {
 		if w.texts, err = newTextWriter(); err != nil {
 			return 0, err
@@ -118,7 +118,7 @@ func (w *writer) addText(t workText, sum int64) (row int64, err error) {
 // noteSums counts a text that was looked for in vain. After some of them it reads
 // which sums there are: a text with another one need not be looked for. Where there
 // are many more texts than were looked for, reading them all would take longer.
-func (w *writer) noteSums() error {
+func (w actionWriter) noteSums() error {
 	w.work.missed++
 	if missed := w.work.missed; w.work.sums != nil || missed < leastMissed || missed&(missed-1) != 0 {
 		return nil
@@ -179,7 +179,7 @@ func (f *sumFilter) lacks(sum int64) bool {
 	return f.bits[a/64]&(1<<(a%64)) == 0 || f.bits[b/64]&(1<<(b%64)) == 0
 }
 
-func (w *writer) writeWorkWords(row int64, body string) error {
+func (w actionWriter) writeWorkWords(row int64, body string) error {
 	if w.names == nil {
 		w.names = embed.NewNameReader()
 	}
@@ -210,7 +210,7 @@ func workNames(text string) []string {
 }
 
 // textIfAny is textOf, and 0 for a text that is empty.
-func (w *writer) textIfAny(t workText) (int64, error) {
+func (w actionWriter) textIfAny(t workText) (int64, error) {
 	if t.body == "" {
 		return 0, nil
 	}

@@ -70,8 +70,8 @@ func nearlyEqual(x, y *Candidate) bool {
 }
 
 // sameSession says whether two records are of one session.
-func (h *Candidate) sameSession(x *Candidate) bool {
-	return h.Host == x.Host && h.Runtime == x.Runtime && h.Agent == x.Agent && h.Session == x.Session
+func (c *Candidate) sameSession(x *Candidate) bool {
+	return c.Host == x.Host && c.Runtime == x.Runtime && c.Agent == x.Agent && c.Session == x.Session
 }
 
 // wordShare is the share of the longer text's words that the other has too.

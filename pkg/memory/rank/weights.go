@@ -195,10 +195,12 @@ const (
 	// A word of a question that stands at the beginning of one of a text counts less
 	// than one that is the same.
 	BeginningShare = 0.8
-	LeastBeginning = 3 // bytes of it
+	// LeastBeginning is how long the beginning must be, in bytes.
+	LeastBeginning = 3
 	// worthwhileShare is how much of the best fit a hit must have.
 	worthwhileShare = 0.7
-	// LeastNames is the share of the words of a file or command, and LeastErrors of
-	// those of an error, that a text must have.
-	LeastNames, LeastErrors = 0.6, 0.5
+	// LeastNames is the share of the words of a file or command that a text must have.
+	LeastNames = 0.6
+	// LeastErrors is that of the words of an error.
+	LeastErrors = 0.5
 )

@@ -14,9 +14,10 @@ import (
 	"github.com/sessctl/sessctl/pkg/memory/database"
 )
 
-// The words of records are kept in segments, each written once: its terms in
-// their order, and behind each the records that have it and how often. A segment
-// is a stream of entries, cut into pages that fill one of SQLite's:
+// Tables are the tables of an index. The words of records are kept in segments, each
+// written once: its terms in their order, and behind each the records that have it
+// and how often. A segment is a stream of entries, cut into pages that fill one of
+// SQLite's:
 //
 //	shared    uvarint  bytes that the term has in common with the one before it
 //	length    uvarint  of the rest of the term
