@@ -17,7 +17,7 @@ import (
 // TestRemoteEmbeddedMemoryConforms: what is demanded of a shared memory is what the
 // memory of a host does.
 func TestRemoteEmbeddedMemoryConforms(t *testing.T) {
-	for _, r := range conformance.Requirements() {
+	for _, r := range conformance.Requirements(conformance.AsHosts) {
 		if slices.Contains([]string{"a repeated push adds nothing", "what is gone is dropped, of its host only", "what is forgotten is gone everywhere and stays away", "a host is that of one memory"}, r.Name) {
 			continue // these are about several hosts
 		}

@@ -649,7 +649,7 @@ func takeLock(ctx context.Context, run *Run, path string) (*DataLock, error) {
 		run.LockUntil = time.Now().Add(run.Global.LockWait)
 		run.Notice(Note{Message: fmt.Sprintf("waiting up to %s for another sessctl: %s", run.Global.LockWait, err)})
 	}
-	lock, err = run.Pins.LockWithin(ctx, path, max(time.Until(run.LockUntil), 0))
+	lock, err = durable.LockWithin(ctx, run.Pins.Lock, path, max(time.Until(run.LockUntil), 0))
 	return &DataLock{file: lock, waited: true}, err
 }
 

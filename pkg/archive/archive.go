@@ -175,22 +175,20 @@ type Options struct {
 // Store is a set of archives and their catalogue. It may be used by several
 // goroutines and processes at the same time.
 type Store struct {
-	catalogue string
-	options   Options
-	pins      *durable.Pins
+	*catalogue
+	*storedFiles
+	options Options
+	pins    *durable.Pins
 	// step is called after each step of Put and Sweep, with its name. Tests stop there.
 	step func(name string)
 	// files are the names that the directories of archives held when they were
 	// first looked through.
 	files *listings
-	// copied returns nil if the copy on object storage of an archive counts; nil
-	// counts none, see [Store.CountingCopies].
-	copied func(context.Context, Entry) error
 }
 
-// Open returns the store whose catalogue is in the directory catalogue. It
+// Open returns the store whose catalogue is in the directory dir. It
 // makes nothing; the directories appear with the first [Store.Put].
-func Open(catalogue string, o Options) (*Store, error) {
+func Open(dir string, o Options) (*Store, error) {
 	if o.Dir == nil {
 		return nil, errors.New("open archives: no directory is set")
 	}
@@ -201,12 +199,15 @@ func Open(catalogue string, o Options) (*Store, error) {
 	default:
 		return nil, fmt.Errorf("open archives: compression %q is neither %q nor %q", o.Compression, CompressionNone, CompressionZstd)
 	}
-	catalogue, err := filepath.Abs(catalogue)
+	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, fmt.Errorf("open archives: %w", err)
 	}
-	o.Pins.Top(catalogue)
-	return &Store{catalogue: catalogue, options: o, pins: o.Pins, step: func(string) {}, files: &listings{}}, nil
+	o.Pins.Top(dir)
+	return &Store{
+		catalogue: &catalogue{dir, o.Pins, o.Moves, o.Find}, storedFiles: &storedFiles{pins: o.Pins, fetch: o.Fetch},
+		options: o, pins: o.Pins, step: func(string) {}, files: &listings{},
+	}, nil
 }
 
 // CountingCopies returns the store as one in which an archive whose file is not
@@ -214,8 +215,9 @@ func Open(catalogue string, o Options) (*Store, error) {
 // asks it and fetches nothing, and [Store.Put] makes no second copy of such bytes.
 // Reading fetches as ever.
 func (s *Store) CountingCopies(copied func(context.Context, Entry) error) *Store {
-	counting := *s
-	counting.copied = copied
+	counting, files := *s, *s.storedFiles
+	files.copied = copied
+	counting.storedFiles = &files
 	return &counting
 }
 

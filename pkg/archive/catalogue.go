@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/sessctl/sessctl/pkg/durable"
+	"github.com/sessctl/sessctl/pkg/relocate"
 )
 
 // Filter picks entries. An empty field picks all.
@@ -34,20 +35,28 @@ type Damage struct {
 	Err  error
 }
 
+// catalogue is the directory of entries.
+type catalogue struct {
+	dir   string
+	pins  *durable.Pins
+	moves relocate.Moves     // of what entries name
+	find  func(Entry) string // where a file is; nil trusts the entry
+}
+
 // List returns the entries that the filter picks, oldest first. Files of the
 // catalogue that cannot be read are left out, and [Store.Damaged] names them.
 // A catalogue that does not exist yet is empty.
-func (s *Store) List(ctx context.Context, f Filter) ([]Entry, error) {
-	picked, _, err := s.Examine(ctx, f)
+func (c *catalogue) List(ctx context.Context, f Filter) ([]Entry, error) {
+	picked, _, err := c.Examine(ctx, f)
 	return picked, err
 }
 
 // Examine is List with the files of the catalogue that cannot be read, as
 // [Store.Damaged] returns them.
-func (s *Store) Examine(ctx context.Context, f Filter) ([]Entry, []Damage, error) {
+func (c *catalogue) Examine(ctx context.Context, f Filter) ([]Entry, []Damage, error) {
 	var picked []Entry
 	var damaged []Damage
-	err := s.each(ctx, func(path string, e Entry, err error) {
+	err := c.each(ctx, func(path string, e Entry, err error) {
 		switch {
 		case err != nil:
 			damaged = append(damaged, Damage{Path: path, Err: err})
@@ -68,22 +77,22 @@ func (s *Store) Examine(ctx context.Context, f Filter) ([]Entry, []Damage, error
 // out: torn or altered ones, and ones that a newer sessctl wrote. The archives
 // they named are still there; archiving the same bytes again writes the entry
 // anew.
-func (s *Store) Damaged(ctx context.Context) ([]Damage, error) {
-	_, damaged, err := s.Examine(ctx, Filter{})
+func (c *catalogue) Damaged(ctx context.Context) ([]Damage, error) {
+	_, damaged, err := c.Examine(ctx, Filter{})
 	return damaged, err
 }
 
 // Get returns the entry with an id, or with the only id that starts so:
 // [ErrNotFound] is returned when there is none, [ErrAmbiguous] when there are
 // several.
-func (s *Store) Get(ctx context.Context, idOrPrefix string) (Entry, error) {
+func (c *catalogue) Get(ctx context.Context, idOrPrefix string) (Entry, error) {
 	if len(idOrPrefix) == idDigits && isID(idOrPrefix) {
 		if err := ctx.Err(); err != nil {
 			return Entry{}, err
 		}
-		return s.load(idOrPrefix)
+		return c.load(idOrPrefix)
 	}
-	ids, err := s.ids(ctx)
+	ids, err := c.ids(ctx)
 	if err != nil {
 		return Entry{}, err
 	}
@@ -95,14 +104,14 @@ func (s *Store) Get(ctx context.Context, idOrPrefix string) (Entry, error) {
 	case 0:
 		return Entry{}, fmt.Errorf("archive %q: %w", idOrPrefix, ErrNotFound)
 	case 1:
-		return s.load(ids[0])
+		return c.load(ids[0])
 	}
 	return Entry{}, fmt.Errorf("archive %q: %w: %s", idOrPrefix, ErrAmbiguous, strings.Join(ids, ", "))
 }
 
 // each reads every file of the catalogue, in order of id.
-func (s *Store) each(ctx context.Context, visit func(path string, e Entry, err error)) error {
-	ids, err := s.ids(ctx)
+func (c *catalogue) each(ctx context.Context, visit func(path string, e Entry, err error)) error {
+	ids, err := c.ids(ctx)
 	if err != nil {
 		return err
 	}
@@ -110,21 +119,21 @@ func (s *Store) each(ctx context.Context, visit func(path string, e Entry, err e
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		e, err := s.load(id)
+		e, err := c.load(id)
 		if errors.Is(err, ErrNotFound) {
 			continue // removed since the directory was read
 		}
-		visit(s.entryPath(id), e, err)
+		visit(c.entryPath(id), e, err)
 	}
 	return nil
 }
 
 // ids lists the ids of the catalogue in order.
-func (s *Store) ids(ctx context.Context) ([]string, error) {
+func (c *catalogue) ids(ctx context.Context) ([]string, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	files, err := s.pins.ReadDir(s.catalogue)
+	files, err := c.pins.ReadDir(c.dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -140,13 +149,13 @@ func (s *Store) ids(ctx context.Context) ([]string, error) {
 	return ids, nil
 }
 
-func (s *Store) entryPath(id string) string {
-	return filepath.Join(s.catalogue, entryName(id))
+func (c *catalogue) entryPath(id string) string {
+	return filepath.Join(c.dir, entryName(id))
 }
 
 // load reads one entry and checks what can be checked without its archive.
-func (s *Store) load(id string) (Entry, error) {
-	file, err := s.pins.OpenRegular(s.entryPath(id))
+func (c *catalogue) load(id string) (Entry, error) {
+	file, err := c.pins.OpenRegular(c.entryPath(id))
 	if errors.Is(err, fs.ErrNotExist) {
 		return Entry{}, fmt.Errorf("archive %q: %w", id, ErrNotFound)
 	}
@@ -159,12 +168,12 @@ func (s *Store) load(id string) (Entry, error) {
 	if err != nil {
 		return Entry{}, fmt.Errorf("read entry: %w", err)
 	}
-	e, err := parseEntry(id, s.options.Moves.JSON(data))
+	e, err := parseEntry(id, c.moves.JSON(data))
 	if err != nil {
 		return Entry{}, fmt.Errorf("%w: %w", ErrUnusableEntry, err)
 	}
-	if s.options.Find != nil {
-		e.Path = s.options.Find(e)
+	if c.find != nil {
+		e.Path = c.find(e)
 	}
 	return e, nil
 }
@@ -199,14 +208,14 @@ func encodeEntry(e Entry) func(io.Writer) error {
 
 // Drop takes an entry out of the catalogue. Its caller has moved the file away
 // before, or removes it.
-func (s *Store) Drop(ctx context.Context, e Entry) error {
+func (c *catalogue) Drop(ctx context.Context, e Entry) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	if !isID(e.ID) || len(e.ID) != idDigits {
 		return fmt.Errorf("archive %q: %w", e.ID, ErrNotFound)
 	}
-	return s.pins.RemoveFile(s.entryPath(e.ID))
+	return c.pins.RemoveFile(c.entryPath(e.ID))
 }
 
 // Readmit enters an archive into the catalogue again, once its file is back in
@@ -218,7 +227,7 @@ func (s *Store) Readmit(ctx context.Context, e Entry) error {
 	if err := s.VerifyFile(ctx, e); err != nil {
 		return err
 	}
-	if err := s.pins.MakeDir(s.catalogue, 0o700); err != nil {
+	if err := s.pins.MakeDir(s.catalogue.dir, 0o700); err != nil {
 		return err
 	}
 	_, err := s.enter(ctx, e)
@@ -227,30 +236,30 @@ func (s *Store) Readmit(ctx context.Context, e Entry) error {
 
 // NoteSource notes in the catalogue that the same bytes of the same session came
 // from another place too. It returns the entry as it is then.
-func (s *Store) NoteSource(ctx context.Context, e Entry, source string) (Entry, error) {
+func (c *catalogue) NoteSource(ctx context.Context, e Entry, source string) (Entry, error) {
 	if err := ctx.Err(); err != nil || slices.Contains(e.Sources(), source) {
 		return e, err
 	}
-	recorded, err := s.load(e.ID)
+	recorded, err := c.load(e.ID)
 	if err != nil || slices.Contains(recorded.Sources(), source) {
 		return recorded, err
 	}
 	recorded.Others = append(recorded.Others, source)
-	return recorded, s.pins.ReplaceFile(s.entryPath(e.ID), 0o600, encodeEntry(recorded))
+	return recorded, c.pins.ReplaceFile(c.entryPath(e.ID), 0o600, encodeEntry(recorded))
 }
 
 // NoteRemote notes in the catalogue that an archive has a copy on object storage.
 // Its caller has read the checksum of that copy back.
-func (s *Store) NoteRemote(ctx context.Context, e Entry, r Remote) (Entry, error) {
+func (c *catalogue) NoteRemote(ctx context.Context, e Entry, r Remote) (Entry, error) {
 	if err := ctx.Err(); err != nil {
 		return e, err
 	}
-	recorded, err := s.load(e.ID)
+	recorded, err := c.load(e.ID)
 	if err != nil {
 		return e, err
 	}
 	recorded.Remote = &r
-	return recorded, s.pins.ReplaceFile(s.entryPath(e.ID), 0o600, encodeEntry(recorded))
+	return recorded, c.pins.ReplaceFile(c.entryPath(e.ID), 0o600, encodeEntry(recorded))
 }
 
 // Adopt enters an archive whose file is only on object storage: another host has
@@ -276,7 +285,7 @@ func (s *Store) Adopt(ctx context.Context, e Entry) (bool, error) {
 	if _, err := parseEntry(e.ID, mustEncode(e)); err != nil {
 		return false, err
 	}
-	if err := s.pins.MakeDir(s.catalogue, 0o700); err != nil {
+	if err := s.pins.MakeDir(s.catalogue.dir, 0o700); err != nil {
 		return false, err
 	}
 	err = s.pins.CreateFile(s.entryPath(e.ID), 0o600, encodeEntry(e))
@@ -288,11 +297,11 @@ func (s *Store) Adopt(ctx context.Context, e Entry) (bool, error) {
 
 // Begins reads an archive to its end, where it is checked, and reports whether
 // its session begins with the bytes of another one.
-func (s *Store) Begins(ctx context.Context, e, with Entry) (bool, error) {
+func (sf *storedFiles) Begins(ctx context.Context, e, with Entry) (bool, error) {
 	if e.Bytes < with.Bytes {
 		return false, nil
 	}
-	r, err := s.openEntry(ctx, e)
+	r, err := sf.openEntry(ctx, e)
 	if err != nil {
 		return false, err
 	}
@@ -360,7 +369,7 @@ func (s *Store) sweep(ctx context.Context, m Meta, olderThan time.Duration) erro
 			return err
 		}
 	}
-	return s.pins.Sweep(s.catalogue, olderThan)
+	return s.pins.Sweep(s.catalogue.dir, olderThan)
 }
 
 // rescueOrRemove deals with one temporary file of the archives, unless somebody

@@ -55,7 +55,7 @@ func (s *Store) put(ctx context.Context, m Meta, src source, now time.Time) (Ent
 	if err != nil {
 		return Entry{}, err
 	}
-	if err := errors.Join(s.pins.MakeDir(dir, 0o700), s.pins.MakeDir(s.catalogue, 0o700)); err != nil {
+	if err := errors.Join(s.pins.MakeDir(dir, 0o700), s.pins.MakeDir(s.catalogue.dir, 0o700)); err != nil {
 		return Entry{}, err
 	}
 	e := Entry{
@@ -72,7 +72,7 @@ func (s *Store) put(ctx context.Context, m Meta, src source, now time.Time) (Ent
 // inPlace returns an error if an archive that was made in dir would not be found
 // there by the next run: somebody has put another directory in its place.
 func (s *Store) inPlace(dir string) error {
-	return errors.Join(s.pins.InPlace(dir), s.pins.InPlace(s.catalogue))
+	return errors.Join(s.pins.InPlace(dir), s.pins.InPlace(s.catalogue.dir))
 }
 
 // write makes the archive of e in dir and enters it into the catalogue.
@@ -287,7 +287,7 @@ func (s *Store) adopt(ctx context.Context, dir string, e Entry) (Entry, error) {
 // it lies below the directory of the catalogue. Any other, such as OpenClaw's
 // session_archive, may be shared.
 func (s *Store) alone(dir string) bool {
-	below, err := filepath.Rel(filepath.Dir(s.catalogue), dir)
+	below, err := filepath.Rel(filepath.Dir(s.catalogue.dir), dir)
 	return err == nil && filepath.IsLocal(below)
 }
 
@@ -399,7 +399,7 @@ func (s *Store) adoptable(ctx context.Context, found *Entry) (bool, error) {
 // syncNames makes an archive durable that another run made: it may have been
 // killed after a file got its name and before that was synced.
 func (s *Store) syncNames(e Entry) error {
-	return errors.Join(s.pins.SyncDir(filepath.Dir(e.Path)), s.pins.SyncDir(s.catalogue))
+	return errors.Join(s.pins.SyncDir(filepath.Dir(e.Path)), s.pins.SyncDir(s.catalogue.dir))
 }
 
 // sameArchive reports whether two entries name one file, however the path is

@@ -19,39 +19,49 @@ import (
 	"github.com/sessctl/sessctl/pkg/jsonl"
 )
 
+// storedFiles opens the files of archives, or their copies from object storage,
+// and reads them.
+type storedFiles struct {
+	pins  *durable.Pins
+	fetch func(context.Context, Entry) (*os.File, error) // nil fetches nothing
+	// copied returns nil if the copy on object storage of an archive counts; nil
+	// counts none, see [Store.CountingCopies].
+	copied func(context.Context, Entry) error
+}
+
 // Verify reads the whole archive and compares length and hash, of the file and
 // of the session in it, with the entry. [ErrMissing] is returned when the file
 // is not there, [ErrCorrupt] with what differs when it is not the same, and
 // the system's error when it cannot be read. An archive that is only on object
 // storage is fetched for that, unless its copy counts ([Store.CountingCopies]).
-func (s *Store) Verify(ctx context.Context, e Entry) error {
-	err := s.VerifyFile(ctx, e)
+func (sf *storedFiles) Verify(ctx context.Context, e Entry) error {
+	err := sf.VerifyFile(ctx, e)
 	switch {
 	case !errors.Is(err, ErrMissing) || e.Remote == nil:
 		return err
-	case s.copied != nil:
-		return s.copied(ctx, e)
-	case s.options.Fetch == nil:
+	case sf.copied != nil:
+		return sf.copied(ctx, e)
+	case sf.fetch == nil:
 		return err
 	}
-	stored, err := s.openFetched(ctx, e)
+	stored, err := sf.openFetched(ctx, e)
 	if err != nil {
 		return err
 	}
-	return s.verifyStored(ctx, e, stored)
+	return verifyStored(ctx, e, stored)
 }
 
 // VerifyFile is [Store.Verify] of the file that is here: one that is only on object
 // storage is missing.
-func (s *Store) VerifyFile(ctx context.Context, e Entry) error {
-	stored, err := s.openStored(e)
+func (sf *storedFiles) VerifyFile(ctx context.Context, e Entry) error {
+	stored, err := sf.openStored(e)
 	if err != nil {
 		return err
 	}
-	return s.verifyStored(ctx, e, stored)
+	return verifyStored(ctx, e, stored)
 }
 
-func (s *Store) verifyStored(ctx context.Context, e Entry, stored *storedFile) error {
+func verifyStored(ctx context.Context, e Entry, stored *storedFile) error {
 	r, err := newEntryReader(ctx, e, stored)
 	if err != nil {
 		return err
@@ -109,9 +119,9 @@ func Prove(ctx context.Context, e Entry, from io.Reader) error {
 // there, is a regular file and has the length it was stored with. An archive that
 // is on object storage and can be fetched from there may be missing here. The
 // errors are those of [Store.Verify].
-func (s *Store) Look(e Entry) error {
-	stored, err := s.openStored(e)
-	if s.fetched(e, err) {
+func (sf *storedFiles) Look(e Entry) error {
+	stored, err := sf.openStored(e)
+	if sf.fetched(e, err) {
 		return nil // the copy counts; whether it is good the storage can tell
 	}
 	if err != nil {
@@ -127,9 +137,9 @@ func (s *Store) Look(e Entry) error {
 }
 
 // Here reports whether there is a file of the archive, whatever is in it.
-func (s *Store) Here(e Entry) bool {
-	s.pins.Top(filepath.Dir(filepath.Dir(e.Path)))
-	_, err := s.pins.Lstat(e.Path)
+func (sf *storedFiles) Here(e Entry) bool {
+	sf.pins.Top(filepath.Dir(filepath.Dir(e.Path)))
+	_, err := sf.pins.Lstat(e.Path)
 	return err == nil
 }
 
@@ -137,8 +147,8 @@ func (s *Store) Here(e Entry) bool {
 // decompressed. The reader never gives more than the entry's bytes. In place
 // of io.EOF it returns [ErrCorrupt] when length or hash of what it gave is not
 // the entry's, so a caller that reads to the end has read the session.
-func (s *Store) OpenEntry(ctx context.Context, e Entry) (io.ReadCloser, error) {
-	return s.openEntry(ctx, e)
+func (sf *storedFiles) OpenEntry(ctx context.Context, e Entry) (io.ReadCloser, error) {
+	return sf.openEntry(ctx, e)
 }
 
 // entryReader gives the session in an archive and checks it at the end.
@@ -152,10 +162,10 @@ type entryReader struct {
 	err     error // sticky
 }
 
-func (s *Store) openEntry(ctx context.Context, e Entry) (*entryReader, error) {
-	stored, err := s.openStored(e)
-	if s.fetched(e, err) {
-		stored, err = s.openFetched(ctx, e)
+func (sf *storedFiles) openEntry(ctx context.Context, e Entry) (*entryReader, error) {
+	stored, err := sf.openStored(e)
+	if sf.fetched(e, err) {
+		stored, err = sf.openFetched(ctx, e)
 	}
 	if err != nil {
 		return nil, err
@@ -227,9 +237,9 @@ type storedFile struct {
 	err  error  // what the file system said, other than io.EOF
 }
 
-func (s *Store) openStored(e Entry) (*storedFile, error) {
-	s.pins.Top(filepath.Dir(filepath.Dir(e.Path)))
-	file, err := s.pins.OpenRegular(e.Path)
+func (sf *storedFiles) openStored(e Entry) (*storedFile, error) {
+	sf.pins.Top(filepath.Dir(filepath.Dir(e.Path)))
+	file, err := sf.pins.OpenRegular(e.Path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("archive %s: %w: %s", e.ID, ErrMissing, e.Path)
 	}
@@ -244,13 +254,13 @@ func (s *Store) openStored(e Entry) (*storedFile, error) {
 
 // fetched reports whether an archive's file, which could not be opened, is to be
 // got from object storage.
-func (s *Store) fetched(e Entry, err error) bool {
-	return errors.Is(err, ErrMissing) && e.Remote != nil && s.options.Fetch != nil
+func (sf *storedFiles) fetched(e Entry, err error) bool {
+	return errors.Is(err, ErrMissing) && e.Remote != nil && sf.fetch != nil
 }
 
 // openFetched opens the copy of an archive whose own file is not there.
-func (s *Store) openFetched(ctx context.Context, e Entry) (*storedFile, error) {
-	file, err := s.options.Fetch(ctx, e)
+func (sf *storedFiles) openFetched(ctx context.Context, e Entry) (*storedFile, error) {
+	file, err := sf.fetch(ctx, e)
 	if err != nil {
 		return nil, fmt.Errorf("fetch archive %s: %w", e.ID, err)
 	}
@@ -303,8 +313,8 @@ const LinePiece = 1 << 20
 // left it, the bytes of the text in it. A line longer than [LinePiece] comes in
 // several pieces with the same number. The slice is valid until fn returns; an
 // error of fn ends the reading and is returned.
-func (s *Store) Lines(ctx context.Context, e Entry, first, last int, fn func(n int, line []byte) error) error {
-	r, err := s.openEntry(ctx, e)
+func (sf *storedFiles) Lines(ctx context.Context, e Entry, first, last int, fn func(n int, line []byte) error) error {
+	r, err := sf.openEntry(ctx, e)
 	if err != nil {
 		return err
 	}

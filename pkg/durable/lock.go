@@ -70,19 +70,10 @@ func (p *Pins) Lock(path string) (*FileLock, error) {
 // holds it holds it for seconds or longer.
 const lockPause = 100 * time.Millisecond
 
-// LockWithin is [Lock] that tries again for as long as wait says, and until the
-// context ends, whose error it returns then. Of several that wait any may be the
-// next.
-func LockWithin(ctx context.Context, path string, wait time.Duration) (*FileLock, error) {
-	return lockWithin(ctx, Lock, path, wait)
-}
-
-// LockWithin is [LockWithin].
-func (p *Pins) LockWithin(ctx context.Context, path string, wait time.Duration) (*FileLock, error) {
-	return lockWithin(ctx, p.Lock, path, wait)
-}
-
-func lockWithin(ctx context.Context, take func(path string) (*FileLock, error), path string, wait time.Duration) (*FileLock, error) {
+// LockWithin takes a lock with take, which is [Lock] or [Pins.Lock], and tries
+// again for as long as wait says, and until the context ends, whose error it
+// returns then. Of several that wait any may be the next.
+func LockWithin(ctx context.Context, take func(path string) (*FileLock, error), path string, wait time.Duration) (*FileLock, error) {
 	over := time.NewTimer(wait)
 	defer over.Stop()
 	for {

@@ -16,16 +16,16 @@ func TestLockWithin(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := LockWithin(t.Context(), path, 0); !errors.Is(err, ErrLocked) {
+	if _, err := LockWithin(t.Context(), Lock, path, 0); !errors.Is(err, ErrLocked) {
 		t.Errorf("without a wait: %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := LockWithin(ctx, path, time.Hour); !errors.Is(err, context.Canceled) {
+	if _, err := LockWithin(ctx, Lock, path, time.Hour); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
 	time.AfterFunc(20*time.Millisecond, func() { held.Unlock() })
-	lock, err := LockWithin(t.Context(), path, time.Hour)
+	lock, err := LockWithin(t.Context(), Lock, path, time.Hour)
 	if err != nil {
 		t.Fatal(err)
 	}

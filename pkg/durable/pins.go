@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -29,7 +28,12 @@ import (
 type Pins struct {
 	mutex sync.Mutex
 	holds int
-	tops  map[string]*os.Root // by path; nil until it is opened
+	tops  tops
+}
+
+// tops are the directories at which links are followed. Their owner has the lock.
+type tops struct {
+	roots map[string]*os.Root // by path; nil until it is opened
 	// refused are tops in whose place a link was when they had just been made, and
 	// what was said then: for the rest of the run it is not followed.
 	refused map[string]error
@@ -56,13 +60,13 @@ func (p *Pins) Release() {
 	if p.holds = max(p.holds-1, 0); p.holds > 0 {
 		return
 	}
-	for path, root := range p.tops {
+	for path, root := range p.tops.roots {
 		if root != nil {
 			_ = root.Close() // it was only looked at
 		}
-		p.tops[path] = nil
+		p.tops.roots[path] = nil
 	}
-	p.refused = nil
+	p.tops.refused = nil
 }
 
 // End releases whatever is held, however often [Pins.Hold] was called.
@@ -95,26 +99,26 @@ func (p *Pins) Top(dir string) {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
 	dir = filepath.Clean(dir)
-	p.name(dir)
-	if p.holds > 0 && p.tops[dir] == nil {
-		_, _ = p.open(dir) // whoever needs it is told
+	p.tops.add(dir)
+	if p.holds > 0 && p.tops.roots[dir] == nil {
+		_, _ = p.tops.open(dir) // whoever needs it is told
 	}
 }
 
 // open opens a top: from the one that it is below, if that is open, else by its
 // path.
-func (p *Pins) open(top string) (root *os.Root, err error) {
-	if err := p.refused[top]; err != nil {
+func (ts *tops) open(top string) (root *os.Root, err error) {
+	if err := ts.refused[top]; err != nil {
 		return nil, err
 	}
-	if above, below := p.nearest(filepath.Dir(top)); p.tops[above] != nil {
-		root, err = openTop(pinned{p.tops[above], above, below}, top)
+	if above, below := ts.nearest(filepath.Dir(top)); ts.roots[above] != nil {
+		root, err = openTop(pinned{ts.roots[above], above, below}, top)
 	} else {
 		root, err = openDirectory(top)
 	}
 	if err == nil {
-		p.name(top)
-		p.tops[top] = root
+		ts.add(top)
+		ts.roots[top] = root
 	}
 	return root, err
 }
@@ -141,14 +145,14 @@ func openTop(in pinned, top string) (*os.Root, error) {
 	return openDirectory(target)
 }
 
-func (p *Pins) name(dir string) {
-	if _, known := p.tops[dir]; known {
+func (ts *tops) add(dir string) {
+	if _, known := ts.roots[dir]; known {
 		return
 	}
-	if p.tops == nil {
-		p.tops = map[string]*os.Root{}
+	if ts.roots == nil {
+		ts.roots = map[string]*os.Root{}
 	}
-	p.tops[dir] = nil
+	ts.roots[dir] = nil
 }
 
 // pinned is a directory that is held open for the run, and the way from it to
@@ -171,18 +175,18 @@ func (p *Pins) find(dir string) (pinned, error) {
 		return pinned{}, nil
 	}
 	dir = filepath.Clean(dir)
-	top, below := p.nearest(dir)
-	if root := p.tops[top]; root != nil {
+	top, below := p.tops.nearest(dir)
+	if root := p.tops.roots[top]; root != nil {
 		return pinned{root, top, below}, nil
 	}
-	root, err := p.open(top)
+	root, err := p.tops.open(top)
 	return pinned{root, top, below}, err
 }
 
 // nearest is the longest top that a directory is below, or the directory.
-func (p *Pins) nearest(dir string) (top, below string) {
+func (ts *tops) nearest(dir string) (top, below string) {
 	for top = dir; ; top = filepath.Dir(top) {
-		if _, known := p.tops[top]; known {
+		if _, known := ts.roots[top]; known {
 			below, _ = filepath.Rel(top, dir) // it is a prefix
 			return top, below
 		}
@@ -288,8 +292,8 @@ func (p *Pins) Renew(top string) error {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
 	top = filepath.Clean(top)
-	above, below := p.nearest(filepath.Dir(top))
-	held, in := p.tops[top], p.tops[above]
+	above, below := p.tops.nearest(filepath.Dir(top))
+	held, in := p.tops.roots[top], p.tops.roots[above]
 	if p.holds == 0 || held == nil || in == nil {
 		return nil
 	}
@@ -303,11 +307,11 @@ func (p *Pins) Renew(top string) error {
 	case !now.IsDir():
 		return nil
 	}
-	return p.replace(top, held, in, below)
+	return p.tops.replace(top, held, in, below)
 }
 
 // replace holds what is at a path below another top, if that is not held already.
-func (p *Pins) replace(top string, held, in *os.Root, below string) error {
+func (ts *tops) replace(top string, held, in *os.Root, below string) error {
 	root, err := in.OpenRoot(below)
 	if err != nil {
 		return fmt.Errorf("open %s: %w", top, bare(err))
@@ -318,7 +322,7 @@ func (p *Pins) replace(top string, held, in *os.Root, below string) error {
 		_ = root.Close() // it was only looked at
 		return err
 	}
-	p.tops[top] = root
+	ts.roots[top] = root
 	return held.Close()
 }
 
@@ -327,7 +331,10 @@ func (p *Pins) MakeDir(dir string, perm os.FileMode) error {
 	dir = filepath.Clean(dir)
 	found, err := p.find(dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		if err := p.makeTop(found.top, perm); err != nil {
+		p.mutex.Lock()
+		err = p.tops.make(found.top, perm)
+		p.mutex.Unlock()
+		if err != nil {
 			return err
 		}
 		found, err = p.find(dir)
@@ -343,11 +350,9 @@ func (p *Pins) MakeDir(dir string, perm os.FileMode) error {
 	return makeDirIn(found.root, found.below, perm)
 }
 
-// makeTop makes a top and opens it from the directory in which it was made, so
+// make makes a top and opens it from the directory in which it was made, so
 // that nothing can come between the two.
-func (p *Pins) makeTop(top string, perm os.FileMode) error {
-	p.mutex.Lock()
-	defer p.mutex.Unlock()
+func (ts *tops) make(top string, perm os.FileMode) error {
 	above := filepath.Dir(top)
 	for above != filepath.Dir(above) {
 		if _, err := os.Stat(above); !errors.Is(err, fs.ErrNotExist) {
@@ -355,7 +360,7 @@ func (p *Pins) makeTop(top string, perm os.FileMode) error {
 		}
 		above = filepath.Dir(above)
 	}
-	root := p.tops[above]
+	root := ts.roots[above]
 	if root == nil {
 		opened, err := openDirectory(above)
 		if err != nil {
@@ -369,25 +374,25 @@ func (p *Pins) makeTop(top string, perm os.FileMode) error {
 		return explain("make directory", top, above, err)
 	}
 	if err := makeDirIn(root, below, perm); err != nil {
-		return p.refuse(top, root, below, err)
+		return ts.refuse(top, root, below, err)
 	}
 	made, err := root.OpenRoot(below)
 	if err != nil {
-		return p.refuse(top, root, below, explain("make directory", top, above, err))
+		return ts.refuse(top, root, below, explain("make directory", top, above, err))
 	}
-	p.name(top)
-	p.tops[top] = made
+	ts.add(top)
+	ts.roots[top] = made
 	return nil
 }
 
 // refuse returns the error of a top that could not be made or opened. If a link has
 // its name, that is nobody's who was there before.
-func (p *Pins) refuse(top string, root *os.Root, below string, err error) error {
+func (ts *tops) refuse(top string, root *os.Root, below string, err error) error {
 	if info, look := root.Lstat(below); look == nil && info.Mode()&fs.ModeSymlink != 0 {
-		if p.refused == nil {
-			p.refused = map[string]error{}
+		if ts.refused == nil {
+			ts.refused = map[string]error{}
 		}
-		p.refused[top] = err
+		ts.refused[top] = err
 	}
 	return err
 }
@@ -482,30 +487,6 @@ func (p *Pins) CreateNamed(dir, label string, perm os.FileMode, write func(io.Wr
 	return j.runNamed(write)
 }
 
-// AppendRows writes rows at a byte offset of a file that only grows, and syncs it.
-// What stood behind the offset is cut off first; the file and its directory are
-// made if they are missing. A caller names the rows only after this has returned
-// nil: after an error they may be there or not.
-func (p *Pins) AppendRows(path string, offset int64, rows []byte, perm fs.FileMode) error {
-	if err := p.MakeDir(filepath.Dir(path), 0o700); err != nil {
-		return err
-	}
-	return p.within(path, func() error { return appendRows(path, offset, rows, perm) }, func(root *os.Root, base string) error {
-		return appendRowsIn(root, base, offset, rows, perm)
-	})
-}
-
-// Overwrite is [Overwrite].
-func (p *Pins) Overwrite(path string, parts iter.Seq2[int64, []byte]) error {
-	err := p.within(path, func() error { return Overwrite(path, parts) }, func(root *os.Root, base string) error {
-		return overwriteIn(root, base, parts)
-	})
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil // with its directory
-	}
-	return err
-}
-
 // AppendLine is [AppendLine].
 func (p *Pins) AppendLine(path string, line []byte, perm fs.FileMode) error {
 	return p.within(path, func() error { return AppendLine(path, line, perm) }, func(root *os.Root, base string) error {
@@ -530,9 +511,9 @@ func (p *Pins) MoveDir(from, to string) error {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
 	for _, dir := range []string{filepath.Clean(from), filepath.Clean(to)} {
-		if root := p.tops[dir]; root != nil {
+		if root := p.tops.roots[dir]; root != nil {
 			_ = root.Close() // it was only looked at
-			p.tops[dir] = nil
+			p.tops.roots[dir] = nil
 		}
 	}
 	return nil

@@ -45,7 +45,7 @@ const (
 // What a receiver did not take is no error but an attempt of the report. Another
 // process that delivers is waited for, for LockWait.
 func (o *Outbox) Deliver(ctx context.Context) (Report, error) {
-	events, others, err := o.names(o.dir)
+	events, others, err := o.names(o.dir.path)
 	if err != nil || len(events)+len(others) == 0 && !o.crowded() {
 		return Report{}, err
 	}
@@ -67,7 +67,7 @@ func (o *Outbox) lock(ctx context.Context) (*durable.FileLock, error) {
 	ctx, cancel := context.WithTimeout(ctx, o.LockWait)
 	defer cancel()
 	for {
-		lock, err := o.Pins.Lock(o.lockFile())
+		lock, err := o.Pins.Lock(o.dir.lock())
 		if err == nil || !errors.Is(err, durable.ErrLocked) {
 			return lock, err
 		}
@@ -93,7 +93,7 @@ type delivery struct {
 }
 
 func (d *delivery) deliver(ctx context.Context) error {
-	for _, dir := range append(d.places(), d.asideDir()) {
+	for _, dir := range append(d.dir.places(), d.dir.aside()) {
 		if err := d.Pins.Sweep(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("sweep %s: %w", dir, err)
 		}
@@ -111,14 +111,14 @@ func (d *delivery) deliver(ctx context.Context) error {
 	if d.err == nil {
 		d.err = d.prune()
 	}
-	events, _, _ := d.names(d.dir)
+	events, _, _ := d.names(d.dir.path)
 	d.report.Waiting = len(events)
 	return d.err
 }
 
 // load reads the files that were not read yet, and returns how many there are.
 func (d *delivery) load() (found int, err error) {
-	events, others, err := d.names(d.dir)
+	events, others, err := d.names(d.dir.path)
 	if err != nil {
 		return 0, fmt.Errorf("list the outbox: %w", err)
 	}
@@ -131,10 +131,10 @@ func (d *delivery) load() (found int, err error) {
 			continue
 		}
 		d.seen[name] = true
-		s, err := d.read(filepath.Join(d.dir, name))
+		s, err := d.read(filepath.Join(d.dir.path, name))
 		switch {
 		case errors.Is(err, errNewer):
-			d.report.SetAside = append(d.report.SetAside, Unreadable{filepath.Join(d.dir, name), err.Error()})
+			d.report.SetAside = append(d.report.SetAside, Unreadable{filepath.Join(d.dir.path, name), err.Error()})
 		case err != nil:
 			d.setAside(name, err)
 		case s.state() != Waiting: // it was told, and the run was killed before it moved the file
@@ -153,11 +153,11 @@ func byTime(x, y *stored) int { return cmp.Or(x.Time.Compare(y.Time), cmp.Compar
 // setAside moves what is no event out of the way. A directory, and what cannot
 // be moved, stays and is told all the same.
 func (d *delivery) setAside(name string, why error) {
-	path := filepath.Join(d.dir, name)
+	path := filepath.Join(d.dir.path, name)
 	if slices.ContainsFunc(d.report.SetAside, func(u Unreadable) bool { return filepath.Base(u.Path) == name }) {
 		return
 	}
-	if aside := d.freeName(name); d.Pins.MakeDir(d.asideDir(), 0o700) == nil && d.Pins.MoveFile(path, aside) == nil {
+	if aside := d.freeName(name); d.Pins.MakeDir(d.dir.aside(), 0o700) == nil && d.Pins.MoveFile(path, aside) == nil {
 		path = aside
 	}
 	d.report.SetAside = append(d.report.SetAside, Unreadable{path, why.Error()})
@@ -165,12 +165,12 @@ func (d *delivery) setAside(name string, why error) {
 
 // freeName is a path that nothing has yet among what was set aside.
 func (d *delivery) freeName(name string) string {
-	path := filepath.Join(d.asideDir(), name)
+	path := filepath.Join(d.dir.aside(), name)
 	for n := 2; ; n++ {
 		if !d.isThere(path) {
 			return path
 		}
-		path = filepath.Join(d.asideDir(), fmt.Sprintf("%s.%d", name, n))
+		path = filepath.Join(d.dir.aside(), fmt.Sprintf("%s.%d", name, n))
 	}
 }
 
@@ -350,7 +350,7 @@ func (d *delivery) giveUpUnknown() {
 
 // save writes an event that has changed, and moves it where it belongs now.
 func (d *delivery) save(s *stored) {
-	if err := d.replace(filepath.Join(d.dir, s.ID+".json"), *s); err != nil {
+	if err := d.replace(filepath.Join(d.dir.path, s.ID+".json"), *s); err != nil {
 		d.err = fmt.Errorf("note that an event was told: %w", err)
 		return
 	}
@@ -358,11 +358,11 @@ func (d *delivery) save(s *stored) {
 }
 
 func (d *delivery) move(s *stored) {
-	dir := d.placeOf(s.state())
-	if dir == d.dir {
+	dir := d.dir.placeOf(s.state())
+	if dir == d.dir.path {
 		return
 	}
-	from, to := filepath.Join(d.dir, s.ID+".json"), filepath.Join(dir, s.ID+".json")
+	from, to := filepath.Join(d.dir.path, s.ID+".json"), filepath.Join(dir, s.ID+".json")
 	err := d.Pins.MakeDir(dir, 0o700)
 	if err == nil {
 		err = d.Pins.MoveFile(from, to)
@@ -378,7 +378,7 @@ func (d *delivery) move(s *stored) {
 func (d *delivery) saveSilence() {
 	write, err := writing(d.silent)
 	if err == nil {
-		err = d.Pins.ReplaceFile(d.silenceFile(), 0o600, write)
+		err = d.Pins.ReplaceFile(d.dir.silence(), 0o600, write)
 	}
 	if err != nil && d.err == nil {
 		d.err = fmt.Errorf("note which targets do not answer: %w", err)

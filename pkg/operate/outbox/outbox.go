@@ -28,7 +28,7 @@ type Outbox struct {
 	// Pins hold its directory open during a run; nil for none.
 	Pins *durable.Pins
 
-	dir     string
+	dir     directory
 	targets []Target
 }
 
@@ -41,7 +41,39 @@ func Open(dir string, targets ...Target) (*Outbox, error) {
 	if err := checkTargets(targets); err != nil {
 		return nil, err
 	}
-	return &Outbox{Now: time.Now, Jitter: rand.Float64, LockWait: lockWait, dir: dir, targets: targets}, nil
+	return &Outbox{Now: time.Now, Jitter: rand.Float64, LockWait: lockWait, dir: directory{dir}, targets: targets}, nil
+}
+
+// directory is where an outbox keeps what.
+type directory struct{ path string }
+
+// places are the directories that an event can be in, in the order in which it
+// goes through them: what is looked for in this order is not missed when it
+// moves.
+func (d directory) places() []string { return []string{d.path, d.done(), d.dead()} }
+
+func (d directory) done() string { return filepath.Join(d.path, "done") }
+
+func (d directory) dead() string { return filepath.Join(d.path, "dead") }
+
+func (d directory) aside() string { return filepath.Join(d.path, "set-aside") }
+
+func (d directory) lock() string { return filepath.Join(d.path, "lock") }
+
+func (d directory) silence() string { return filepath.Join(d.path, "targets.json") }
+
+// told is the list of the receipts whose events are kept.
+func (d directory) told() string { return filepath.Join(d.path, "receipts.told") }
+
+// placeOf is the directory in which an event in this state belongs.
+func (d directory) placeOf(s State) string {
+	switch s {
+	case Waiting:
+		return d.path
+	case Dead:
+		return d.dead()
+	}
+	return d.done()
 }
 
 // stored is the file of an event.
@@ -83,7 +115,7 @@ func (o *Outbox) Put(ctx context.Context, e Event) error {
 			s.Deliveries = append(s.Deliveries, Delivery{Target: t.Name, State: Waiting})
 		}
 	}
-	if e.Type == RunStarted && len(s.Deliveries) == 0 || o.has(e.ID) {
+	if e.Type == RunStarted && len(s.Deliveries) == 0 || o.find(e.ID) != "" {
 		return nil
 	}
 	if err := o.create(s); err != nil && !errors.Is(err, durable.ErrExists) {
@@ -92,12 +124,9 @@ func (o *Outbox) Put(ctx context.Context, e Event) error {
 	return nil
 }
 
-// has says whether an event with this id is kept.
-func (o *Outbox) has(id string) bool { return o.find(id) != "" }
-
 // find returns the file of an event, "" if there is none.
 func (o *Outbox) find(id string) string {
-	for _, dir := range o.places() {
+	for _, dir := range o.dir.places() {
 		path := filepath.Join(dir, id+".json")
 		if _, err := o.Pins.Lstat(path); err == nil {
 			return path
@@ -106,35 +135,9 @@ func (o *Outbox) find(id string) string {
 	return ""
 }
 
-// places are the directories that an event can be in, in the order in which it
-// goes through them: what is looked for in this order is not missed when it
-// moves.
-func (o *Outbox) places() []string { return []string{o.dir, o.doneDir(), o.deadDir()} }
-
-func (o *Outbox) doneDir() string { return filepath.Join(o.dir, "done") }
-
-func (o *Outbox) deadDir() string { return filepath.Join(o.dir, "dead") }
-
-func (o *Outbox) asideDir() string { return filepath.Join(o.dir, "set-aside") }
-
-func (o *Outbox) lockFile() string { return filepath.Join(o.dir, "lock") }
-
-func (o *Outbox) silenceFile() string { return filepath.Join(o.dir, "targets.json") }
-
-// placeOf is the directory in which an event in this state belongs.
-func (o *Outbox) placeOf(s State) string {
-	switch s {
-	case Waiting:
-		return o.dir
-	case Dead:
-		return o.deadDir()
-	}
-	return o.doneDir()
-}
-
 // create writes a new event where it belongs.
 func (o *Outbox) create(s stored) error {
-	dir := o.placeOf(s.state())
+	dir := o.dir.placeOf(s.state())
 	if err := o.Pins.MakeDir(dir, 0o700); err != nil {
 		return err
 	}
@@ -202,7 +205,7 @@ func (o *Outbox) names(dir string) (events, others []string, err error) {
 		switch {
 		case isJSON && isID(id):
 			events = append(events, e.Name())
-		case dir == o.dir && slices.Contains([]string{"lock", "targets.json", "receipts.told", "done", "dead", "set-aside"}, e.Name()),
+		case dir == o.dir.path && slices.Contains([]string{"lock", "targets.json", "receipts.told", "done", "dead", "set-aside"}, e.Name()),
 			strings.HasPrefix(e.Name(), "."): // a temporary file of a Put that is under way, or was killed
 		default:
 			others = append(others, e.Name())
@@ -248,7 +251,7 @@ type Content struct {
 // not there is empty.
 func (o *Outbox) List(ctx context.Context) (c Content, err error) {
 	seen := map[string]bool{}
-	for _, dir := range o.places() {
+	for _, dir := range o.dir.places() {
 		events, others, err := o.names(dir)
 		if err != nil {
 			return c, fmt.Errorf("list the outbox: %w", err)
@@ -265,9 +268,9 @@ func (o *Outbox) List(ctx context.Context) (c Content, err error) {
 			}
 		}
 	}
-	aside, others, err := o.names(o.asideDir())
+	aside, others, err := o.names(o.dir.aside())
 	for _, name := range append(aside, others...) {
-		c.Unreadable = append(c.Unreadable, Unreadable{filepath.Join(o.asideDir(), name), "it is no event, and was set aside"})
+		c.Unreadable = append(c.Unreadable, Unreadable{filepath.Join(o.dir.aside(), name), "it is no event, and was set aside"})
 	}
 	slices.SortFunc(c.Events, func(x, y Kept) int { return cmp.Or(y.Time.Compare(x.Time), cmp.Compare(y.ID, x.ID)) })
 	for _, name := range sortedKeys(o.readSilence()) {
@@ -280,17 +283,17 @@ func (o *Outbox) List(ctx context.Context) (c Content, err error) {
 // Count returns how many events wait to be delivered, and how many a target has
 // not taken for a day. An event can be both; one that cannot be read only waits.
 func (o *Outbox) Count() (waiting, dead int, err error) {
-	events, _, err := o.names(o.dir)
+	events, _, err := o.names(o.dir.path)
 	if err != nil {
 		return 0, 0, fmt.Errorf("count the outbox: %w", err)
 	}
-	given, _, err := o.names(o.deadDir())
+	given, _, err := o.names(o.dir.dead())
 	if err != nil {
 		return 0, 0, fmt.Errorf("count the outbox: %w", err)
 	}
 	dead = len(given)
 	for _, name := range events {
-		if s, err := o.read(filepath.Join(o.dir, name)); err == nil && s.dead() {
+		if s, err := o.read(filepath.Join(o.dir.path, name)); err == nil && s.dead() {
 			dead++
 		}
 	}
@@ -334,7 +337,7 @@ func sortedKeys(m map[string]silence) []string {
 // only makes the next try early.
 func (o *Outbox) readSilence() map[string]silence {
 	all := map[string]silence{}
-	if text, err := o.Pins.ReadSmall(o.silenceFile(), 1<<20); err == nil && json.Unmarshal(text, &all) != nil {
+	if text, err := o.Pins.ReadSmall(o.dir.silence(), 1<<20); err == nil && json.Unmarshal(text, &all) != nil {
 		return map[string]silence{}
 	}
 	return all

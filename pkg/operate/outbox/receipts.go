@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"path/filepath"
 	"strings"
 )
 
@@ -14,23 +13,21 @@ import (
 // theirs is a list of their ids: they are not written in the order of their ids,
 // since a change that was cut short is finished by a later run.
 
-func (o *Outbox) toldFile() string { return filepath.Join(o.dir, "receipts.told") }
-
 // BeginReceipts says that no event is made of receipts there are before the
 // first event is made of any. all lists them; it is called only then. The caller
 // holds the lock under which receipts are written.
 func (o *Outbox) BeginReceipts(all func() ([]string, error)) error {
-	if o.isThere(o.toldFile()) {
+	if o.isThere(o.dir.told()) {
 		return nil
 	}
 	ids, err := all()
 	if err != nil {
 		return err
 	}
-	if err := o.Pins.MakeDir(o.dir, 0o700); err != nil {
+	if err := o.Pins.MakeDir(o.dir.path, 0o700); err != nil {
 		return fmt.Errorf("note which receipts there are: %w", err)
 	}
-	err = o.Pins.ReplaceFile(o.toldFile(), 0o600, func(w io.Writer) error {
+	err = o.Pins.ReplaceFile(o.dir.told(), 0o600, func(w io.Writer) error {
 		_, err := io.WriteString(w, strings.Join(ids, "\n")+"\n")
 		return err
 	})
@@ -43,7 +40,7 @@ func (o *Outbox) BeginReceipts(all func() ([]string, error)) error {
 // NewReceipts returns which of these receipts have had no event yet, none if
 // [Outbox.BeginReceipts] was never called.
 func (o *Outbox) NewReceipts(ids []string) (fresh []string, err error) {
-	f, err := o.Pins.OpenRegular(o.toldFile())
+	f, err := o.Pins.OpenRegular(o.dir.told())
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -74,7 +71,7 @@ func (o *Outbox) NoteReceipts(ids []string) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	if err := o.Pins.AppendLine(o.toldFile(), []byte(strings.Join(ids, " ")), 0o600); err != nil {
+	if err := o.Pins.AppendLine(o.dir.told(), []byte(strings.Join(ids, " ")), 0o600); err != nil {
 		return fmt.Errorf("note which receipts have had an event: %w", err)
 	}
 	return nil

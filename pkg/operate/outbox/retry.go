@@ -29,7 +29,7 @@ func (o *Outbox) isThere(path string) bool {
 // has nothing to be sent is fs.ErrNotExist; another process that delivers is
 // waited for, for LockWait, and then is durable.ErrLocked.
 func (o *Outbox) Retry(ctx context.Context, ids ...string) (int, error) {
-	if !o.isThere(o.dir) {
+	if !o.isThere(o.dir.path) {
 		if len(ids) > 0 {
 			return 0, fmt.Errorf("send %s again: %w", ids[0], fs.ErrNotExist)
 		}
@@ -45,7 +45,7 @@ func (o *Outbox) Retry(ctx context.Context, ids ...string) (int, error) {
 		return 0, err
 	}
 	if len(paths) > 0 {
-		err = o.Pins.RemoveFile(o.silenceFile()) // whoever asks for it thinks that they answer again
+		err = o.Pins.RemoveFile(o.dir.silence()) // whoever asks for it thinks that they answer again
 	}
 	for i, path := range paths {
 		if err == nil {
@@ -61,7 +61,7 @@ func (o *Outbox) Retry(ctx context.Context, ids ...string) (int, error) {
 // toRetry are the files of these events, or of all that were not told.
 func (o *Outbox) toRetry(ids []string) (paths []string, err error) {
 	if len(ids) == 0 {
-		for _, dir := range []string{o.deadDir(), o.dir} {
+		for _, dir := range []string{o.dir.dead(), o.dir.path} {
 			names, _, err := o.names(dir)
 			if err != nil {
 				return nil, err
@@ -74,7 +74,7 @@ func (o *Outbox) toRetry(ids []string) (paths []string, err error) {
 	}
 	for _, id := range ids {
 		path := o.find(id)
-		if path == "" || filepath.Dir(path) == o.doneDir() {
+		if path == "" || filepath.Dir(path) == o.dir.done() {
 			return nil, fmt.Errorf("send %s again: %w", id, fs.ErrNotExist)
 		}
 		paths = append(paths, path)
@@ -98,7 +98,7 @@ func (o *Outbox) again(path string) error {
 	if err := o.replace(path, s); err != nil {
 		return err
 	}
-	to := filepath.Join(o.dir, filepath.Base(path))
+	to := filepath.Join(o.dir.path, filepath.Base(path))
 	if s.state() != Waiting || path == to {
 		return nil
 	}
@@ -107,7 +107,7 @@ func (o *Outbox) again(path string) error {
 
 // crowded says whether there is more that is over than is kept.
 func (o *Outbox) crowded() bool {
-	for _, dir := range []string{o.doneDir(), o.deadDir()} {
+	for _, dir := range []string{o.dir.done(), o.dir.dead()} {
 		if names, _, err := o.names(dir); err == nil && len(o.toRemove(dir, names)) > 0 {
 			return true
 		}
@@ -119,7 +119,7 @@ func (o *Outbox) crowded() bool {
 // that are too old by the time in their id, and those beyond the newest.
 func (o *Outbox) toRemove(dir string, names []string) (gone []string) {
 	age := keepDone
-	if dir == o.deadDir() {
+	if dir == o.dir.dead() {
 		age = keepDead
 	}
 	for i, name := range names {
@@ -134,7 +134,7 @@ func (o *Outbox) toRemove(dir string, names []string) (gone []string) {
 
 // prune removes what is kept no longer. The caller holds the lock.
 func (o *Outbox) prune() error {
-	for _, dir := range []string{o.doneDir(), o.deadDir()} {
+	for _, dir := range []string{o.dir.done(), o.dir.dead()} {
 		names, _, err := o.names(dir)
 		if err != nil {
 			return fmt.Errorf("list the outbox: %w", err)

@@ -38,6 +38,20 @@ type Places struct {
 	CronDir                  string // of cron, for the system
 }
 
+func (p Places) units(system bool) string {
+	if system {
+		return p.SystemUnits
+	}
+	return p.UserUnits
+}
+
+func (p Places) agents(system bool) string {
+	if system {
+		return p.SystemAgents
+	}
+	return p.UserAgents
+}
+
 // PlacesOf are the usual places for a user with this home directory and this base
 // directory for configuration.
 func PlacesOf(home, config string) Places {

@@ -80,9 +80,9 @@ func (h Host) Files(j Job, m Manager) ([]File, error) {
 	case m == Systemd && strings.ContainsAny(j.Program, "\"'\\"):
 		return nil, fmt.Errorf("the path of the program, %s, holds a quotation mark or a backslash: systemd runs no such program", j.Program)
 	case m == Systemd:
-		return j.Units(h.units(j.System)), nil
+		return j.Units(h.Places.units(j.System)), nil
 	case m == Launchd:
-		f, err := j.PropertyList(h.agents(j.System))
+		f, err := j.PropertyList(h.Places.agents(j.System))
 		return []File{f}, err
 	case j.System:
 		f, err := j.cronFile(h.Places.CronDir)
@@ -90,20 +90,6 @@ func (h Host) Files(j Job, m Manager) ([]File, error) {
 	}
 	lines, err := j.CronLines()
 	return []File{{"", lines}}, err
-}
-
-func (h Host) units(system bool) string {
-	if system {
-		return h.Places.SystemUnits
-	}
-	return h.Places.UserUnits
-}
-
-func (h Host) agents(system bool) string {
-	if system {
-		return h.Places.SystemAgents
-	}
-	return h.Places.UserAgents
 }
 
 // PlanInstall says what has to change so that a manager runs a job. It changes
@@ -212,7 +198,7 @@ func (h Host) PlanRemove(ctx context.Context, j Job, m Manager) (*Plan, error) {
 	case m == Systemd:
 		err = h.removeUnits(ctx, p, j)
 	case m == Launchd:
-		err = h.removeFile(p, filepath.Join(h.agents(j.System), j.label()+".plist"), j.marker())
+		err = h.removeFile(p, filepath.Join(h.Places.agents(j.System), j.label()+".plist"), j.marker())
 		if err == nil && len(p.Changes) > 0 && h.launchdKnows(ctx, p.System, j.label()) {
 			p.Before = append(p.Before, Command{Name: "launchctl", Arguments: []string{"bootout", h.domain(p.System) + "/" + j.label()}})
 		}
@@ -241,7 +227,7 @@ func (h Host) removeFile(p *Plan, path, mark string) error {
 }
 
 func (h Host) removeUnits(ctx context.Context, p *Plan, j Job) error {
-	dir := h.units(p.System)
+	dir := h.Places.units(p.System)
 	for _, suffix := range []string{failedSuffix + ".service", ".service", ".timer"} { // the timer last: by it a second remove knows of the rest
 		if err := h.removeFile(p, filepath.Join(dir, p.Name+suffix), j.marker()); err != nil {
 			return err

@@ -37,12 +37,12 @@ type State struct {
 func (h Host) States(ctx context.Context, now time.Time) ([]State, error) {
 	var all []State
 	for _, system := range []bool{false, true} {
-		for _, path := range glob(h.units(system), namePrefix+"*.timer") {
+		for _, path := range glob(h.Places.units(system), namePrefix+"*.timer") {
 			if s, ok := h.stateOf(path, Systemd, system); ok {
 				all = append(all, h.timerState(ctx, s))
 			}
 		}
-		for _, path := range glob(h.agents(system), labelPrefix+"*.plist") {
+		for _, path := range glob(h.Places.agents(system), labelPrefix+"*.plist") {
 			if s, ok := h.stateOf(path, Launchd, system); ok {
 				s.Active = h.launchdKnows(ctx, system, s.Name)
 				all = append(all, s)

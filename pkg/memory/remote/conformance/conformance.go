@@ -22,12 +22,24 @@ type Requirement struct {
 	Check func(ctx context.Context, m remote.Memory, reference *memory.Store) error
 }
 
+// Scorer says by whose BM25 an engine scores words.
+type Scorer int
+
+const (
+	// AsHosts is an engine that scores words as the memory of a host does: the same
+	// questions have the same hits.
+	AsHosts Scorer = iota
+	// ByEngine is one that has a BM25 of its own: its hits fit a question nearly as
+	// well, and by the same measure, and pass the same filters.
+	ByEngine
+)
+
 // Requirements lists all of them.
-func Requirements() []Requirement {
+func Requirements(by Scorer) []Requirement {
 	return []Requirement{
-		{"the same first hits", sameHits},
-		{"who says it counts alike", sameVoices},
-		{"the same filters", sameFilters},
+		{"the same first hits", by.sameHits},
+		{"who says it counts alike", by.sameVoices},
+		{"the same filters", by.sameFilters},
 		{"a repeated push adds nothing", repeatedPush},
 		{"what changed takes the place of what was", changedRecords},
 		{"what is gone is dropped, of its host only", goneRecords},
@@ -37,7 +49,7 @@ func Requirements() []Requirement {
 		{"facts that are superseded are left out", facts},
 		{"texts of any kind are kept", oddTexts},
 		{"what stands around a hit", neighbors},
-		{"the same corrections of words typed wrongly", typedWrongly},
+		{"the same corrections of words typed wrongly", by.typedWrongly},
 	}
 }
 
@@ -147,8 +159,9 @@ func (f *fixture) ask(ctx context.Context, q memory.Query) (memory.Result, error
 }
 
 // same asks both and compares: the same records in the same order, save where
-// their scores are the same but for rounding.
-func (f *fixture) same(ctx context.Context, q memory.Query) error {
+// their scores are the same but for rounding. Where the engine has scored the words
+// itself it compares them closely.
+func (by Scorer) same(ctx context.Context, f *fixture, q memory.Query) error {
 	want, err := f.reference.Recall(ctx, q, f.embedder, f.model)
 	if err != nil {
 		return err
@@ -156,6 +169,9 @@ func (f *fixture) same(ctx context.Context, q memory.Query) error {
 	got, err := f.ask(ctx, q)
 	if err != nil {
 		return err
+	}
+	if by == ByEngine && (q.Rank == "" || q.Rank == memory.RankHybrid || q.Rank == memory.RankText) {
+		return f.alike(ctx, q, got.Hits, want.Hits)
 	}
 	if len(got.Hits) != len(want.Hits) {
 		return fmt.Errorf("%+v: %d hits, not %d", q, len(got.Hits), len(want.Hits))
@@ -180,14 +196,40 @@ func (f *fixture) same(ctx context.Context, q memory.Query) error {
 	return nil
 }
 
-func sameHits(ctx context.Context, m remote.Memory, reference *memory.Store) error {
+// alike expects that one of the hits fits the question nearly as well as what the
+// host finds first, that there are as many unless a threshold decides, and
+// that the host finds each of them with the same filters, of the same fit.
+func (f *fixture) alike(ctx context.Context, q memory.Query, got, want []memory.Hit) error {
+	if q.MinScore == 0 && q.LeastFit == 0 && len(got) != len(want) {
+		return fmt.Errorf("%+v: %d hits, not %d", q, len(got), len(want))
+	}
+	const all, near, rounding = 200, 0.1, 0.04
+	fits := func(g memory.Hit) bool { return g.Fit > want[0].Fit-near }
+	if len(want) > 0 && q.MinScore == 0 && !slices.ContainsFunc(got, fits) {
+		return fmt.Errorf("%+v: no hit fits as well as %q (%.4f)", q, want[0].Text, want[0].Fit)
+	}
+	q.MinScore, q.Limit = 0, all
+	wide, err := f.reference.Recall(ctx, q, f.embedder, f.model)
+	if err != nil {
+		return err
+	}
+	for _, g := range got {
+		at := slices.IndexFunc(wide.Hits, func(h memory.Hit) bool { return h.Record == g.Record })
+		if at < 0 || math.Abs(wide.Hits[at].Fit-g.Fit) > rounding {
+			return fmt.Errorf("%+v: %q of fit %.4f is place %d of the host", q, g.Text, g.Fit, at+1)
+		}
+	}
+	return nil
+}
+
+func (by Scorer) sameHits(ctx context.Context, m remote.Memory, reference *memory.Store) error {
 	f, err := fill(ctx, m, reference, corpus(160))
 	if err != nil {
 		return err
 	}
 	for _, text := range questions() {
 		for _, rank := range []string{memory.RankHybrid, memory.RankText, memory.RankVector, memory.RankSeed} {
-			if err := f.same(ctx, memory.Query{Text: text, Rank: rank, Limit: 5}); err != nil {
+			if err := by.same(ctx, f, memory.Query{Text: text, Rank: rank, Limit: 5}); err != nil {
 				return err
 			}
 		}
@@ -196,7 +238,7 @@ func sameHits(ctx context.Context, m remote.Memory, reference *memory.Store) err
 }
 
 // sameVoices asks where tools have printed what persons and agents say elsewhere.
-func sameVoices(ctx context.Context, m remote.Memory, reference *memory.Store) error {
+func (by Scorer) sameVoices(ctx context.Context, m remote.Memory, reference *memory.Store) error {
 	list := corpus(160)
 	for i := range list {
 		r := &list[i]
@@ -208,14 +250,14 @@ func sameVoices(ctx context.Context, m remote.Memory, reference *memory.Store) e
 		return err
 	}
 	for _, text := range questions() {
-		if err := f.same(ctx, memory.Query{Text: text, Limit: 5}); err != nil {
+		if err := by.same(ctx, f, memory.Query{Text: text, Limit: 5}); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func sameFilters(ctx context.Context, m remote.Memory, reference *memory.Store) error {
+func (by Scorer) sameFilters(ctx context.Context, m remote.Memory, reference *memory.Store) error {
 	f, err := fill(ctx, m, reference, corpus(120))
 	if err != nil {
 		return err
@@ -226,7 +268,7 @@ func sameFilters(ctx context.Context, m remote.Memory, reference *memory.Store) 
 	} {
 		for _, rank := range []string{memory.RankHybrid, memory.RankText, memory.RankVector} {
 			q.Text, q.Rank = "the importer and the port of the gateway", rank
-			if err := f.same(ctx, q); err != nil {
+			if err := by.same(ctx, f, q); err != nil {
 				return err
 			}
 		}

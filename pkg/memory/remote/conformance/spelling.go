@@ -10,7 +10,7 @@ import (
 
 // typedWrongly asks with words that nobody said: the shared memory takes them for
 // the same ones as that of a host, and says so.
-func typedWrongly(ctx context.Context, m remote.Memory, reference *memory.Store) error {
+func (by Scorer) typedWrongly(ctx context.Context, m remote.Memory, reference *memory.Store) error {
 	list := corpus(60)
 	for i, text := range []string{"the tablet is charged", "the tablet fell", "the table is set", "a cable of packages/tui/src/index.ts"} {
 		list[i].Text = "user: " + text
@@ -29,7 +29,7 @@ func typedWrongly(ctx context.Context, m remote.Memory, reference *memory.Store)
 		"heron of the xylophone":   "",
 	} {
 		q := memory.Query{Text: text, LeastFit: memory.LeastFit, Limit: 5}
-		if err := f.same(ctx, q); err != nil {
+		if err := by.same(ctx, f, q); err != nil {
 			return err
 		}
 		result, err := f.ask(ctx, q)

@@ -129,7 +129,7 @@ func TestFirstPushes(t *testing.T) {
 // conform holds the shared memory of a database to what is required of each.
 func conform(t *testing.T, dsn string) {
 	t.Helper()
-	for _, r := range conformance.Requirements() {
+	for _, r := range conformance.Requirements(conformance.AsHosts) {
 		t.Run(r.Name, func(t *testing.T) {
 			run(t, dsn, "SET search_path = sessctl", "TRUNCATE records, hosts, models, term_counts, tombstones RESTART IDENTITY CASCADE",
 				"DO $$ BEGIN IF to_regclass('record_words') IS NOT NULL THEN TRUNCATE record_words; END IF; END $$")

@@ -61,8 +61,6 @@ func (c *client) only(node string) *client {
 	return &client{http: c.http, nodes: []string{node}, key: c.key}
 }
 
-func (c *client) close() { c.http.CloseIdleConnections() }
-
 // question is one request.
 type question struct {
 	method, path string

@@ -45,7 +45,7 @@ func (n *fakeNode) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-const described = "sessctl: shared memory, schema 2, identity 01234567-89ab-cdef-0123-456789abcdef"
+const described = "sessctl: shared memory, schema 1, identity 01234567-89ab-cdef-0123-456789abcdef"
 
 func serve(t *testing.T, n *fakeNode) (host string) {
 	t.Helper()
@@ -65,8 +65,7 @@ func TestRefused(t *testing.T) {
 	}{
 		"not set up":      {fakeNode{version: "1.35.2"}, "", remote.ErrNotSetUp},
 		"too old":         {fakeNode{version: "1.34.9", description: described}, "", remote.ErrUnsuitable},
-		"newer":           {fakeNode{version: "1.35.2", description: strings.Replace(described, "schema 2", "schema 3", 1)}, "", remote.ErrNewerSchema},
-		"an earlier one":  {fakeNode{version: "1.35.2", description: strings.Replace(described, "schema 2", "schema 1", 1)}, "", remote.ErrUnsuitable},
+		"newer":           {fakeNode{version: "1.35.2", description: strings.Replace(described, "schema 1", "schema 2", 1)}, "", remote.ErrNewerSchema},
 		"not ours":        {fakeNode{version: "1.35.2", description: "somebody's"}, "", remote.ErrUnsuitable},
 		"a wrong key":     {fakeNode{status: http.StatusUnauthorized}, "", remote.ErrNotAllowed},
 		"no rights":       {fakeNode{status: http.StatusForbidden}, "", remote.ErrNotAllowed},

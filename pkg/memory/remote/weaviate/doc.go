@@ -4,10 +4,9 @@
 // Every agent is a tenant of one collection, whose objects are written to a
 // majority of their replicas (QUORUM). The id of an object is made from the host
 // and the record, so a repeated push writes what is there. Each model has its
-// own named vectors. The cluster proposes: objects that hold the question's
-// words, best by its own BM25, and objects whose vectors are near. Scores and
-// ranking are those of the memory of a host; how many records have a common word
-// is worked out from a score of the cluster (commonness.go).
+// own named vectors. The cluster searches and scores: the words by its own BM25,
+// in each tenant by the statistics of that tenant, and the vectors by its own
+// index. Package memory ranks what both have found, as it does everywhere.
 //
 // There are no transactions: a batch that was cut off leaves a part of it, which
 // the next push completes. Forgetting therefore writes the tombstone first and

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -26,6 +25,7 @@ func (m *Memory) Bury(ctx context.Context, host string, forgotten []memory.Forgo
 	if len(forgotten) == 0 {
 		return 0, nil
 	}
+	m.countedAt = time.Time{}
 	now := time.Now().UnixMilli()
 	for part := range slices.Chunk(forgotten, idsAtOnce) {
 		tombstones, ids := make([]stored, len(part)), make([]string, len(part))
@@ -37,7 +37,7 @@ func (m *Memory) Bury(ctx context.Context, host string, forgotten []memory.Forgo
 			ids[i] = f.ID
 			tombstones[i] = stored{Class: m.class(tombstonesClass), ID: objectID("tombstone", f.ID), Properties: map[string]any{"record_id": f.ID, "host": remote.Storable(host), "stamp": now, "entry": string(entry)}}
 		}
-		if err := m.writeTombstones(ctx, tombstones); err != nil {
+		if err := m.writeTombstones(ctx, tombstones, ids); err != nil {
 			return removed, fmt.Errorf("forget: %w", err)
 		}
 		n, err := m.dropEverywhere(ctx, removal{ids: ids, at: forGood()})
@@ -50,34 +50,21 @@ func (m *Memory) Bury(ctx context.Context, host string, forgotten []memory.Forgo
 }
 
 // writeTombstones writes tombstones and looks whether every node that answers
-// finds them. One that does not gets them as other objects: what a node has
+// finds them. If one does not they are written as other objects: what a node has
 // already it does not index again.
-func (m *Memory) writeTombstones(ctx context.Context, tombstones []stored) error {
+func (c *cluster) writeTombstones(ctx context.Context, tombstones []stored, ids []string) error {
 	for try := 0; ; try++ {
-		if err := m.write(ctx, tombstones); err != nil || m.replicas == 1 || try == len(pauses) {
+		if err := c.write(ctx, tombstones); err != nil || c.replicas == 1 || try == len(pauses) {
 			return err
 		}
-		ids := make([]string, len(tombstones))
-		for i, o := range tombstones {
-			ids[i], _ = o.Properties["record_id"].(string)
-		}
-		sets, err := m.onNodes(ctx, func(ctx context.Context, node *Memory) (map[string]bool, error) {
-			return readers{nodes: []*Memory{node}}.buried(ctx, ids)
+		sets, err := c.onNodes(ctx, func(ctx context.Context, node *cluster) (map[string]bool, error) {
+			return readers{nodes: []*cluster{node}}.buried(ctx, ids)
 		})
-		if err != nil {
+		if err != nil || !slices.ContainsFunc(sets, func(set map[string]bool) bool { return len(set) < len(ids) }) {
 			return err
 		}
-		tombstones = slices.DeleteFunc(tombstones, func(o stored) bool {
-			id, _ := o.Properties["record_id"].(string)
-			return !slices.ContainsFunc(sets, func(set map[string]bool) bool { return !set[id] })
-		})
-		if len(tombstones) == 0 {
-			return nil
-		}
-		select { // it may be a little later than the others
-		case <-time.After(pauses[try]):
-		case <-ctx.Done():
-			return fmt.Errorf("%w: %w", remote.ErrUnreachable, ctx.Err())
+		if err := wait(ctx, pauses[try]); err != nil { // it may be a little later than the others
+			return err
 		}
 		for i := range tombstones {
 			tombstones[i].ID = objectID("tombstone", tombstones[i].ID)
@@ -98,36 +85,35 @@ type removal struct {
 
 // forGood is when something is removed that nobody stores again: later than
 // anything was stored, whichever clock that was by.
-func forGood() int64 { return time.Now().UnixMilli() + clockSkew }
+func forGood() int64 {
+	const clockSkew = 24 * time.Hour // by which the clocks of hosts may differ
+	return time.Now().Add(clockSkew).UnixMilli()
+}
 
 // dropEverywhere removes records of whatever agent. The leader says which agents
 // there are: none may be left out.
-func (m *Memory) dropEverywhere(ctx context.Context, r removal) (removed int, err error) {
+func (c *cluster) dropEverywhere(ctx context.Context, r removal) (removed int, err error) {
 	if len(r.ids) == 0 {
 		return 0, nil
 	}
 	var list []struct {
 		Name string `json:"name"`
 	}
-	if err := m.client.ask(ctx, question{method: http.MethodGet, path: "/v1/schema/" + m.class(recordsClass) + "/tenants", into: &list, slow: true}); err != nil {
+	if err := c.client.ask(ctx, question{method: http.MethodGet, path: "/v1/schema/" + c.class(recordsClass) + "/tenants", into: &list, slow: true}); err != nil {
 		return 0, err
 	}
 	tenants := make([]string, len(list))
 	for i, t := range list {
 		tenants[i] = t.Name
 	}
-	if removed, err = m.dropRecords(ctx, tenants, r); err != nil || m.replicas == 1 {
-		return removed, err
-	}
-	return removed, m.settle(ctx, r.host, r.ids)
+	return c.drop(ctx, tenants, r)
 }
 
-// dropRecords removes records of some agents.
-func (m *Memory) dropRecords(ctx context.Context, tenants []string, r removal) (removed int, err error) {
-	m.last = count{}
+// drop removes records of some agents.
+func (c *cluster) drop(ctx context.Context, tenants []string, r removal) (removed int, err error) {
 	for part := range slices.Chunk(r.ids, idsAtOnce) {
 		counts, err := each(ctx, tenants, func(ctx context.Context, tenant string) (int, error) {
-			return m.dropOf(ctx, tenant, removal{r.host, part, r.at})
+			return c.dropOf(ctx, tenant, removal{r.host, part, r.at})
 		})
 		for _, n := range counts {
 			removed += n
@@ -139,24 +125,16 @@ func (m *Memory) dropRecords(ctx context.Context, tenants []string, r removal) (
 	return removed, nil
 }
 
-// deletion is what is to be deleted, and since when, as Weaviate wants it.
-type deletion struct {
-	Match  match  `json:"match"`
-	At     int64  `json:"deletionTimeUnixMilli,omitempty"`
-	Output string `json:"output"`
-}
-
-type match struct {
-	Class string `json:"class"`
-	Where any    `json:"where"`
-}
-
 // dropOf removes records of an agent. Until none is left: a reply that was lost
 // counts nothing.
-func (m *Memory) dropOf(ctx context.Context, tenant string, r removal) (removed int, err error) {
+func (c *cluster) dropOf(ctx context.Context, tenant string, r removal) (removed int, err error) {
 	where := map[string]any{"path": []string{"record_id"}, "operator": "ContainsAny", "valueTextArray": r.ids}
 	if r.host != "" {
 		where = map[string]any{"operator": "And", "operands": []any{where, map[string]any{"path": []string{"host"}, "operator": "Equal", "valueText": remote.Storable(r.host)}}}
+	}
+	body := map[string]any{"match": map[string]any{"class": c.class(recordsClass), "where": where}, "output": "minimal"}
+	if r.at != 0 {
+		body["deletionTimeUnixMilli"] = r.at
 	}
 	for {
 		var reply struct {
@@ -166,8 +144,7 @@ func (m *Memory) dropOf(ctx context.Context, tenant string, r removal) (removed 
 				Failed     int `json:"failed"`
 			} `json:"results"`
 		}
-		err := m.client.ask(ctx, question{method: http.MethodDelete, path: "/v1/batch/objects?consistency_level=" + quorum + "&tenant=" + tenant,
-			body: deletion{match{m.class(recordsClass), where}, r.at, "minimal"}, into: &reply, slow: true})
+		err := c.client.ask(ctx, question{method: http.MethodDelete, path: "/v1/batch/objects?consistency_level=" + quorum + "&tenant=" + tenant, body: body, into: &reply, slow: true})
 		if err != nil {
 			return removed, err
 		}
@@ -181,286 +158,225 @@ func (m *Memory) dropOf(ctx context.Context, tenant string, r removal) (removed 
 	}
 }
 
-// buried returns which of the records were forgotten.
-func (m *Memory) buried(ctx context.Context, ids []string) (map[string]bool, error) {
-	return m.majority(ctx).buried(ctx, ids)
-}
-
-func (r readers) buried(ctx context.Context, ids []string) (map[string]bool, error) {
-	buried := map[string]bool{}
-	for part := range slices.Chunk(ids, idsAtOnce) {
-		found, err := r.find(ctx, query{class: r.nodes[0].class(tombstonesClass), where: anyOf("record_id", part), limit: mostResults, fields: "record_id _additional{id}"})
-		if err != nil {
-			return nil, err
-		}
-		for _, o := range found {
-			buried[o.RecordID] = true
-		}
-	}
-	return buried, nil
-}
-
-// tenants are those of all agents.
-func (m *Memory) tenants(ctx context.Context) ([]string, error) {
-	agents, err := m.names(ctx, "agent")
-	return tenantsOf(agents), err
-}
-
-func tenantsOf(agents []object) []string {
-	tenants := make([]string, len(agents))
-	for i, a := range agents {
-		tenants[i] = tenantOf(a.Name)
-	}
-	return tenants
-}
-
-// names are the hosts, the agents or the doubts that were noted, in order.
-func (m *Memory) names(ctx context.Context, kind string) ([]object, error) {
-	return m.majority(ctx).names(ctx, kind)
-}
-
-func (r readers) names(ctx context.Context, kind string) ([]object, error) {
-	found, err := r.find(ctx, query{class: r.nodes[0].class(namesClass), where: equal("kind", kind), limit: mostResults, fields: "name stamp entry _additional{id}"})
-	slices.SortFunc(found, func(a, b object) int { return cmp.Compare(a.Name, b.Name) })
-	return found, err
-}
-
-// mark says up to where tombstones were read: how many there were, and how many
-// of them were older than a time. Those from then on are read again, because
-// the clocks of hosts differ; if there are others before it than there were,
-// all are.
-type mark struct {
-	All    int   `json:"all"`
-	Before int   `json:"before"`
-	Time   int64 `json:"time"`
-}
-
-// clockSkew is by how much the clocks of hosts may differ, in milliseconds.
-const clockSkew = 24 * 60 * 60 * 1000
-
-// Forgotten lists the tombstones that a mark does not cover.
+// Forgotten lists the tombstones if there are others than at a mark, which is their
+// number: none is ever removed.
 func (m *Memory) Forgotten(ctx context.Context, since string) (list []memory.Forgotten, next string, err error) {
-	var last, now mark
-	_ = json.Unmarshal([]byte(since), &last) // of one that is not understood all are read
-	class := m.class(tombstonesClass)
-	before := query{class: class, where: number("stamp", "LessThan", last.Time)}
-	counted, err := m.counts(ctx, []query{{class: class, fields: " stamp{maximum}"}, before})
+	nodes := m.majority(ctx)
+	counted, err := nodes.counts(ctx, []query{{class: m.class(tombstonesClass)}})
 	if err != nil {
 		return nil, "", fmt.Errorf("read what was forgotten: %w", err)
 	}
-	now = mark{All: counted[0].Meta.Count, Time: int64(counted[0].Stamp.Maximum) - clockSkew}
-	if since != "" && now.All == last.All {
+	total := counted[0].Meta.Count
+	if next = strconv.Itoa(total); next == since {
 		return nil, since, nil
 	}
-	where := ""
-	if counted[1].Meta.Count == last.Before {
-		where = number("stamp", "GreaterThanEqual", last.Time)
-	}
-	err = m.list(ctx, listing{nodes: m.majority(ctx).nodes, class: class, tenants: []string{""}, where: where, total: now.All, fields: "record_id entry _additional{id}"}, func(o object) error {
-		var f memory.Forgotten
-		if err := json.Unmarshal([]byte(o.Entry), &f); err != nil {
-			return err
+	known := map[string]bool{}
+	err = pages(total, func(begin string) (whole bool, err error) {
+		found, err := nodes.find(ctx, query{class: m.class(tombstonesClass), where: startsWith("record_id", begin), limit: mostResults, fields: "record_id entry _additional{id}"})
+		for _, o := range found {
+			var f memory.Forgotten
+			if err := json.Unmarshal([]byte(o.Entry), &f); err != nil {
+				return false, err
+			}
+			if !known[f.ID] {
+				known[f.ID] = true
+				list = append(list, f)
+			}
 		}
-		list = append(list, f)
-		return nil
+		return len(found) < mostResults, err
 	})
-	if err == nil {
-		counted, err = m.counts(ctx, []query{{class: class, where: number("stamp", "LessThan", now.Time)}})
-	}
 	if err != nil {
 		return nil, "", fmt.Errorf("read what was forgotten: %w", err)
 	}
-	now.Before = counted[0].Meta.Count
-	text, err := json.Marshal(now)
 	slices.SortFunc(list, func(a, b memory.Forgotten) int { return cmp.Or(cmp.Compare(a.At, b.At), strings.Compare(a.ID, b.ID)) })
-	return list, string(text), err
+	return list, next, err
 }
 
-// Verify hands out the records of a host with their digests, as all nodes of
-// the address have them. Of what a node has and does not find, or may not find,
-// the digest is another one, and the next push of it on this connection stores
-// it anew. What a node merely lacks the cluster brings
-// there by itself.
-func (m *Memory) Verify(ctx context.Context, host string, fn func(id string, digest int64) error) error {
-	tenants, err := m.tenants(ctx)
-	var counts remote.Counts
-	if err == nil {
-		counts, err = m.Count(ctx)
+// pages reads more objects than a search may return, about so many: by the
+// beginnings of their record's ids, which are hexadecimal. read reports whether
+// there were not too many for it.
+func pages(total int, read func(begin string) (whole bool, err error)) error {
+	const size = 2000 // about
+	begins := []string{""}
+	for n := total; n > size; n /= 16 {
+		begins = longer(begins)
 	}
-	doubts := map[string]map[string]bool{}
-	if err == nil {
-		doubts, err = m.readDoubts(ctx)
-	}
-	maps.Copy(m.unindexed, doubts[host])
-	if err != nil {
-		return fmt.Errorf("read what is there: %w", err)
-	}
-	err = m.list(ctx, listing{nodes: m.eachNode(ctx), class: m.class(recordsClass), tenants: tenants, where: equal("host", remote.Storable(host)), total: counts.Of(host), fields: "record_id digest host runtime session category kind model created_at position length _additional{id}"}, func(o object) error {
-		digest, err := strconv.ParseInt(o.Digest, 10, 64)
-		if err != nil {
-			return err
-		}
-		if m.unindexed[o.RecordID] {
-			digest = ^digest // of nothing that is there for certain
-		}
-		return fn(o.RecordID, digest)
-	})
-	if err != nil {
-		return fmt.Errorf("read what is there: %w", err)
-	}
-	return nil
-}
-
-// listing is a search for more objects than a search may return: they are read
-// by the beginnings of their record's ids, which are hexadecimal.
-type listing struct {
-	nodes   []*Memory // each of them is asked
-	class   string
-	tenants []string
-	where   string
-	total   int // about so many there are
-	fields  string
-}
-
-// pageSize is about how many objects are read at once.
-const pageSize = 2000
-
-// list hands out what is found, ordered by record id.
-func (m *Memory) list(ctx context.Context, l listing, fn func(object) error) error {
-	digits := 0
-	for n := l.total; n > pageSize; n /= 16 {
-		digits++
-	}
-	return m.listFrom(ctx, l, start{"", digits}, fn)
-}
-
-// start is how ids begin, and how many digits more are fixed before anything is
-// read.
-type start struct {
-	text   string
-	digits int
-}
-
-func (m *Memory) listFrom(ctx context.Context, l listing, s start, fn func(object) error) error {
-	if s.digits == 0 {
-		found, whole, err := m.listPage(ctx, l, s.text)
+	for len(begins) > 0 {
+		whole, err := read(begins[0])
 		if err != nil {
 			return err
 		}
 		if whole {
-			for _, o := range found {
-				if err := fn(o); err != nil {
-					return err
-				}
-			}
-			return nil
-		}
-		s.digits = 1
-	}
-	for _, digit := range "0123456789abcdef" {
-		if err := m.listFrom(ctx, l, start{s.text + string(digit), s.digits - 1}, fn); err != nil {
-			return err
+			begins = begins[1:]
+		} else {
+			begins = append(longer(begins[:1]), begins[1:]...)
 		}
 	}
 	return nil
 }
 
-// listPage reads those whose ids begin so. They may be too many for that: not
-// whole.
-func (m *Memory) listPage(ctx context.Context, l listing, begin string) (list []object, whole bool, err error) {
-	where := l.where
-	if begin != "" {
-		where = and(where, startsWith("record_id", begin))
-	}
-	p := page{}
-	for _, node := range l.nodes {
-		pages, err := each(ctx, l.tenants, func(ctx context.Context, tenant string) ([]object, error) {
-			return node.find(ctx, query{class: l.class, tenant: tenant, where: where, limit: mostResults, fields: l.fields})
-		})
-		if err != nil {
-			return nil, false, err
-		}
-		for i, found := range pages {
-			if len(found) == mostResults {
-				return nil, false, nil
-			}
-			for _, o := range found {
-				p[o.RecordID] = placed{o, l.tenants[i]}
-			}
+// longer are beginnings with one digit more.
+func longer(begins []string) (list []string) {
+	for _, begin := range begins {
+		for _, digit := range "0123456789abcdef" {
+			list = append(list, begin+string(digit))
 		}
 	}
-	if l.class == m.class(recordsClass) && m.replicas > 1 {
-		if err := m.mark(ctx, l.nodes, p); err != nil {
-			return nil, false, err
-		}
-	}
-	for _, o := range p {
-		list = append(list, o.object)
-	}
-	slices.SortFunc(list, func(a, b object) int { return strings.Compare(a.RecordID, b.RecordID) })
-	return list, true, nil
+	return list
 }
 
-// page is what nodes found, by record.
-type page map[string]placed
-
-// placed is an object and where it is.
-type placed struct {
-	object
-	tenant string
-}
-
-// indexedAs is the object as far as its indexes are concerned.
-func (m *Memory) indexedAs(p placed, models map[string]int) stored {
-	o := stored{ID: p.Additional.ID, Tenant: p.tenant, Properties: map[string]any{"record_id": p.RecordID, "host": p.Host, "runtime": p.Runtime,
-		"session": p.Session, "category": p.Category, "kind": p.Kind, "model": p.Model, "created_at": int64(p.CreatedAt), "position": int(p.Position)}}
-	if n := models[p.Model]; n > 0 {
-		o.Vectors = map[string][]float32{vectorName(p.Model): make([]float32, n)}
+// Verify hands out the records of a host with their digests, as all nodes of
+// the address have them. Of what a node has and does not find in all of its indexes
+// the digest is another one, and the next push of it on this connection stores it
+// anew. What a node merely lacks the cluster brings there by itself.
+func (m *Memory) Verify(ctx context.Context, host string, fn func(id string, digest int64) error) error {
+	if err := m.verify(ctx, host, fn); err != nil {
+		return fmt.Errorf("read what is there: %w", err)
 	}
-	return o
+	return nil
 }
 
-// mark notes what a node has and does not find in all of its indexes.
-func (m *Memory) mark(ctx context.Context, nodes []*Memory, p page) error {
-	models, err := m.lengths(ctx)
+func (m *Memory) verify(ctx context.Context, host string, fn func(id string, digest int64) error) error {
+	counts, err := m.Count(ctx)
 	if err != nil {
 		return err
 	}
-	var objects []stored
-	for _, o := range p {
-		objects = append(objects, m.indexedAs(o, models))
+	agents, err := m.majority(ctx).names(ctx, "agent")
+	if err != nil {
+		return err
 	}
-	for _, node := range nodes {
-		found, err := node.indexed(ctx, objects, func(object) bool { return true })
-		if err != nil {
-			return err
+	models, err := m.majority(ctx).find(ctx, query{class: m.class(modelsClass), limit: mostResults, fields: "record_id length _additional{id}"})
+	if err != nil {
+		return err
+	}
+	dims := map[string]int{}
+	for _, o := range models {
+		dims[o.RecordID] = int(o.Length)
+	}
+	m.client.forget()
+	nodes := m.eachNode(ctx)
+	m.lacking = map[string]bool{}
+	l := listing{nodes, agents, host, dims}
+	err = pages(counts.Of(host), func(begin string) (whole bool, err error) {
+		p, whole, err := l.page(ctx, begin)
+		if err != nil || !whole {
+			return false, err
 		}
-		lacking := slices.DeleteFunc(slices.Clone(objects), func(o stored) bool { return found[o.ID] })
-		has, err := each(ctx, lacking, func(ctx context.Context, o stored) (bool, error) {
-			_, err := node.read(ctx, o.Tenant, o.ID, "ONE")
-			if errors.Is(err, errAbsent) {
-				return false, nil
+		for _, node := range nodes {
+			if err := node.noteUnfound(ctx, host, p.objects, p.records, m.lacking); err != nil {
+				return false, err
 			}
-			return true, err
+		}
+		for _, o := range p.objects {
+			id := p.records[o.ID]
+			digest, err := strconv.ParseInt(p.digests[id], 10, 64)
+			if err != nil {
+				return false, err
+			}
+			if m.lacking[id] {
+				digest = ^digest // of nothing that is there for certain
+			}
+			if err := fn(id, digest); err != nil {
+				return false, err
+			}
+		}
+		return true, nil
+	})
+	switch {
+	case err != nil || !m.isWhole(len(nodes)):
+		m.lacking = nil // there may be others
+	case len(m.lacking) == 0:
+		return m.settle(ctx, host)
+	}
+	return err
+}
+
+// listing is what is listed: what some nodes have of a host, of all agents. dims are
+// the lengths of vectors, by the fingerprint of their model.
+type listing struct {
+	nodes  []*cluster
+	agents []object
+	host   string
+	dims   map[string]int
+}
+
+// page is what was found, ordered by record.
+type page struct {
+	objects []stored          // as far as their indexes are concerned
+	records map[string]string // ids of records, by id of object
+	digests map[string]string // by id of record
+}
+
+// page lists the records whose ids begin so. They may be too many for that: not
+// whole.
+func (l listing) page(ctx context.Context, begin string) (p page, whole bool, err error) {
+	p = page{records: map[string]string{}, digests: map[string]string{}}
+	for _, node := range l.nodes {
+		lists, err := each(ctx, l.agents, func(ctx context.Context, a object) ([]object, error) {
+			return node.find(ctx, query{class: node.class(recordsClass), tenant: tenantOf(a.Name), where: and(equal("host", remote.Storable(l.host)), startsWith("record_id", begin)), limit: mostResults, fields: "record_id digest model _additional{id}"})
 		})
 		if err != nil {
-			return err
+			return p, false, err
 		}
-		for i, o := range lacking {
-			if id, _ := o.Properties["record_id"].(string); has[i] {
-				m.unindexed[id] = true
+		for i, list := range lists {
+			if len(list) == mostResults {
+				return p, false, nil
 			}
+			for _, o := range list {
+				if p.records[o.Additional.ID] == "" {
+					p.records[o.Additional.ID], p.digests[o.RecordID] = o.RecordID, o.Digest
+					p.objects = append(p.objects, indexedAs(tenantOf(l.agents[i].Name), o, l.dims))
+				}
+			}
+		}
+	}
+	slices.SortFunc(p.objects, func(a, b stored) int { return strings.Compare(p.records[a.ID], p.records[b.ID]) })
+	return p, true, nil
+}
+
+// settle notes that no record of a host is in doubt any more.
+func (m *Memory) settle(ctx context.Context, host string) error {
+	hosts, err := m.majority(ctx).names(ctx, "host")
+	for _, h := range hosts {
+		if h.Name == remote.Storable(host) && h.Doubt > 0 && err == nil {
+			m.countedAt, m.doubted = time.Time{}, false
+			err = m.write(ctx, []stored{m.name(objectID("host", host), noted{kind: "host", name: host, identity: h.Entry, stamp: int64(h.Stamp) + 1})})
+		}
+	}
+	return err
+}
+
+// indexedAs is an object as far as its indexes are concerned.
+func indexedAs(tenant string, o object, dims map[string]int) stored {
+	s := stored{ID: o.Additional.ID, Tenant: tenant}
+	if fingerprint := strings.TrimPrefix(o.Model, marked("")); dims[fingerprint] > 0 {
+		s.Vectors = map[string][]float32{vectorName(fingerprint): make([]float32, dims[fingerprint])}
+	}
+	return s
+}
+
+// noteUnfound adds to lacking what the node has and does not find in all of its
+// indexes.
+func (c *cluster) noteUnfound(ctx context.Context, host string, objects []stored, records map[string]string, lacking map[string]bool) error {
+	found, err := c.indexed(ctx, host, objects, records, func(object) bool { return true })
+	if err != nil {
+		return err
+	}
+	unfound := slices.DeleteFunc(slices.Clone(objects), func(o stored) bool { return found[o.ID] })
+	has, err := each(ctx, unfound, func(ctx context.Context, o stored) (has bool, err error) {
+		_, err = c.read(ctx, o.Tenant, o.ID, "ONE")
+		if errors.Is(err, errAbsent) {
+			return false, nil
+		}
+		return true, err
+	})
+	if err != nil {
+		return err
+	}
+	for i, o := range unfound {
+		if has[i] {
+			lacking[records[o.ID]] = true
 		}
 	}
 	return nil
-}
-
-// lengths are how long the vectors of each model are, by its fingerprint.
-func (m *Memory) lengths(ctx context.Context) (map[string]int, error) {
-	models, err := m.majority(ctx).find(ctx, query{class: m.class(modelsClass), limit: mostResults, fields: "record_id length _additional{id}"})
-	lengths := map[string]int{}
-	for _, o := range models {
-		lengths[o.RecordID] = int(o.Length)
-	}
-	return lengths, err
 }

@@ -54,25 +54,22 @@ type object struct {
 		Distance *float64 `json:"distance"`
 		Score    string   `json:"score"`
 	} `json:"_additional"`
-	Record     string  `json:"record"`
-	RecordID   string  `json:"record_id"`
-	Digest     string  `json:"digest"`
-	Host       string  `json:"host"`
-	Runtime    string  `json:"runtime"`
-	Session    string  `json:"session"`
-	Category   string  `json:"category"`
-	Model      string  `json:"model"`
-	Position   float64 `json:"position"`
-	Importance float64 `json:"importance"`
-	Successor  string  `json:"successor"`
-	Kind       string  `json:"kind"`
-	Details    string  `json:"details"`
-	Terms      string  `json:"terms"`
-	Length     float64 `json:"length"`
-	Name       string  `json:"name"`
-	Entry      string  `json:"entry"`
-	CreatedAt  float64 `json:"created_at"`
-	Stamp      float64 `json:"stamp"`
+	Record    string  `json:"record"`
+	RecordID  string  `json:"record_id"`
+	Digest    string  `json:"digest"`
+	Host      string  `json:"host"`
+	Session   string  `json:"session"`
+	Model     string  `json:"model"`
+	Successor string  `json:"successor"`
+	Kind      string  `json:"kind"`
+	Details   string  `json:"details"`
+	Terms     string  `json:"terms"`
+	Length    float64 `json:"length"`
+	Doubt     float64 `json:"doubt"`
+	Name      string  `json:"name"`
+	Entry     string  `json:"entry"`
+	CreatedAt float64 `json:"created_at"`
+	Stamp     float64 `json:"stamp"`
 }
 
 // aggregate counts objects.
@@ -80,17 +77,10 @@ type aggregate struct {
 	Meta struct {
 		Count int `json:"count"`
 	} `json:"meta"`
-	Length    span `json:"length"`
-	CreatedAt span `json:"created_at"`
-	Stamp     span `json:"stamp"`
-}
-
-// span is what is said of a number of many objects. It is null of none.
-type span struct {
-	Mean    float64 `json:"mean"`
-	Sum     float64 `json:"sum"`
-	Minimum float64 `json:"minimum"`
-	Maximum float64 `json:"maximum"`
+	CreatedAt struct { // null if there are none
+		Minimum float64 `json:"minimum"`
+		Maximum float64 `json:"maximum"`
+	} `json:"created_at"`
 }
 
 // query is a search of one collection, or of one tenant of it.
@@ -145,10 +135,10 @@ func (q query) selection() (args []string) {
 }
 
 // find searches.
-func (m *Memory) find(ctx context.Context, q query) ([]object, error) {
+func (c *cluster) find(ctx context.Context, q query) ([]object, error) {
 	var reply graphReply
-	q.replicated = m.replicas > 1
-	err := m.graph(ctx, "{Get{found:"+q.get()+"}}", &reply)
+	q.replicated = c.replicas > 1
+	err := c.graph(ctx, "{Get{found:"+q.get()+"}}", &reply)
 	if errors.Is(err, errAbsent) {
 		return nil, nil // the tenant was removed
 	}
@@ -159,7 +149,7 @@ func (m *Memory) find(ctx context.Context, q query) ([]object, error) {
 const countsAtOnce = 64
 
 // counts counts what each query finds.
-func (m *Memory) counts(ctx context.Context, queries []query) ([]aggregate, error) {
+func (c *cluster) counts(ctx context.Context, queries []query) ([]aggregate, error) {
 	list := make([]aggregate, 0, len(queries))
 	for from := 0; from < len(queries); from += countsAtOnce {
 		var b strings.Builder
@@ -168,7 +158,7 @@ func (m *Memory) counts(ctx context.Context, queries []query) ([]aggregate, erro
 			b.WriteString("n" + strconv.Itoa(i) + ":" + q.count() + " ")
 		}
 		var reply graphReply
-		if err := m.graph(ctx, "{Aggregate{"+b.String()+"}}", &reply); errors.Is(err, errAbsent) {
+		if err := c.graph(ctx, "{Aggregate{"+b.String()+"}}", &reply); errors.Is(err, errAbsent) {
 			return make([]aggregate, len(queries)), nil // the tenant was removed
 		} else if err != nil {
 			return nil, err
@@ -184,8 +174,8 @@ func (m *Memory) counts(ctx context.Context, queries []query) ([]aggregate, erro
 	return list, nil
 }
 
-func (m *Memory) graph(ctx context.Context, text string, reply *graphReply) error {
-	return m.client.ask(ctx, question{method: http.MethodPost, path: "/v1/graphql", body: map[string]string{"query": text}, into: reply})
+func (c *cluster) graph(ctx context.Context, text string, reply *graphReply) error {
+	return c.client.ask(ctx, question{method: http.MethodPost, path: "/v1/graphql", body: map[string]string{"query": text}, into: reply})
 }
 
 // quoted is a text as GraphQL writes it.
@@ -216,6 +206,16 @@ func allOf(property string, values []string) string {
 }
 
 func startsWith(property, start string) string { return text(property, "Like", quoted(start+"*")) }
+
+// bm25 is the search for terms.
+func bm25(terms []string) string {
+	return `bm25:{query:` + quoted(strings.Join(terms, " ")) + `,properties:["terms"]}`
+}
+
+// nearVector is the search for vectors of this name that are near one.
+func nearVector(vector, name string) string {
+	return `nearVector:{vector:` + vector + `,targetVectors:["` + name + `"]}`
+}
 
 func text(property, operator, value string) string {
 	return `{path:["` + property + `"],operator:` + operator + `,valueText:` + value + `}`

@@ -12,21 +12,30 @@ import (
 	"github.com/sessctl/sessctl/pkg/memory/remote"
 )
 
-// hostObject is what is noted of a host: when it was pushed last, and the identity
-// of the memory whose records it has.
-func (m *Memory) hostObject(host, identity string, stamp int64) stored {
-	return stored{Class: m.class(namesClass), ID: objectID("host", host), Properties: map[string]any{"name": remote.Storable(host), "kind": "host", "stamp": stamp, "entry": identity}}
+// noted is what is known of a host, an agent or a bid: of a host when it was pushed
+// last, the identity of the memory whose records it has, and whether some of them
+// are in doubt.
+type noted struct {
+	kind, name, identity string
+	stamp                int64
+	doubt                bool
+}
+
+// name is the object that notes it.
+func (c *cluster) name(id string, n noted) stored {
+	doubt := map[bool]int{true: 1}[n.doubt]
+	return stored{Class: c.class(namesClass), ID: id, Properties: map[string]any{"name": remote.Storable(n.name), "kind": n.kind, "stamp": n.stamp, "entry": n.identity, "doubt": doubt}}
 }
 
 // register notes that a host has pushed, and returns when.
 func (m *Memory) register(ctx context.Context, host, identity string) (stamp int64, err error) {
 	stamp = time.Now().UnixMilli()
-	return stamp, m.write(ctx, []stored{m.hostObject(host, identity, stamp)})
+	return stamp, m.write(ctx, []stored{m.name(objectID("host", host), noted{"host", host, identity, stamp, m.doubted})})
 }
 
 // introduce makes a host known that has not pushed yet.
 func (m *Memory) introduce(ctx context.Context, host string) error {
-	hosts, err := m.names(ctx, "host")
+	hosts, err := m.majority(ctx).names(ctx, "host")
 	if err != nil || slices.ContainsFunc(hosts, func(h object) bool { return h.Name == remote.Storable(host) }) {
 		return err
 	}
@@ -65,7 +74,8 @@ func (m *Memory) claim(ctx context.Context, b remote.Batch) error {
 	}
 }
 
-// owner is the identity of the memory that a host is of, "" of none.
+// owner is the identity of the memory that a host is of, "" of none. It also reads
+// whether its records are in doubt.
 func (m *Memory) owner(ctx context.Context, host string) (string, error) {
 	var o struct {
 		Properties object `json:"properties"`
@@ -74,6 +84,7 @@ func (m *Memory) owner(ctx context.Context, host string) (string, error) {
 	if errors.Is(err, errAbsent) {
 		err = nil
 	}
+	m.doubted = o.Properties.Doubt > 0
 	return o.Properties.Entry, err
 }
 
@@ -90,7 +101,7 @@ const bidKind = "bid"
 // way until the name is taken over.
 func (m *Memory) bid(ctx context.Context, b remote.Batch) (alone bool, err error) {
 	id := objectID(bidKind, b.Host, b.Memory)
-	if err := m.write(ctx, []stored{{Class: m.class(namesClass), ID: id, Properties: map[string]any{"name": remote.Storable(b.Host), "kind": bidKind, "stamp": time.Now().UnixMilli(), "entry": b.Memory}}}); err != nil {
+	if err := m.write(ctx, []stored{m.name(id, noted{kind: bidKind, name: b.Host, identity: b.Memory, stamp: time.Now().UnixMilli()})}); err != nil {
 		return false, err
 	}
 	bids, err := m.majority(ctx).find(ctx, query{class: m.class(namesClass), where: and(equal("kind", bidKind), equal("name", remote.Storable(b.Host))), limit: mostResults, fields: "entry _additional{id}"})
@@ -113,6 +124,6 @@ func (m *Memory) bid(ctx context.Context, b remote.Batch) (alone bool, err error
 }
 
 // namePath is where an object of names is read and removed.
-func (m *Memory) namePath(id string) string {
-	return "/v1/objects/" + m.class(namesClass) + "/" + id + "?consistency_level=" + quorum
+func (c *cluster) namePath(id string) string {
+	return "/v1/objects/" + c.class(namesClass) + "/" + id + "?consistency_level=" + quorum
 }

@@ -3,7 +3,6 @@ package weaviate_test
 import (
 	"context"
 	"fmt"
-	"math"
 	"os"
 	"slices"
 	"strconv"
@@ -55,31 +54,8 @@ func TestLoad(t *testing.T) {
 	t.Logf("of the processor, for 1,000 records: the three nodes %.1f s, the push %.1f s", cpu(t, c)/float64(records)*1000, own(t).Seconds()/float64(records)*1000)
 	t.Logf("%d records in %s: %.0f a second", records, took.Round(time.Second), float64(records)/took.Seconds())
 	t.Logf("each node has %.1f KB of memory a record, beside %d MB when it is empty", float64(resident(t, c)-empty)/float64(records*nodes), empty/nodes/1024)
-	commonWords(t, m)
 	for _, exact := range []bool{false, true} {
 		t.Logf("exact %v: %s", exact, questionsTake(t, weaviate.Options{URL: url, Exact: exact}, records))
-	}
-}
-
-// commonWords compares how many records have a word by estimate and by count.
-func commonWords(t *testing.T, m *weaviate.Memory) {
-	t.Helper()
-	terms := strings.Fields(string(embed.AppendTerms(nil, "user crane tons number 1 7 42 96 500 1999 nowhere")))
-	var counts [2]memory.Counts
-	for i, from := range []float64{1, math.MaxFloat64} {
-		m.EstimateFrom(from)
-		began := time.Now()
-		var err error
-		if counts[i], err = m.HowCommon(t.Context(), terms); err != nil {
-			t.Fatal(err)
-		}
-		t.Logf("records with %q: %v in %s", terms, counts[i].With, time.Since(began).Round(time.Millisecond))
-	}
-	for i, term := range terms {
-		const off = 0.01
-		if got, want := float64(counts[0].With[i]), float64(counts[1].With[i]); math.Abs(got-want) > 1+off*want {
-			t.Errorf("%g records are said to have %q, and %g do", got, term, want)
-		}
 	}
 }
 

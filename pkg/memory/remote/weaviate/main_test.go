@@ -96,7 +96,15 @@ func store(t *testing.T) *memory.Store {
 
 // TestConformance: Weaviate is a shared memory.
 func TestConformance(t *testing.T) {
-	conform(t, func(*weaviate.Memory) {})
+	c := node(t)
+	for _, r := range conformance.Requirements(conformance.ByEngine) {
+		t.Run(strings.ReplaceAll(r.Name, " ", "_"), func(t *testing.T) {
+			m := open(t, weaviate.Options{URL: address(c), Exact: true, SetUp: true})
+			if err := r.Check(t.Context(), m, store(t)); err != nil {
+				t.Error(err)
+			}
+		})
+	}
 }
 
 // TestFirstPushes: of memories that push under one name for the first time at one
@@ -113,25 +121,5 @@ func TestFirstPushes(t *testing.T) {
 		if err := conformance.FirstPushes(t.Context(), func(ctx context.Context) (remote.Memory, error) { return weaviate.Open(ctx, o) }); err != nil {
 			t.Errorf("%d nodes: %v", nodes, err)
 		}
-	}
-}
-
-// TestEstimates: it is one as well if it is never counted how many records have a
-// word.
-func TestEstimates(t *testing.T) {
-	conform(t, func(m *weaviate.Memory) { m.EstimateFrom(1) })
-}
-
-func conform(t *testing.T, prepare func(*weaviate.Memory)) {
-	t.Helper()
-	c := node(t)
-	for _, r := range conformance.Requirements() {
-		t.Run(strings.ReplaceAll(r.Name, " ", "_"), func(t *testing.T) {
-			m := open(t, weaviate.Options{URL: address(c), Exact: true, SetUp: true})
-			prepare(m)
-			if err := r.Check(t.Context(), m, store(t)); err != nil {
-				t.Error(err)
-			}
-		})
 	}
 }

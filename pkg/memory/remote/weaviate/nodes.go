@@ -1,9 +1,12 @@
 package weaviate
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -16,78 +19,75 @@ import (
 // missed is therefore asked of a majority, each node by itself, and put
 // together.
 
+// cluster is all nodes of an address, or one of them as if there were no other.
+type cluster struct {
+	client   *client
+	address  address
+	replicas int // of each record
+}
+
+// class is the name of a collection.
+func (c *cluster) class(suffix string) string { return c.address.name + suffix }
+
 // fresh is for how long it is known which nodes answer.
 const fresh = time.Second
 
-// answering are the nodes of the address that answer, or did a moment ago.
-func (m *Memory) answering(ctx context.Context) map[string]bool {
-	c := m.client
-	c.mu.Lock()
-	known, at := c.answering, c.looked
-	c.mu.Unlock()
-	if len(known) > 0 && time.Since(at) < fresh {
-		return known
-	}
-	nodes := m.ready(ctx)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.answering, c.looked = nodes, time.Now()
-	return nodes
-}
-
-// ready asks every node of the address.
-func (m *Memory) ready(ctx context.Context) map[string]bool {
-	ready, _ := each(ctx, m.address.nodes, func(ctx context.Context, node string) (bool, error) { // none returns an error
-		ctx, cancel := context.WithTimeout(ctx, soon)
-		defer cancel()
-		return m.client.only(node).ask(ctx, question{method: http.MethodGet, path: "/v1/.well-known/ready"}) == nil, nil
-	})
-	nodes := map[string]bool{}
-	for i, node := range m.address.nodes {
-		if ready[i] {
-			nodes[node] = true
+// eachNode is each node of the address that answers, or did a moment ago.
+func (c *cluster) eachNode(ctx context.Context) (nodes []*cluster) {
+	c.client.mu.Lock()
+	answering, at := c.client.answering, c.client.looked
+	c.client.mu.Unlock()
+	if len(answering) == 0 || time.Since(at) > fresh {
+		ready, _ := each(ctx, c.address.nodes, func(ctx context.Context, node string) (bool, error) { // none returns an error
+			ctx, cancel := context.WithTimeout(ctx, soon)
+			defer cancel()
+			return c.client.only(node).ask(ctx, question{method: http.MethodGet, path: "/v1/.well-known/ready"}) == nil, nil
+		})
+		answering = map[string]bool{}
+		for i, node := range c.address.nodes {
+			answering[node] = ready[i]
 		}
+		c.client.mu.Lock()
+		c.client.answering, c.client.looked = answering, time.Now()
+		c.client.mu.Unlock()
 	}
-	return nodes
-}
-
-// eachNode is each node of the address that answers, as if there were no other.
-func (m *Memory) eachNode(ctx context.Context) (nodes []*Memory) {
-	answering := m.answering(ctx)
-	for _, node := range m.address.nodes {
+	for _, node := range c.address.nodes {
 		if answering[node] {
-			own := *m
-			own.client = m.client.only(node)
-			nodes = append(nodes, &own)
+			nodes = append(nodes, &cluster{c.client.only(node), c.address, c.replicas})
 		}
 	}
 	return nodes
+}
+
+// isWhole reports whether so many nodes are all that there are.
+func (c *cluster) isWhole(nodes int) bool {
+	return nodes == len(c.address.nodes) && nodes >= c.replicas
 }
 
 // readers are nodes that are asked together.
 type readers struct {
-	nodes []*Memory
+	nodes []*cluster
 	whole bool // what a majority has they find
 }
 
 // majority are as many nodes as together find whatever a majority of the
 // replicas has. Where there are more nodes than replicas, all of them are: not
 // each has a replica. The node that answered last is among them.
-func (m *Memory) majority(ctx context.Context) readers {
-	if m.replicas == 1 {
-		return readers{[]*Memory{m}, true}
+func (c *cluster) majority(ctx context.Context) readers {
+	if c.replicas == 1 {
+		return readers{[]*cluster{c}, true}
 	}
-	nodes, most := m.eachNode(ctx), m.replicas/2+1
-	missing := len(m.address.nodes) - len(nodes)
+	nodes, most := c.eachNode(ctx), c.replicas/2+1
+	missing := len(c.address.nodes) - len(nodes)
 	if len(nodes) == 0 {
-		return readers{[]*Memory{m}, false} // which says why
+		return readers{[]*cluster{c}, false} // which says why
 	}
-	if len(m.address.nodes) > m.replicas {
+	if len(c.address.nodes) > c.replicas {
 		return readers{nodes, missing < most}
 	}
-	m.client.mu.Lock()
-	first := m.address.nodes[m.client.first]
-	m.client.mu.Unlock()
+	c.client.mu.Lock()
+	first := c.address.nodes[c.client.first]
+	c.client.mu.Unlock()
 	for i, n := range nodes {
 		if n.client.nodes[0] == first {
 			nodes[0], nodes[i] = nodes[i], nodes[0]
@@ -99,52 +99,66 @@ func (m *Memory) majority(ctx context.Context) readers {
 // find searches on each of the nodes and returns each object that any of them
 // has found once, those of the first node first; of two that differ in their stamps
 // the later one.
-func (r readers) find(ctx context.Context, q query) ([]object, error) {
-	if len(r.nodes) == 1 {
-		return r.nodes[0].find(ctx, q)
-	}
-	lists, err := each(ctx, r.nodes, func(ctx context.Context, n *Memory) ([]object, error) { return n.find(ctx, q) })
-	var all []object
+func (r readers) find(ctx context.Context, q query) (all []object, err error) {
+	lists, err := each(ctx, r.nodes, func(ctx context.Context, n *cluster) ([]object, error) { return n.find(ctx, q) })
 	places := map[string]int{}
-	for _, found := range lists {
-		for _, o := range found {
-			at, seen := places[o.Additional.ID]
-			switch {
-			case !seen:
-				places[o.Additional.ID] = len(all)
-				all = append(all, o)
-			case o.Stamp > all[at].Stamp:
-				all[at] = o
-			}
+	for _, o := range slices.Concat(lists...) {
+		at, seen := places[o.Additional.ID]
+		switch {
+		case !seen:
+			places[o.Additional.ID] = len(all)
+			all = append(all, o)
+		case o.Stamp > all[at].Stamp:
+			all[at] = o
 		}
 	}
 	return all, err
 }
 
 // counts counts on each of the nodes; the most that any of them finds counts.
-// same reports whether all find the same.
-func (r readers) counts(ctx context.Context, queries []query) (list []aggregate, same bool, err error) {
-	lists, err := each(ctx, r.nodes, func(ctx context.Context, n *Memory) ([]aggregate, error) { return n.counts(ctx, queries) })
+func (r readers) counts(ctx context.Context, queries []query) (list []aggregate, err error) {
+	lists, err := each(ctx, r.nodes, func(ctx context.Context, n *cluster) ([]aggregate, error) { return n.counts(ctx, queries) })
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
-	list, same = lists[0], true
+	list = lists[0]
 	for _, other := range lists[1:] {
 		for i, a := range other {
-			same = same && a == list[i]
 			if a.Meta.Count > list[i].Meta.Count {
 				list[i] = a
 			}
 		}
 	}
-	return list, same, nil
+	return list, nil
+}
+
+// names are the hosts, the agents or the bids that were noted, in order.
+func (r readers) names(ctx context.Context, kind string) ([]object, error) {
+	found, err := r.find(ctx, query{class: r.nodes[0].class(namesClass), where: equal("kind", kind), limit: mostResults, fields: "name stamp entry doubt _additional{id}"})
+	slices.SortFunc(found, func(a, b object) int { return cmp.Compare(a.Name, b.Name) })
+	return found, err
+}
+
+// buried returns which of the records were forgotten.
+func (r readers) buried(ctx context.Context, ids []string) (map[string]bool, error) {
+	buried := map[string]bool{}
+	for part := range slices.Chunk(ids, idsAtOnce) {
+		found, err := r.find(ctx, query{class: r.nodes[0].class(tombstonesClass), where: anyOf("record_id", part), limit: mostResults, fields: "record_id _additional{id}"})
+		if err != nil {
+			return nil, err
+		}
+		for _, o := range found {
+			buried[o.RecordID] = true
+		}
+	}
+	return buried, nil
 }
 
 // onNodes runs fn for each node that answers. A node that has gone meanwhile is
 // left out.
-func (m *Memory) onNodes(ctx context.Context, fn func(context.Context, *Memory) (map[string]bool, error)) (sets []map[string]bool, err error) {
+func (c *cluster) onNodes(ctx context.Context, fn func(context.Context, *cluster) (map[string]bool, error)) (sets []map[string]bool, err error) {
 	var mu sync.Mutex
-	_, err = each(ctx, m.eachNode(ctx), func(ctx context.Context, n *Memory) (struct{}, error) {
+	_, err = each(ctx, c.eachNode(ctx), func(ctx context.Context, n *cluster) (struct{}, error) {
 		set, err := fn(ctx, n)
 		if errors.Is(err, remote.ErrUnreachable) && ctx.Err() == nil {
 			return struct{}{}, nil
@@ -155,4 +169,64 @@ func (m *Memory) onNodes(ctx context.Context, fn func(context.Context, *Memory) 
 		return struct{}{}, err
 	})
 	return sets, err
+}
+
+// nodeStatus is what a cluster says of its nodes.
+type nodeStatus struct {
+	Nodes []struct {
+		Status string `json:"status"`
+		Shards []struct {
+			Queue int `json:"vectorQueueLength"`
+		} `json:"shards"`
+	} `json:"nodes"`
+}
+
+// health asks how many nodes there are, and how many of them are healthy. That
+// takes a while after one was lost: no question waits for it. A node that is away
+// is not in the list soon after (Weaviate 1.35), so there are at least as many as
+// the address names and as keep each record.
+func (c *cluster) health(ctx context.Context) (healthy, all int, err error) {
+	var list nodeStatus
+	err = c.client.ask(ctx, question{method: http.MethodGet, path: "/v1/nodes", into: &list, slow: true})
+	for _, n := range list.Nodes {
+		if n.Status == "HEALTHY" {
+			healthy++
+		}
+	}
+	return healthy, max(len(list.Nodes), len(c.address.nodes), c.replicas), err
+}
+
+// drained waits until the nodes have indexed the vectors that they have queued, as
+// they do with ASYNC_INDEXING. It does not wait for ever for a node that is busy.
+func (c *cluster) drained(ctx context.Context) error {
+	const longest, pause = 2 * time.Minute, 200 * time.Millisecond
+	for began := time.Now(); time.Since(began) < longest; {
+		var list nodeStatus
+		if err := c.client.ask(ctx, question{method: http.MethodGet, path: "/v1/nodes/" + c.class(recordsClass) + "?output=verbose", into: &list, slow: true}); err != nil {
+			return fmt.Errorf("look at the nodes: %w", err)
+		}
+		queued := 0
+		for _, n := range list.Nodes {
+			for _, s := range n.Shards {
+				queued += s.Queue
+			}
+		}
+		if queued == 0 {
+			return nil
+		}
+		if err := wait(ctx, pause); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// wait waits for what may be different soon.
+func wait(ctx context.Context, pause time.Duration) error {
+	select {
+	case <-time.After(pause):
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("%w: %w", remote.ErrUnreachable, ctx.Err())
+	}
 }

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
+	"math/rand/v2"
 	"net/http"
 	"slices"
 	"strconv"
@@ -28,15 +30,14 @@ type stored struct {
 
 // write stores objects on a majority of their replicas, those that are there
 // already anew.
-func (m *Memory) write(ctx context.Context, objects []stored) error {
-	return m.writeOn(ctx, quorum, objects)
+func (c *cluster) write(ctx context.Context, objects []stored) error {
+	return c.writeOn(ctx, quorum, objects)
 }
 
 // writeOn stores objects on so many of their replicas. It does not wait for a node
 // that has gone to be noticed where all of them are wanted.
-func (m *Memory) writeOn(ctx context.Context, level string, objects []stored) error {
+func (c *cluster) writeOn(ctx context.Context, level string, objects []stored) error {
 	var results []struct {
-		ID     string `json:"id"`
 		Result struct {
 			Status string `json:"status"`
 			Errors struct {
@@ -46,9 +47,8 @@ func (m *Memory) writeOn(ctx context.Context, level string, objects []stored) er
 			} `json:"errors"`
 		} `json:"result"`
 	}
-	m.last = count{}
 	for try := 0; ; try++ {
-		err := m.client.ask(ctx, question{method: http.MethodPost, path: "/v1/batch/objects?consistency_level=" + level, body: map[string]any{"objects": objects}, into: &results, slow: true})
+		err := c.client.ask(ctx, question{method: http.MethodPost, path: "/v1/batch/objects?consistency_level=" + level, body: map[string]any{"objects": objects}, into: &results, slow: true})
 		if err != nil {
 			return err
 		}
@@ -62,12 +62,10 @@ func (m *Memory) writeOn(ctx context.Context, level string, objects []stored) er
 			return nil
 		}
 		if try == len(pauses) || level == everyReplica {
-			return fmt.Errorf("%w: %s", remote.ErrUnreachable, m.client.complaint([]byte(said)))
+			return fmt.Errorf("%w: %s", remote.ErrUnreachable, c.client.complaint([]byte(said)))
 		}
-		select { // a node was lost, and the others have not noticed it yet
-		case <-time.After(pauses[try]):
-		case <-ctx.Done():
-			return fmt.Errorf("%w: %w", remote.ErrUnreachable, ctx.Err())
+		if err := wait(ctx, pauses[try]); err != nil { // a node was lost, and the others have not noticed it yet
+			return err
 		}
 	}
 }
@@ -79,16 +77,18 @@ func (m *Memory) recordObject(host string, x memory.Shared, v memory.VectorModel
 	if err != nil {
 		return o, err
 	}
-	words, length := termsOf(x.Text)
 	o.Properties = map[string]any{"record_id": x.ID, "digest": strconv.FormatInt(x.Digest, 10), "host": remote.Storable(host),
-		"runtime": remote.Storable(x.Runtime), "session": remote.Storable(x.Session), "category": remote.Storable(x.Category), "kind": "", "model": "",
-		"successor": "", "details": "", "created_at": x.CreatedAt, "position": x.Position, "importance": x.Importance, "terms": strings.TrimSpace(everyTerm + " " + words), "length": length, "record": string(whole)}
+		"runtime": marked(x.Runtime), "session": marked(x.Session), "category": marked(x.Category), "kind": marked(""), "model": marked(""), "sample": "no",
+		"successor": "", "details": "", "created_at": x.CreatedAt, "position": x.Position, "terms": termsOf(x.Text), "record": string(whole)}
+	if at, err := strconv.ParseUint(o.ID[:2], 16, 8); err == nil && at%samples == 0 {
+		o.Properties["sample"] = sampled
+	}
 	if x.Fact != nil {
 		details, err := json.Marshal(remote.DetailsOf(*x.Fact))
 		if err != nil {
 			return o, err
 		}
-		o.Properties["kind"], o.Properties["successor"], o.Properties["details"] = x.Fact.Kind, x.Fact.Successor, string(details)
+		o.Properties["kind"], o.Properties["successor"], o.Properties["details"] = marked(x.Fact.Kind), x.Fact.Successor, string(details)
 	}
 	if x.Vector == nil {
 		return o, nil
@@ -96,45 +96,42 @@ func (m *Memory) recordObject(host string, x memory.Shared, v memory.VectorModel
 	if len(x.Vector) != v.Dim {
 		return o, fmt.Errorf("%w: %d components, not %d", embed.ErrDimension, len(x.Vector), v.Dim)
 	}
-	o.Properties["model"] = v.Fingerprint
+	o.Properties["model"] = marked(v.Fingerprint)
 	o.Vectors = map[string][]float32{vectorName(v.Fingerprint): x.Vector}
 	return o, nil
 }
 
-// longestTerm is how long a term may be to be found, in bytes.
-const longestTerm = 1000
-
-// termsOf are the terms of a text, separated by spaces, and how many there are
-// with those that are too long.
-func termsOf(text string) (words string, length int) {
-	all := strings.Fields(string(embed.AppendTerms(nil, remote.Storable(text))))
-	short := slices.DeleteFunc(slices.Clone(all), func(term string) bool { return len(term) > longestTerm })
-	return strings.Join(short, " "), len(all)
+// termsOf are the terms of a text, separated by spaces, but for those that are too
+// long to be found, and one that every text has.
+func termsOf(text string) string {
+	const longest = 1000 // bytes
+	all := strings.Fields(everyTerm + " " + string(embed.AppendTerms(nil, remote.Storable(text))))
+	return strings.Join(slices.DeleteFunc(all, func(term string) bool { return len(term) > longest }), " ")
 }
 
 // Push writes the records of a batch that are new or changed, and reads back
 // which are there. What was forgotten before or meanwhile is not left there.
 func (m *Memory) Push(ctx context.Context, b remote.Batch) (r remote.Receipt, err error) {
+	m.countedAt = time.Time{}
 	if err := m.claim(ctx, b); err != nil {
 		return r, fmt.Errorf("push: %w", err)
 	}
 	if r.Gone, err = m.dropEverywhere(ctx, removal{b.Host, b.Gone, time.Now().UnixMilli()}); err != nil {
 		return r, fmt.Errorf("push: %w", err)
 	}
-	if len(b.Records) == 0 {
-		r.At, err = m.register(ctx, b.Host, b.Memory)
-		return r, err
+	for _, id := range b.Gone {
+		delete(m.lacking, id)
 	}
-	p := &push{memory: m, host: b.Host, identity: b.Memory, objects: make([]stored, len(b.Records)), ids: make([]string, len(b.Records)), records: map[string]string{}, digests: map[string]string{}, last: map[string]stored{}}
+	p := &push{Memory: m, batch: b, records: map[string]string{}, digests: map[string]string{}, last: map[string]stored{}}
 	agents := map[string]bool{}
-	for i, x := range b.Records {
+	for _, x := range b.Records {
 		agents[x.Agent] = true
-		if p.objects[i], err = m.recordObject(b.Host, x, b.Model); err != nil {
+		o, err := m.recordObject(b.Host, x, b.Model)
+		if err != nil {
 			return r, fmt.Errorf("push record %s: %w", x.ID, err)
 		}
-		p.ids[i] = x.ID
-		p.records[p.objects[i].ID] = x.ID
-		p.digests[p.objects[i].ID] = strconv.FormatInt(x.Digest, 10)
+		p.objects = append(p.objects, o)
+		p.records[o.ID], p.digests[o.ID] = x.ID, strconv.FormatInt(x.Digest, 10)
 	}
 	if err := m.addModel(ctx, b.Model); err != nil {
 		return r, err
@@ -145,194 +142,214 @@ func (m *Memory) Push(ctx context.Context, b remote.Batch) (r remote.Receipt, er
 	if err := p.store(ctx, &r); err != nil {
 		return remote.Receipt{}, fmt.Errorf("push: %w", err)
 	}
-	return r, nil
+	r.At, err = m.register(ctx, b.Host, b.Memory)
+	return r, err
 }
 
 // push is a batch under way.
 type push struct {
-	memory   *Memory
-	host     string
-	identity string // of the memory that pushes
-	objects  []stored
-	ids      []string          // of the records, in the same order
-	records  map[string]string // their ids, by id of object
-	digests  map[string]string // by id of object
-	last     map[string]stored // that was written, by tenant
-	stamp    int64             // that the host was written with last
-	looked   int               // nodes that answered every time it was looked what is there
+	*Memory
+
+	batch   remote.Batch
+	objects []stored
+	records map[string]string // ids of records, by id of object
+	digests map[string]string // by id of object
+	last    map[string]stored // that was written, by tenant
 }
 
 // store writes, reads back, and looks last what was forgotten: a tombstone that
 // is written later finds the records that were written here.
 func (p *push) store(ctx context.Context, r *remote.Receipt) error {
-	m := p.memory
-	again := p.again()
-	there, err := p.before(ctx)
+	if len(p.objects) == 0 {
+		return nil
+	}
+	there, gaps, err := p.look(ctx, p.objects)
 	if err != nil {
 		return err
 	}
-	for _, o := range again {
-		delete(there, o.ID)
-	}
-	buried, err := m.buried(ctx, p.ids)
+	buried, err := p.majority(ctx).buried(ctx, p.ids(p.objects))
 	if err != nil {
 		return err
 	}
-	var fresh []stored
-	for i, o := range p.objects {
-		if !there[o.ID] && !buried[p.ids[i]] {
-			fresh = append(fresh, o)
+	var todo []stored
+	for _, o := range p.objects {
+		if id := p.records[o.ID]; !buried[id] && (!there[o.ID] || gaps[o.ID] || p.lacking[id]) {
+			todo = append(todo, o)
 		}
 	}
-	if len(fresh) > 0 {
-		written, err := p.write(ctx, fresh, again)
-		if err != nil {
+	if len(todo) > 0 {
+		if there, err = p.write(ctx, todo, there); err != nil {
 			return err
 		}
-		maps.Copy(there, written)
-		r.At = p.stamp
-		if buried, err = m.buried(ctx, p.ids); err != nil {
+		if buried, err = p.majority(ctx).buried(ctx, p.ids(p.objects)); err != nil {
 			return err
 		}
-		r.Stored = len(written)
+		r.Stored = len(todo)
 	}
-	if err := p.drop(ctx, slices.Sorted(maps.Keys(buried)), forGood()); err != nil {
+	if _, err := p.drop(ctx, p.tenants(), removal{p.batch.Host, slices.Sorted(maps.Keys(buried)), forGood()}); err != nil {
 		return err
 	}
-	for i, o := range p.objects {
-		switch {
-		case buried[p.ids[i]]:
-			r.Buried = append(r.Buried, p.ids[i])
+	for _, o := range p.objects {
+		switch id := p.records[o.ID]; {
+		case buried[id]:
+			r.Buried = append(r.Buried, id)
 		case there[o.ID]:
-			r.Present = append(r.Present, p.ids[i])
+			r.Present = append(r.Present, id)
 		}
 	}
 	slices.Sort(r.Present)
 	return nil
 }
 
-// before returns which objects are there already, on every node that answers.
-// What only some of them find was under way when nodes were killed, so it is
-// written again. Nearly always nothing is there: that is looked at first, with a
-// search that is much cheaper.
-func (p *push) before(ctx context.Context) (there map[string]bool, err error) {
-	ids := map[string][]string{}
-	for _, o := range p.objects {
-		ids[o.Tenant] = append(ids[o.Tenant], o.ID)
+// write stores objects and returns which are there now. What a node that answers
+// does not find in all of its indexes is stored anew; if one does not find it then
+// either, or went away meanwhile, the host is in doubt: when all nodes are back the
+// next push compares all that it has.
+func (p *push) write(ctx context.Context, todo []stored, there map[string]bool) (map[string]bool, error) {
+	p.client.forget()
+	all := len(p.address.nodes)
+	whole := len(p.eachNode(ctx)) == all
+	gaps := map[string]bool{}
+	for _, o := range todo {
+		gaps[o.ID] = true
 	}
-	finders, err := p.memory.finders(ctx, ids)
-	if err != nil || len(finders) == 0 {
-		return map[string]bool{}, err
+	const pause, tries = 300 * time.Millisecond, 3 // a replica may be a little later than the majority
+	for try := 0; len(gaps) > 0 && try < tries; try++ {
+		lacking := slices.DeleteFunc(slices.Clone(todo), func(o stored) bool { return !gaps[o.ID] })
+		if try > 0 {
+			if err := errors.Join(wait(ctx, pause), p.drained(ctx)); err != nil {
+				return nil, err
+			}
+		}
+		if try != 1 {
+			if err := p.writeAnew(ctx, lacking); err != nil {
+				return nil, err
+			}
+		}
+		now, left, err := p.look(ctx, lacking)
+		if err != nil {
+			return nil, err
+		}
+		maps.Copy(there, now)
+		gaps = left
 	}
-	known := slices.DeleteFunc(slices.Clone(p.objects), func(o stored) bool { return finders[o.ID] == 0 })
-	there, gaps, err := p.present(ctx, known, false)
-	for _, o := range gaps {
-		delete(there, o.ID)
+	if p.replicas == 1 {
+		return there, nil
 	}
-	return there, err
-}
-
-// write stores objects and returns which of them are there. What a node that
-// answers does not find in all of its indexes is stored anew; if it is not found
-// then either it is in doubt. The batch is sealed when every node finds it: one
-// that is later than the majority may still be at it before. It is looked at last:
-// what a node finds then, it has written out.
-func (p *push) write(ctx context.Context, fresh, again []stored) (there map[string]bool, err error) {
-	if err := p.writeAnew(ctx, fresh); err != nil {
+	if err := p.seal(ctx, whole && len(gaps) == 0); err != nil {
 		return nil, err
 	}
-	p.looked = len(p.memory.alive)
-	if there, _, err = p.found(ctx, fresh); err == nil {
-		err = p.seal(ctx)
-	}
-	if err != nil || p.memory.replicas == 1 {
-		return there, err
-	}
-	there, gaps, err := p.present(ctx, fresh, true)
+	now, left, err := p.look(ctx, todo)
 	if err != nil {
 		return nil, err
 	}
-	if p.looked < len(p.memory.alive) || p.memory.hasGone(ctx) {
-		gaps = fresh // a node that was away may have returned, and not been asked
+	maps.Copy(there, now)
+	p.client.forget()
+	whole = whole && len(left) == 0 && len(p.eachNode(ctx)) == all
+	for _, o := range todo {
+		if !left[o.ID] {
+			delete(p.lacking, p.records[o.ID])
+		}
 	}
-	if err := p.settleAll(ctx, again, gaps); err != nil || len(gaps) == 0 {
-		return there, err
+	switch {
+	case !whole:
+		p.doubted = true
+	case p.lacking != nil && len(p.lacking) == 0:
+		p.doubted = false
 	}
-	return there, p.memory.noteDoubt(ctx, p.host, recordIDs(p.records, gaps))
+	return there, nil
 }
 
-// found returns which of the objects that were written are there, and stores those
-// anew that a node does not find. Those that are not found then either are gaps.
-func (p *push) found(ctx context.Context, objects []stored) (there map[string]bool, gaps []stored, err error) {
-	there, gaps, err = p.present(ctx, objects, true)
-	const pause = 300 * time.Millisecond // a replica may be a little later than the majority
-	for try := 0; err == nil && len(gaps) > 0 && try < 2; try++ {
-		if try == 0 {
-			time.Sleep(pause)
-			err = p.memory.drained(ctx)
-		} else {
-			err = p.writeAnew(ctx, gaps)
+// writeAnew stores objects so that every node makes all of its indexes of them: with
+// a vector that differs, in a bit that nobody notices, from what a node may have
+// already. To store the same again changes no index. Those without a vector are
+// dropped first.
+func (p *push) writeAnew(ctx context.Context, objects []stored) error {
+	objects = slices.Clone(objects)
+	var bare []stored
+	for i, o := range objects {
+		if len(o.Vectors) == 0 {
+			bare = append(bare, o)
 		}
-		if err != nil {
-			return nil, nil, err
+		vectors := make(map[string][]float32, len(o.Vectors))
+		for name, v := range o.Vectors {
+			v = slices.Clone(v)
+			at := rand.IntN(len(v)) //nolint:gosec // any will do
+			v[at] = math.Float32frombits(math.Float32bits(v[at]) ^ 1)
+			vectors[name] = v
 		}
-		var now map[string]bool
-		now, gaps, err = p.present(ctx, gaps, true)
-		maps.Copy(there, now)
+		objects[i].Vectors = vectors
+		p.last[o.Tenant] = objects[i]
 	}
-	return there, gaps, err
+	// what is written next is later than 0, by the clock of a node
+	if _, err := p.drop(ctx, p.tenants(), removal{p.batch.Host, p.ids(bare), 0}); err != nil {
+		return err
+	}
+	return p.Memory.write(ctx, objects)
 }
 
-// settleAll forgets doubts about objects that were stored again, unless a node
-// still does not find them.
-func (p *push) settleAll(ctx context.Context, again, gaps []stored) error {
-	settled := map[string]bool{}
-	for _, id := range recordIDs(p.records, again) {
-		settled[id] = true
+// tenants are those of the batch.
+func (p *push) tenants() []string {
+	tenants := map[string]bool{}
+	for _, o := range p.objects {
+		tenants[o.Tenant] = true
 	}
-	for _, id := range recordIDs(p.records, gaps) {
-		delete(settled, id)
-	}
-	if len(settled) == 0 {
+	return slices.Sorted(maps.Keys(tenants))
+}
+
+// seal stores one object of each tenant once more, as it is. A node takes that
+// for nothing new, but writes out what it knows of vectors: of a batch it does so
+// before it has looked at them (Weaviate 1.35), so that a node that is killed
+// would not find those of the last one. As long as all nodes answer it is not done
+// before all have done it.
+func (p *push) seal(ctx context.Context, whole bool) error {
+	list := slices.Collect(maps.Values(p.last))
+	if whole && p.writeOn(ctx, everyReplica, list) == nil {
 		return nil
 	}
-	maps.DeleteFunc(p.memory.unindexed, func(id string, _ bool) bool { return settled[id] })
-	return p.memory.settle(ctx, p.host, slices.Sorted(maps.Keys(settled)))
+	return p.Memory.write(ctx, list) // a node has gone
 }
 
-// present reports which objects are there as they were sent: as many nodes find
-// them in all of their indexes as make a majority of the replicas. One that fewer
-// find is read from a majority, unless none finds it and it is not wanted for
-// certain. gaps are those that a node that answers does not find so.
-func (p *push) present(ctx context.Context, objects []stored, certain bool) (there map[string]bool, gaps []stored, err error) {
-	sets, err := p.memory.onNodes(ctx, func(ctx context.Context, node *Memory) (map[string]bool, error) {
-		return node.indexed(ctx, objects, func(o object) bool { return o.Digest == p.digests[o.Additional.ID] })
+func (p *push) ids(objects []stored) []string {
+	ids := make([]string, len(objects))
+	for i, o := range objects {
+		ids[i] = p.records[o.ID]
+	}
+	return ids
+}
+
+// look reports which objects are there as they were sent: as many nodes find them
+// in all of their indexes as make a majority of the replicas, or a majority has
+// them. gaps are those that a node that answers does not find so.
+func (p *push) look(ctx context.Context, objects []stored) (there, gaps map[string]bool, err error) {
+	sets, err := p.onNodes(ctx, func(ctx context.Context, node *cluster) (map[string]bool, error) {
+		return node.indexed(ctx, p.batch.Host, objects, p.records, func(o object) bool { return o.Digest == p.digests[o.Additional.ID] })
 	})
 	if err != nil {
 		return nil, nil, err
 	}
-	p.looked = min(p.looked, len(sets))
-	there = map[string]bool{}
+	there, gaps = map[string]bool{}, map[string]bool{}
+	finders := map[string]int{}
+	for _, set := range sets {
+		for id := range set {
+			finders[id]++
+		}
+	}
 	var doubtful []stored
 	for _, o := range objects {
-		finders := 0
-		for _, set := range sets {
-			if set[o.ID] {
-				finders++
-			}
-		}
-		if finders < len(sets) {
-			gaps = append(gaps, o)
+		n := finders[o.ID]
+		if n < len(sets) {
+			gaps[o.ID] = true
 		}
 		switch { // where there are more nodes than replicas, two may have asked the same one
-		case finders > p.memory.replicas/2 && len(p.memory.address.nodes) <= p.memory.replicas:
+		case n > p.replicas/2 && len(p.address.nodes) <= p.replicas:
 			there[o.ID] = true
-		case finders > 0 || certain:
+		case n > 0:
 			doubtful = append(doubtful, o)
 		}
 	}
 	same, err := each(ctx, doubtful, func(ctx context.Context, o stored) (bool, error) {
-		read, err := p.memory.one(ctx, o.Tenant, o.ID)
+		read, err := p.read(ctx, o.Tenant, o.ID, quorum)
 		if errors.Is(err, errAbsent) {
 			return false, nil
 		}
@@ -344,4 +361,58 @@ func (p *push) present(ctx context.Context, objects []stored, certain bool) (the
 		}
 	}
 	return there, gaps, err
+}
+
+// indexed returns which objects of a host the node finds in each of its indexes, if
+// they are right. records are the ids of their records.
+func (c *cluster) indexed(ctx context.Context, host string, objects []stored, records map[string]string, right func(object) bool) (map[string]bool, error) {
+	type group struct{ tenant, vector string }
+	groups := map[group][]stored{}
+	for _, o := range objects {
+		g := group{tenant: o.Tenant}
+		for g.vector = range o.Vectors {
+		}
+		groups[g] = append(groups[g], o)
+	}
+	found := map[string]bool{}
+	for g, alike := range groups {
+		for part := range slices.Chunk(alike, idsAtOnce) {
+			ids := make([]string, len(part))
+			for i, o := range part {
+				ids[i] = records[o.ID]
+			}
+			q := query{class: c.class(recordsClass), tenant: g.tenant, limit: len(part), fields: "digest _additional{id}", where: inEveryIndex(host, ids), how: bm25([]string{everyTerm})}
+			list, err := c.find(ctx, q)
+			if err != nil {
+				return nil, err
+			}
+			near := map[string]bool{}
+			if g.vector != "" && len(list) > 0 {
+				n := len(part[0].Vectors[g.vector])
+				q.how = nearVector("[1"+strings.Repeat(",0", n-1)+"]", g.vector)
+				nearest, err := c.find(ctx, q)
+				if err != nil {
+					return nil, err
+				}
+				for _, o := range nearest {
+					near[o.Additional.ID] = true
+				}
+			}
+			for _, o := range list {
+				if right(o) && (g.vector == "" || near[o.Additional.ID]) {
+					found[o.Additional.ID] = true
+				}
+			}
+		}
+	}
+	return found, nil
+}
+
+// read reads an object of records from so many of its replicas.
+func (c *cluster) read(ctx context.Context, tenant, id, level string) (object, error) {
+	var o struct {
+		Properties object `json:"properties"`
+	}
+	err := c.client.ask(ctx, question{method: http.MethodGet, path: "/v1/objects/" + c.class(recordsClass) + "/" + id + "?tenant=" + tenant + "&consistency_level=" + level, into: &o, may404: true})
+	return o.Properties, err
 }

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"regexp"
 	"strconv"
@@ -18,7 +19,7 @@ import (
 )
 
 // schemaVersion is the version of the collections.
-const schemaVersion = 2
+const schemaVersion = 1
 
 // leastVersion is the oldest Weaviate that was tried.
 const leastVersion = "1.35.0"
@@ -28,7 +29,7 @@ const (
 	recordsClass    = "Records"    // a tenant for each agent
 	tombstonesClass = "Tombstones" // of what was forgotten
 	modelsClass     = "Models"     // that made vectors
-	namesClass      = "Names"      // of hosts, of agents, who wants a host, and what is in doubt
+	namesClass      = "Names"      // of hosts, of agents, and who wants a host
 )
 
 // exactBelow is how many vectors of an agent that pass a filter are compared
@@ -77,44 +78,76 @@ func terms(name string) property {
 
 func recordProperties() []property {
 	return []property{word("record_id"), kept("digest"), word("host"), word("runtime"), word("session"), word("category"), word("kind"), word("model"),
-		kept("successor"), kept("details"), ranged("created_at"), figure("position"), keptFigure("importance"), terms("terms"), figure("length"), kept("record")}
+		kept("successor"), kept("details"), ranged("created_at"), figure("position"), word("sample"), terms("terms"), kept("record")}
+}
+
+// marked is a text as it is kept where it may be empty: an empty one is in no index.
+func marked(text string) string { return "=" + remote.Storable(text) }
+
+// everyTerm is a term of every record: no text has it.
+const everyTerm = "\u00b6"
+
+// Records that are as good as any for counting: one in so many is sampled, and
+// when this many of them have a term those are believed.
+const (
+	samples         = 64
+	sampled         = "yes"
+	countedInSample = 30
+)
+
+// inEveryIndex is the condition of the records of a host that are in the index of
+// each property; of these records, or of all if there are none. A node that was
+// killed while it stored them may come back with objects that it has and does not
+// find: Weaviate 1.35 keeps a log for the objects and one for each index, writes
+// each through a buffer of 4 KB, and empties the buffers when the batch is done. An
+// object is larger than that and is on disk at once, what the indexes say of it is
+// not. And replicas are compared by their objects alone: nobody brings what is
+// missing.
+func inEveryIndex(host string, recordIDs []string) string {
+	ids := startsWith("record_id", "")
+	if recordIDs != nil {
+		ids = anyOf("record_id", recordIDs)
+	}
+	conditions := []string{ids, equal("host", remote.Storable(host)), equal("terms", everyTerm), number("created_at", "GreaterThanEqual", math.MinInt64>>1), number("position", "GreaterThanEqual", -1), startsWith("sample", "")}
+	for _, p := range []string{"runtime", "session", "category", "kind", "model"} {
+		conditions = append(conditions, startsWith(p, marked("")))
+	}
+	return and(conditions...)
 }
 
 // collection is what Weaviate is told to make.
-func (m *Memory) collection(suffix, description string, properties []property, tenants bool) map[string]any {
+func (c *cluster) collection(suffix, description string, properties []property, tenants bool) map[string]any {
 	return map[string]any{
-		"class": m.class(suffix), "description": description, "properties": properties,
+		"class": c.class(suffix), "description": description, "properties": properties,
 		"vectorizer": "none", "vectorIndexType": "hnsw", "vectorIndexConfig": map[string]any{"skip": true},
 		"multiTenancyConfig":  map[string]any{"enabled": tenants},
-		"replicationConfig":   map[string]any{"factor": m.address.replicas, "asyncEnabled": m.address.replicas > 1, "deletionStrategy": "TimeBasedResolution"},
+		"replicationConfig":   map[string]any{"factor": c.address.replicas, "asyncEnabled": c.address.replicas > 1, "deletionStrategy": "TimeBasedResolution"},
 		"invertedIndexConfig": map[string]any{"stopwords": map[string]any{"preset": "none"}},
 	}
 }
 
-func (m *Memory) class(suffix string) string { return m.address.name + suffix }
-
 // setUp makes the collections that are missing. The one of records comes last:
 // who finds it finds all. Two that do it at once make the same.
-func (m *Memory) setUp(ctx context.Context) error {
-	healthy, _, err := m.health(ctx)
+func (c *cluster) setUp(ctx context.Context) error {
+	healthy, _, err := c.health(ctx)
 	if err != nil {
 		return fmt.Errorf("look at the nodes: %w", err)
 	}
-	if healthy < m.address.replicas {
-		return fmt.Errorf("%w: nodes that are healthy: %d, and each record is to be kept by %d: start the others, or, to try it out, put ?replicas=1 behind the address", remote.ErrUnsuitable, healthy, m.address.replicas)
+	if healthy < c.address.replicas {
+		return fmt.Errorf("%w: nodes that are healthy: %d, and each record is to be kept by %d: start the others, or, to try it out, put ?replicas=1 behind the address", remote.ErrUnsuitable, healthy, c.address.replicas)
 	}
 	var identity [16]byte
 	_, _ = rand.Read(identity[:]) // it never fails
 	described := fmt.Sprintf("sessctl: shared memory, schema %d, identity %s", schemaVersion, uuid(identity))
-	for _, c := range []map[string]any{
-		m.collection(tombstonesClass, "sessctl: what was forgotten", []property{word("record_id"), word("host"), ranged("stamp"), kept("entry")}, false),
-		m.collection(modelsClass, "sessctl: the models of vectors", []property{word("name"), word("record_id"), figure("length")}, false),
-		m.collection(namesClass, "sessctl: hosts, agents, and what is in doubt", []property{word("name"), word("kind"), figure("stamp"), kept("entry")}, false),
-		m.collection(recordsClass, described, recordProperties(), true),
+	for _, collection := range []map[string]any{
+		c.collection(tombstonesClass, "sessctl: what was forgotten", []property{word("record_id"), word("host"), ranged("stamp"), kept("entry")}, false),
+		c.collection(modelsClass, "sessctl: the models of vectors", []property{word("name"), word("record_id"), keptFigure("length")}, false),
+		c.collection(namesClass, "sessctl: hosts and agents", []property{word("name"), word("kind"), keptFigure("stamp"), kept("entry"), keptFigure("doubt")}, false),
+		c.collection(recordsClass, described, recordProperties(), true),
 	} {
-		err := m.client.ask(ctx, question{method: http.MethodPost, path: "/v1/schema", body: c, slow: true})
+		err := c.client.ask(ctx, question{method: http.MethodPost, path: "/v1/schema", body: collection, slow: true})
 		if err != nil && !strings.Contains(err.Error(), "already exists") {
-			return fmt.Errorf("make the collection %s: %w", c["class"], err)
+			return fmt.Errorf("make the collection %s: %w", collection["class"], err)
 		}
 	}
 	return nil
@@ -145,9 +178,6 @@ func (m *Memory) check(ctx context.Context) error {
 	}
 	if version, _ := strconv.Atoi(said[1]); version > schemaVersion {
 		return fmt.Errorf("%w: schema %d, and this one knows %d", remote.ErrNewerSchema, version, schemaVersion)
-	}
-	if version, _ := strconv.Atoi(said[1]); version < schemaVersion {
-		return fmt.Errorf("%w: it was set up by an earlier sessctl (schema %d): put another name behind the nodes of the address, then push --setup, and push from every host", remote.ErrUnsuitable, version)
 	}
 	m.identity, m.replicas = said[2], c.Replication.Factor
 	for name := range c.Vectors {
@@ -229,7 +259,7 @@ func (m *Memory) addAgents(ctx context.Context, agents []string) error {
 	for _, agent := range agents {
 		if !m.known["agent "+agent] {
 			tenants = append(tenants, map[string]string{"name": tenantOf(agent)})
-			names = append(names, stored{Class: m.class(namesClass), ID: objectID("agent", agent), Properties: map[string]any{"name": remote.Storable(agent), "kind": "agent", "stamp": 0}})
+			names = append(names, m.name(objectID("agent", agent), noted{kind: "agent", name: agent}))
 		}
 	}
 	if len(names) == 0 {
