@@ -34,3 +34,25 @@ func TestFoldHosts(t *testing.T) {
 		}
 	}
 }
+
+// What is printed to be run is safe to run: the name of a host comes from another one.
+func TestOnHost(t *testing.T) {
+	const command = "sessctl archive show a"
+	for host, want := range map[string]string{
+		"":                         command,
+		"beta":                     "ssh -- beta " + command,
+		"bob@beta":                 "ssh -- bob@beta " + command,
+		"-oProxyCommand=touch x":   command + ` (on a host that calls itself "-oProxyCommand=touch x")`,
+		"two words":                command + ` (on a host that calls itself "two words")`,
+		"line\nfeed":               command + ` (on a host that calls itself "line\nfeed")`,
+		"-oProxyCommand=sh,beta":   command + ` (on a host that calls itself "-oProxyCommand=sh,beta")`,
+		"bidi\u202eoverride":       command + ` (on a host that calls itself "bidi\u202eoverride")`,
+		"'quoted'":                 `ssh -- ''\''quoted'\''' ` + command,
+		"-":                        command + ` (on a host that calls itself "-")`,
+		"host-with-dash.example-1": "ssh -- host-with-dash.example-1 " + command,
+	} {
+		if got := recall.OnHost(host, command); got != want {
+			t.Errorf("%q: %s, want %s", host, got, want)
+		}
+	}
+}

@@ -28,11 +28,17 @@ func OfThisRun() []string { return []string{"host", "json", "quiet", "workers", 
 // CheckHost refuses what ssh would take for an option or the shell for more than
 // a name.
 func CheckHost(host string) error {
-	odd := strings.IndexFunc(host, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }) >= 0
-	if host == "" || strings.HasPrefix(host, "-") || odd {
+	if !isHostName(host) {
 		return failure.Usage("write --host alpha,bob@beta: names that ssh knows", "--host: %q is not the name of a host", host)
 	}
 	return nil
+}
+
+// isHostName reports whether ssh takes a text for the name of a host, as people write
+// it: what comes from another host may be anything.
+func isHostName(host string) bool {
+	odd := strings.IndexFunc(host, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }) >= 0
+	return host != "" && !strings.HasPrefix(host, "-") && !odd
 }
 
 // mostAnswer bounds, in bytes, what one host may answer.
@@ -168,10 +174,14 @@ func WithHosts(hosts []string, rows [][]string) [][]string {
 	return with
 }
 
-// OnHost is a command line that runs on the host of a row.
+// OnHost is a command line that runs on the host of a row. People and agents run what
+// they are shown: a host whose name is none is only told.
 func OnHost(host, command string) string {
-	if host == "" || command == "" {
+	switch {
+	case host == "" || command == "":
 		return command
+	case !isHostName(host):
+		return fmt.Sprintf("%s (on a host that calls itself %q)", command, host)
 	}
-	return "ssh " + hooks.QuoteWord(host) + " " + command
+	return "ssh -- " + hooks.QuoteWord(host) + " " + command
 }

@@ -42,6 +42,9 @@ type PushDocument struct {
 // OwnHost is the name of this host in the shared memory.
 func OwnHost(a *workspace.Settings) (string, error) {
 	if name := a.Config.Memory.Remote.Host; name != "" {
+		if !isHostName(name) {
+			return "", failure.Usage("write the name by which ssh reaches this host", "memory.remote.host: %q is not the name of a host", name)
+		}
 		return name, nil
 	}
 	name, err := os.Hostname()

@@ -144,6 +144,9 @@ func SessionFile(run *workspace.Run, path string) (workspace.Found, error) {
 			return workspace.Found{Ref: ref, Adapter: kind.Open(os.TempDir(), run.Config)}, nil
 		}
 	}
+	if name := format.Unread(); name != "" {
+		return workspace.Found{}, &failure.Error{Code: "unknown_format", Exit: failure.ExitFailed, Path: path, Hint: "runtimes that can be read: " + workspace.RuntimeNames(), Err: fmt.Errorf("%s: a session of %s, which sessctl does not read", path, name)}
+	}
 	return workspace.Found{}, &failure.Error{Code: "unknown_format", Exit: failure.ExitFailed, Path: path, Hint: "runtimes that can be read: " + workspace.RuntimeNames(), Err: fmt.Errorf("%s: not a session log of a known runtime%s", path, whyUnknown(head))}
 }
 

@@ -199,7 +199,9 @@ func (run *Run) ListStores(ctx context.Context) (Inventory, []session.Notice, er
 	}
 	for _, store := range stores {
 		listing, err := store.List(ctx)
-		if err != nil {
+		if err == nil {
+			err = run.vet(ctx, store, &listing)
+		} else {
 			err = fmt.Errorf("list sessions of %s: %w", store.Root(), err)
 		}
 		if err != nil && (len(stores) == 1 || ctx.Err() != nil) {

@@ -44,7 +44,7 @@ func Detect(filePath string, head []byte) Format {
 	}
 	d.lines(head)
 	for _, rule := range []func(*detector) Format{
-		(*detector).opening, (*detector).claude, (*detector).fragment, (*detector).generic,
+		(*detector).unread, (*detector).opening, (*detector).claude, (*detector).fragment, (*detector).generic,
 	} {
 		if f := rule(&d); f != "" {
 			return f
@@ -98,6 +98,10 @@ func (d *detector) document(head []byte) Format {
 		return ""
 	}
 	switch {
+	case s.has(hasATIF):
+		return FormatATIF
+	case s.has(hasSessionID | hasHistory | hasWorkspaceDirectory):
+		return FormatContinue
 	case s.has(hasMessages | hasSnakeUpdatedAt):
 		return FormatCline
 	case s.has(hasMessages) && (s.has(hasProjectHash) || s.has(hasSessionID)):
@@ -169,6 +173,46 @@ func (d *detector) lines(head []byte) {
 }
 
 func (d *detector) first(n int) []sketch { return d.records[:min(n, len(d.records))] }
+
+// unread recognises the logs of programs that are not read by a record that stands at
+// their beginning, before the weaker marks of others are looked for.
+func (d *detector) unread() Format {
+	for _, s := range d.first(firstRecords) {
+		switch {
+		case s.has(hasATIF):
+			return FormatATIF
+		case s.kind == "session_start" && s.has(hasStringID) && (s.has(hasCWD) || s.has(hasOwner)):
+			return FormatDroid
+		case s.kind == "metadata" && s.has(hasProtocolVersion), s.role == "_system_prompt" || s.role == "_checkpoint":
+			return FormatKimi
+		case s.has(hasStepIndex | hasSource | hasType | hasStatus), s.has(hasDisplay | hasTimestamp | hasConversationID):
+			return FormatAntigravity
+		case s.update:
+			return FormatGrok
+		case s.kind == "session" && s.has(hasHarness):
+			return FormatTrace
+		}
+	}
+	return ""
+}
+
+// unreadNames are what people call the programs whose logs are known and not read.
+var unreadNames = map[Format]string{
+	FormatDroid: "Droid", FormatKimi: "Kimi", FormatGrok: "Grok Build", FormatAntigravity: "Antigravity",
+	FormatTrace: "Hugging Face (a trace)", FormatContinue: "Continue", FormatATIF: "another program (ATIF)",
+}
+
+// Unread is what people call the program whose logs these are, if it is known and
+// not read, and "" otherwise.
+func (f Format) Unread() string { return unreadNames[f] }
+
+// weak are the formats that a file is taken for because of records that others may
+// write too.
+var weak = map[Format]bool{FormatUnknown: true, FormatEmpty: true, FormatUTF16: true, FormatFragment: true, FormatGenericChat: true, FormatClaude: true}
+
+// Claims reports whether a file of this format is surely one of its program, so that
+// no other runtime may take it for its own: its beginning says so.
+func (f Format) Claims() bool { return !weak[f] }
 
 // opening recognises a log by a record that stands at its beginning.
 func (d *detector) opening() Format {
@@ -300,6 +344,7 @@ type sketch struct {
 	openClaw    bool // a customType or a cwd that only OpenClaw writes
 	resetMeta   bool // "kind" is mac-stats' mark
 	stateRecord bool // "record_type" is Codex' mark
+	update      bool // "method" is that of an update of a session
 }
 
 // Bits of sketch.keys.
@@ -340,6 +385,17 @@ const (
 	hasDisplay
 	hasMessageContent
 	hasProject
+	hasATIF
+	hasHistory
+	hasWorkspaceDirectory
+	hasCWD
+	hasOwner
+	hasProtocolVersion
+	hasStepIndex
+	hasSource
+	hasStatus
+	hasHarness
+	hasConversationID
 )
 
 func (s *sketch) has(keys uint64) bool { return s.keys&keys == keys }
@@ -354,6 +410,8 @@ var plainKeys = map[string]uint64{
 	"leafUuid": hasLeafUUID, "messages": hasMessages, "session": hasSession, "items": hasItems,
 	"pid": hasPID, "createdAt": hasCreatedAt, "updatedAt": hasUpdatedAt, "pad": hasPad, "provenance": hasProvenance,
 	"updated_at": hasSnakeUpdatedAt, "display": hasDisplay, "project": hasProject,
+	"history": hasHistory, "workspaceDirectory": hasWorkspaceDirectory, "owner": hasOwner, "protocol_version": hasProtocolVersion,
+	"step_index": hasStepIndex, "source": hasSource, "status": hasStatus, "harness": hasHarness, "conversationId": hasConversationID,
 }
 
 // sketch draws one JSON object. whole is false if text is anything else or
@@ -389,7 +447,14 @@ func (s *sketch) member(c *jsonl.Cursor) {
 		}
 	case "customType":
 		s.openClaw = s.openClaw || isOpenClawType(text(c))
+	case "schema_version":
+		if strings.HasPrefix(text(c), "ATIF-v") {
+			s.keys |= hasATIF
+		}
+	case "method":
+		s.update = strings.HasSuffix(text(c), "session/update")
 	case "cwd":
+		s.keys |= hasCWD
 		s.openClaw = s.openClaw || isOpenClawWorkspace(text(c))
 	case "kind":
 		s.resetMeta = text(c) == "before_reset_meta"

@@ -394,7 +394,17 @@ const (
 	FormatSQLite        Format = "sqlite"         // a SQLite database: whose, its tables say
 	FormatUTF16         Format = "utf-16"         // text that cannot be read as it is
 	FormatEmpty         Format = "empty"          // nothing but white space and NULs
-	FormatUnknown       Format = "unknown"
+
+	// Formats of programs that are not read. They are known so that their files are
+	// taken for nobody else's.
+	FormatDroid       Format = "droid"       // Factory's Droid
+	FormatKimi        Format = "kimi"        // Kimi Code and kimi-cli
+	FormatGrok        Format = "grok"        // Grok Build
+	FormatAntigravity Format = "antigravity" // Antigravity
+	FormatTrace       Format = "sts-trace"   // a session trace of Hugging Face
+	FormatContinue    Format = "continue"    // Continue
+	FormatATIF        Format = "atif"        // an agent trajectory in the exchange format
+	FormatUnknown     Format = "unknown"
 )
 
 // HeadSize is how many bytes of a file [Detect] looks at.

@@ -64,8 +64,11 @@ func mayRotate(d *logfile.Dir, name string) error {
 	if err != nil {
 		return fmt.Errorf("read the header of %s: %w", d.At(name), err)
 	}
-	if h.Found && h.Version > maxVersion {
+	switch {
+	case h.Found && h.Version > maxVersion:
 		return logfile.Unsupported(d.At(name), newer(h.Version))
+	case !h.Found && !h.Fragment && info.Size() > 0:
+		return logfile.Unsupported(d.At(name), "it has no session header, so another program may have written it")
 	}
 	return nil
 }
