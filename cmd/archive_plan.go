@@ -37,7 +37,9 @@ func planArchive(ctx context.Context, a *app, o steps.ArchiveOptions, sessions [
 		if s.Bytes == 0 && s.Kind != session.KindDatabase {
 			continue
 		}
-		doc.Archives = append(doc.Archives, p.Row(ctx, s))
+		row := p.Row(ctx, s)
+		selection.LogArchive(ctx, p.App, s, row)
+		doc.Archives = append(doc.Archives, row)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}

@@ -157,7 +157,7 @@ func runCompact(ctx context.Context, a *app, o selection.CompactOptions) error {
 	}
 	all := results{app: a, progress: w.Progress, folds: o.All}
 	if o.All {
-		all.passed = chosen.PassedOver()
+		all.passed = chosen.PassedOver(ctx, a.Run)
 	}
 	all.add(chosen.None...)
 	err = all.compactAll(ctx, w, chosen.Targets, policy)
@@ -261,7 +261,7 @@ func dryRun(ctx context.Context, a *app, o selection.CompactOptions, chosen sele
 	doc := all.document()
 	doc.DryRun = true
 	if o.All {
-		doc.PassedOver = chosen.PassedOver()
+		doc.PassedOver = chosen.PassedOver(ctx, a.Run)
 	}
 	return finish(a, doc, errors.Join(err, workspace.NoteEmbedder(a.Run)))
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/sessctl/sessctl/internal/workspace"
 	"github.com/sessctl/sessctl/pkg/facts"
 	"github.com/sessctl/sessctl/pkg/memory"
+	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/sessctl/sessctl/pkg/summarize"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -168,7 +169,7 @@ func (r *factsRun) each(ctx context.Context, targets []workspace.Found) (steps.F
 func (r *factsRun) one(ctx context.Context, t workspace.Found) (steps.FactsSession, error) {
 	l := &steps.Look{Found: t, Row: steps.NewFactsSession(t)}
 	if r.options.File == "" && t.Archive == "" && r.Now().Sub(t.ModTime) < r.options.Idle {
-		l.Row.Outcome, l.Row.Reason = steps.FactsNotIdle, fmt.Sprintf("it changed within %s", r.options.Idle)
+		l.Row.Outcome, l.Row.Reason = steps.FactsNotIdle, session.ReasonRecentlyIdle.Text(r.options.Idle)
 		return l.Row, nil
 	}
 	if err := r.remember(ctx, l); err != nil {
@@ -195,7 +196,7 @@ func (r *factsRun) read(ctx context.Context, l *steps.Look) error {
 	l.Now.Said, l.Now.Last, l.Row.Messages = window.Said(), window.Last(), window.Said()
 	switch {
 	case l.Now.Said < facts.LeastMessages:
-		l.Row.Outcome, l.Row.Reason = steps.FactsTooShort, fmt.Sprintf("%s, %d are needed", wording.Plural(l.Now.Said, "message"), facts.LeastMessages)
+		l.Row.Outcome, l.Row.Reason = steps.FactsTooShort, session.ReasonTooShort.Text(wording.Plural(l.Now.Said, "message"), facts.LeastMessages)
 		return nil
 	case !r.options.Force && steps.Same(l.Before, l.Now):
 		l.Row.Outcome = steps.FactsUnchanged

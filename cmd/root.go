@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"os/signal"
 	"slices"
@@ -144,6 +145,7 @@ func (a *app) addGlobalFlags(fs *pflag.FlagSet) {
 	fs.StringArrayVar(&g.Stores, "store", nil, "use the store at `runtime=path` instead of those under the home directory (repeatable)")
 	fs.StringVar(&g.Runtime, "runtime", "", "only sessions of this `runtime` ("+workspace.RuntimeNames()+")")
 	fs.BoolVar(&g.AllowRoot, "allow-root", false, "as root, change sessions and data of other users too")
+	fs.BoolVar(&g.Verbose, "verbose", false, "say on stderr, for every session looked at, which test decided about it (also SESSCTL_LOG=debug)")
 	fs.StringVar(&g.Profile, "pprof", "", "write a CPU profile of this run to `file`")
 	fs.IntVar(&g.Workers, "workers", 0, "read at most `n` logs at a time where many are read (default 2)")
 	fs.DurationVar(&g.LockWait, "lock-wait", 0, "wait up to this `duration` while another sessctl uses the data directory (default: do not wait)")
@@ -257,6 +259,7 @@ func (a *app) prepare(c *cobra.Command) error {
 	if err := a.startProfile(); err != nil {
 		return err
 	}
+	a.Log = decisionLog(a.Err, a.Global.Verbose || a.Getenv("SESSCTL_LOG") == "debug")
 	if err := a.configured(c); err != nil {
 		return err
 	}
@@ -267,6 +270,14 @@ func (a *app) prepare(c *cobra.Command) error {
 		a.Pin()
 	}
 	return nil
+}
+
+// decisionLog is the log of decisions: lines of key=value, nil if nobody asked.
+func decisionLog(w io.Writer, asked bool) *slog.Logger {
+	if !asked {
+		return nil
+	}
+	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: slog.LevelDebug}))
 }
 
 // topCommand is the command below the root that c is, or belongs to.

@@ -36,7 +36,7 @@ func PutArchive(ctx context.Context, run *workspace.Run, store *archive.Store, s
 func putLog(ctx context.Context, run *workspace.Run, store *archive.Store, ref session.Ref, reason string) (archive.Entry, error) {
 	log, err := run.Pins.OpenSingle(ref.Store, ref.Path)
 	if errors.Is(err, durable.ErrHeld) {
-		return archive.Entry{}, &session.BusyError{Path: ref.Path, Reason: "another program has it open"}
+		return archive.Entry{}, &session.BusyError{Path: ref.Path, Reason: session.ReasonOpenElsewhere.Text()}
 	}
 	if err != nil {
 		return archive.Entry{}, err
@@ -48,7 +48,7 @@ func putLog(ctx context.Context, run *workspace.Run, store *archive.Store, ref s
 		entry, err = c.Twice(ctx)
 	}
 	if errors.Is(err, io.ErrUnexpectedEOF) {
-		err = &session.BusyError{Path: ref.Path, Reason: "it became shorter while it was archived", Change: session.ChangeShorter}
+		err = &session.BusyError{Path: ref.Path, Reason: session.ReasonShorterArchived.Text(), Change: session.ChangeShorter}
 	}
 	return entry, err
 }
@@ -67,7 +67,7 @@ func putStored(ctx context.Context, run *workspace.Run, store *archive.Store, s 
 	defer log.Close()
 	entry, err := workspace.Archiver{Store: store, Now: run.Now, Reason: "archive"}.PutEntry(ctx, s.Ref, snap, log)
 	if err == nil && entry.SHA256 != snap.SHA256 {
-		err = &session.BusyError{Path: s.Path, Reason: "it changed while it was archived"}
+		err = &session.BusyError{Path: s.Path, Reason: session.ReasonChangedArchived.Text()}
 	}
 	return entry, err
 }
@@ -115,7 +115,7 @@ func (c LogCopy) Twice(ctx context.Context) (archive.Entry, error) {
 	}
 	entry, err := c.PutEntry(ctx, c.Ref, snap, io.NewSectionReader(c.Log, 0, snap.Size))
 	if err == nil && entry.SHA256 != snap.SHA256 {
-		err = &session.BusyError{Path: c.Ref.Path, Reason: "it changed while it was archived"}
+		err = &session.BusyError{Path: c.Ref.Path, Reason: session.ReasonChangedArchived.Text()}
 	}
 	return entry, err
 }
@@ -123,7 +123,7 @@ func (c LogCopy) Twice(ctx context.Context) (archive.Entry, error) {
 // whole says whether the log is at least as long as when it was listed.
 func (c LogCopy) whole(snap session.Snapshot) error {
 	if snap.Size < c.Ref.Bytes {
-		return &session.BusyError{Path: c.Ref.Path, Reason: "it has become shorter: it may be being rewritten", Change: session.ChangeShorter}
+		return &session.BusyError{Path: c.Ref.Path, Reason: session.ReasonHasShortened.Text(), Change: session.ChangeShorter}
 	}
 	return nil
 }

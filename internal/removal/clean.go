@@ -159,6 +159,7 @@ func (c *Cleaner) Decide(ctx context.Context) error {
 	if c.Plan, err = c.Rules.Plan(ctx, retained(all)); err != nil {
 		return err
 	}
+	c.logVerdicts(ctx)
 	c.makeRows()
 	return c.decideArchives(ctx)
 }
@@ -286,6 +287,20 @@ type CleanRow struct {
 	Reason  string `json:"reason"`
 
 	Left bool `json:"-"` // it was to go, and is busy or could not
+}
+
+// logVerdicts logs of every session why it stays, or that it goes.
+func (c *Cleaner) logVerdicts(ctx context.Context) {
+	for _, p := range c.Plan.Sessions {
+		outcome := PruneKept
+		if p.Verdict.Goes {
+			outcome = retention.ActionTrash
+		}
+		workspace.Decided(ctx, c.App, workspace.Decision{
+			Ref: p.Ref, Asked: "clean", Outcome: outcome, Reason: p.Verdict.Reason,
+			Values: []any{"last_use", p.LastUse, "older_than", c.Options.maximum},
+		})
+	}
 }
 
 // makeRows shows what goes, and of what is old enough why it stays.

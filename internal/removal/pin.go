@@ -84,14 +84,12 @@ func readPinnedFile(run *workspace.Run) ([]byte, error) {
 	return text, err
 }
 
-const isPinned = "pinned (sessctl pin --remove unpins it)"
-
 // keeps returns why nothing of a session may be deleted, or "".
 func (p PinnedSessions) keeps(ref session.Ref) string {
 	for _, s := range p.Sessions {
 		own := ref.Agent == s.Agent && ref.ID == s.Session
 		if ref.Runtime == s.Runtime && (own || ref.Parent == s.Session && s.Session != "" || strings.HasPrefix(ref.Key, s.Session+"/")) {
-			return isPinned
+			return session.ReasonPinned.Text()
 		}
 	}
 	return ""

@@ -49,3 +49,11 @@ func (p ArchivePlan) Row(ctx context.Context, s workspace.Found) ArchiveRow {
 	row.Unchanged = p.Copies[LogCopied{s.Runtime, s.Agent, s.ID, s.Bytes, s.ModTime.UnixNano()}]
 	return row
 }
+
+// LogArchive logs what became of a session that was to be archived.
+func LogArchive(ctx context.Context, run *workspace.Run, s workspace.Found, row ArchiveRow) {
+	workspace.Decided(ctx, run, workspace.Decision{
+		Ref: s.Ref, Asked: "archive", Outcome: row.Outcome, Reason: row.Reason,
+		Values: []any{"unchanged", row.Unchanged, "modified", s.ModTime},
+	})
+}

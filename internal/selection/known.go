@@ -167,21 +167,18 @@ func (t *Tally) NothingToDo() string {
 func IdleReason(r compact.Result) string {
 	switch {
 	case r.Unchanged:
-		return "unchanged"
+		return session.ReasonCountUnchanged.Text()
 	case r.Outcome == compact.BelowThreshold:
-		return "below the threshold"
+		return session.ReasonCountBelow.Text()
 	case r.Outcome != compact.NothingToDo:
 		return ""
 	case r.Session == "":
-		return "without a main session"
+		return session.ReasonCountNoMain.Text()
 	case Uncut(r):
-		return nothingToCut
+		return session.ReasonCountIrreducible.Text()
 	}
-	return "empty"
+	return session.ReasonCountEmpty.Text()
 }
-
-// nothingToCut is the reason of a session that would not get smaller.
-const nothingToCut = "irreducible"
 
 // Uncut says whether nothing was done with a session because all of it is to be
 // kept, and no earlier run has archived and remembered it as it is.
@@ -195,26 +192,21 @@ type PassedOver struct {
 	Sessions int    `json:"sessions"`
 }
 
-// PassedOver counts the sessions that are not compacted without being named.
-// What belongs to another session goes with that one.
-func (s Selection) PassedOver() []PassedOver {
+// PassedOver counts the sessions that are not compacted without being named, and
+// logs each. What belongs to another session goes with that one.
+func (s Selection) PassedOver(ctx context.Context, run *workspace.Run) []PassedOver {
 	taken := map[string]bool{}
 	for _, t := range s.Targets {
 		taken[t.Path] = true
 	}
 	var t Tally
 	for _, x := range s.All.Sessions {
-		switch {
-		case taken[x.Path], x.Parent != "", x.Kind == session.KindSubagent, x.Kind == session.KindOutput:
-		case x.Kind == session.KindPrompts:
-			t.Add("of which only the prompts are left", 1)
-		case !workspace.Shown(x.Kind):
-			t.Add("closed by the runtime", 1)
-		case x.Kind == session.KindOrphan:
-			t.Add("not in the runtime's index", 1)
-		default:
-			t.Add("not the main session of its agent", 1)
+		if taken[x.Path] || x.Parent != "" || x.Kind == session.KindSubagent || x.Kind == session.KindOutput {
+			continue
 		}
+		why := passedOver(x).Text()
+		t.Add(why, 1)
+		workspace.Decided(ctx, run, workspace.Decision{Ref: x.Ref, Asked: "compact", Outcome: ProspectPassedOver, Reason: why})
 	}
 	all := make([]PassedOver, 0, len(t.reasons))
 	for _, why := range t.reasons {
@@ -223,13 +215,26 @@ func (s Selection) PassedOver() []PassedOver {
 	return all
 }
 
+// passedOver is why a run over everything does not mean a session.
+func passedOver(s workspace.Found) session.Reason {
+	switch {
+	case s.Kind == session.KindPrompts:
+		return session.ReasonCountPrompts
+	case !workspace.Shown(s.Kind):
+		return session.ReasonCountClosed
+	case s.Kind == session.KindOrphan:
+		return session.ReasonCountOrphan
+	}
+	return session.ReasonCountNotMain
+}
+
 // LeftAlone is the end of a run over everything: how many sessions it has done
 // nothing with, and why.
 func (d CompactDocument) LeftAlone() string {
 	var b strings.Builder
 	if d.Idle.Total() > 0 {
 		b.WriteString(d.Idle.NothingToDo())
-		if d.Idle.count[nothingToCut] > 0 {
+		if d.Idle.count[session.ReasonCountIrreducible.Text()] > 0 {
 			b.WriteString(" (sessctl archive --all --remember archives and remembers them)")
 		}
 		b.WriteByte('\n')

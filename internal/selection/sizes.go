@@ -195,7 +195,7 @@ func (r *SessionRow) thresholdState() string {
 // Name is what the session is called in a table: its key, but for one that does
 // not tell it from others.
 func (r *SessionRow) Name() string {
-	if r.Key != "" && r.Key != r.Agent && !r.alike && r.Reason != session.ReasonEarlier {
+	if r.Key != "" && r.Key != r.Agent && !r.alike && r.Reason != session.ReasonEarlier.Text() {
 		return r.Key
 	}
 	return r.Session
@@ -230,7 +230,7 @@ func markAlike(rows []*SessionRow) {
 	type place struct{ runtime, agent, key string }
 	first := map[place]*SessionRow{}
 	for _, r := range rows {
-		if r.Reason == session.ReasonEarlier {
+		if r.Reason == session.ReasonEarlier.Text() {
 			continue
 		}
 		at := place{r.Runtime, r.Agent, r.Key}
@@ -321,7 +321,16 @@ func (m *Measurer) measure(ctx context.Context, s *workspace.Found) *SessionRow 
 		percent := math.Round(1000*float64(row.Tokens)/float64(row.ContextWindow)) / 10
 		row.Percent = &percent
 	}
+	m.log(ctx, row, s)
 	return row
+}
+
+// log logs what was decided about a session, and what was compared.
+func (m *Measurer) log(ctx context.Context, r *SessionRow, s *workspace.Found) {
+	workspace.Decided(ctx, m.Run, workspace.Decision{
+		Ref: s.Ref, Asked: "sizes", Outcome: cmp.Or(r.Compact, r.State), Reason: r.Reason,
+		Values: []any{"state", r.State, "tokens", r.Tokens, "threshold", m.Policy.Threshold, "over", r.Over, "quiet", m.Policy.Quiet, "modified", s.ModTime},
+	})
 }
 
 func (m *Measurer) readLog(ctx context.Context, r *SessionRow, s *workspace.Found) error {

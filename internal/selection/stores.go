@@ -68,6 +68,10 @@ func Choose(ctx context.Context, run *workspace.Run, o CompactOptions) (Selectio
 		return Selection{}, err
 	}
 	targets, none, err := ChooseTargets(all, o)
+	for _, r := range none {
+		ref := session.Ref{Runtime: r.Runtime, Agent: r.Agent}
+		workspace.Decided(ctx, run, workspace.Decision{Ref: ref, Asked: "compact", Outcome: string(r.Outcome), Reason: r.Reason})
+	}
 	return Selection{all, o.Agreed.Of(targets), none}, err
 }
 
@@ -132,9 +136,9 @@ func withoutMain(v workspace.Inventory, w workspace.Owner) compact.Result {
 	}
 	ref := session.Ref{Runtime: w.Runtime, Agent: w.Agent}
 	if v.Unread {
-		return compact.NewResult(ref, compact.NothingToDo, "no main session was found, and not all of them could be read")
+		return compact.NewResult(ref, compact.NothingToDo, session.ReasonNoMainUnread.Text())
 	}
-	return compact.NewResult(ref, compact.NothingToDo, "there is no main session; the next message starts one")
+	return compact.NewResult(ref, compact.NothingToDo, session.ReasonNoMain.Text())
 }
 
 // Named finds sessions by id, by key, or by the start of an id that only one

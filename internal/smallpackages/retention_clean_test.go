@@ -495,7 +495,7 @@ func TestRetentionCleanSparesAnAgent(t *testing.T) {
 	}
 	plan := r.plan()
 	got := reasons(plan)
-	if diff := cmp.Diff([]string{"test a"}, plan.Spared); diff != "" || got["a1"] != retention.ReasonHalf || got["a2"] != retention.ReasonHalf || got["b6"] != "goes with 1 files" {
+	if diff := cmp.Diff([]string{"test a"}, plan.Spared); diff != "" || got["a1"] != session.ReasonKeepHalf.Text() || got["a2"] != session.ReasonKeepHalf.Text() || got["b6"] != "goes with 1 files" {
 		t.Error(diff, got)
 	}
 	r.clean.Force, r.clean.MaxAge = true, time.Hour

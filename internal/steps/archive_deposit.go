@@ -106,7 +106,7 @@ func DepositOne(ctx context.Context, run *workspace.Run, of ArchivedRows, into s
 	}
 	row.Outcome = string(compact.Restored)
 	if rows == 0 {
-		row.Outcome, row.Reason = string(compact.NothingToDo), "the database has all of its rows"
+		row.Outcome, row.Reason = string(compact.NothingToDo), session.ReasonSameRows.Text()
 		return row, nil
 	}
 	for _, e := range family {

@@ -63,6 +63,7 @@ func (k *Keeper) keepOne(ctx context.Context, s workspace.Found) selection.Archi
 		k.Run.Failed(s.Path, err)
 	}
 	row.Unchanged = row.Outcome == "archived" && k.there[row.ID]
+	selection.LogArchive(ctx, k.Run, s, row)
 	return row
 }
 

@@ -98,16 +98,33 @@ func ChooseSettled(ctx context.Context, run *workspace.Run, o selection.CompactO
 func CompactOne(ctx context.Context, run *workspace.Run, w *workspace.Workspace, t workspace.Found, policy compact.Policy) (compact.Result, error) {
 	plan, err := compact.NewPlan(ctx, t.Adapter, t.Ref, policy, run.Now())
 	if err != nil {
-		return failedResult(t, err), err
+		result := failedResult(t, err)
+		logResult(ctx, run, t.Ref, result, policy)
+		return result, err
 	}
 	if plan.Outcome != compact.Planned {
+		logResult(ctx, run, t.Ref, plan.Result(), policy)
 		return plan.Result(), noteSource(ctx, w, t.Ref, plan.Remembered)
 	}
 	result, err := w.Compactor.Execute(ctx, t.Adapter, plan, policy)
+	logResult(ctx, run, t.Ref, result, policy)
 	if len(result.Missing) > 0 {
 		err = errors.Join(err, removal.TellMissing(ctx, run, w.Archives, t.Path, result.Missing))
 	}
 	return result, err
+}
+
+// logResult logs what became of a session that was to be compacted, and what was
+// compared.
+func logResult(ctx context.Context, run *workspace.Run, ref session.Ref, r compact.Result, policy compact.Policy) {
+	asked := "compact"
+	if policy.LeaveSessions {
+		asked = "archive"
+	}
+	workspace.Decided(ctx, run, workspace.Decision{
+		Ref: ref, Asked: asked, Outcome: string(r.Outcome), Reason: r.Reason,
+		Values: []any{"tokens", r.TokensBefore, "threshold", policy.Threshold, "quiet", policy.Quiet, "strategy", string(r.Strategy), "modified", ref.ModTime},
+	})
 }
 
 // noteSource notes that a session that is archived already lies in another
@@ -169,9 +186,10 @@ func PlanAll(ctx context.Context, run *workspace.Run, targets []workspace.Found,
 		plan, err := compact.NewPlan(ctx, t.Adapter, t.Ref, policy, run.Now())
 		if err != nil {
 			results[i] = failedResult(t, err)
-			return
+		} else {
+			results[i] = plan.Result()
 		}
-		results[i] = plan.Result()
+		logResult(ctx, run, t.Ref, results[i], policy)
 	})
 	if err != nil {
 		return nil, err

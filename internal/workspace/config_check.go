@@ -39,7 +39,7 @@ func BlamedOn(origin string, err error) error {
 // Mistyped are the variables of an environment that look like those of settings and
 // are not, and which were probably meant. Others may have a use of their own.
 func Mistyped(environment []string) map[string]string {
-	known := []string{"SESSCTL_CONFIG"}
+	known := []string{"SESSCTL_CONFIG", "SESSCTL_LOG"}
 	for key := range Defaults() {
 		known = append(known, EnvName(key))
 	}

@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"context"
+	"log/slog"
 	"slices"
 	"time"
 
@@ -26,6 +27,7 @@ type Run struct {
 	Outer *Run
 	// Lost counts what receipts say that a memory must hold, where there is none.
 	Lost  func(context.Context, *Run) (int, error)
+	Log   *slog.Logger     // which test decided about each session; nil for no log
 	Meter *summarize.Meter // counts the calls to models; nil until the first is meant
 }
 
@@ -48,6 +50,7 @@ type Options struct {
 	Profile    string
 	AllowRoot  bool
 	Workers    int
+	Verbose    bool
 	LockWait   time.Duration
 }
 

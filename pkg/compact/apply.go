@@ -220,16 +220,15 @@ func (r *run) leave() error {
 // left says why a session stays as it is, and what a person can do.
 func (p *Plan) left() string {
 	if p.Ref.Kind == session.KindPrompts {
-		return "only the prompts are left of it, in a file that its runtime goes on with"
+		return session.ReasonOnlyPrompts.Text()
 	}
 	if p.Ref.Kind.Closed() {
-		return "the log was closed: nobody continues it, and it stays as it is"
+		return session.ReasonStaysClosed.Text()
 	}
-	why := "only " + p.Ref.Runtime + " itself changes its sessions"
 	if p.Advice != "" {
-		why += ": " + p.Advice
+		return session.ReasonRuntimeOnlyCommand.Text(p.Ref.Runtime, p.Advice)
 	}
-	return why
+	return session.ReasonRuntimeOnly.Text(p.Ref.Runtime)
 }
 
 // settleShortening finishes an overlay or a rewrite that an earlier run began.
@@ -325,13 +324,13 @@ func (p *Plan) route(store session.Store, policy Policy, cause error) bool {
 	case cause != nil && !served:
 		_ = p.stopBusy(cause)
 	case served && policy.Gateway == GatewayNever:
-		_ = p.stop(Busy, "%s", busy.Reason)
+		_ = p.stop(Busy, busy.Reason)
 	case served && (p.Strategy != session.StrategyRotate || !can):
-		_ = p.stop(Busy, "%s; it can be asked for a fresh session (--strategy rotate), not for this", busy.Reason)
+		_ = p.stop(Busy, session.ReasonGatewayOnlyRotates.Text(busy.Reason))
 	case served:
 		p.Via = session.ViaGateway
 	case can && policy.Gateway == GatewayRequire && !policy.SkipArchive:
-		_ = p.stop(Unsupported, "no gateway is running for this store, and only one may change its sessions (--gateway require)")
+		_ = p.stop(Unsupported, session.ReasonGatewayRequired.Text())
 	case can:
 		p.Via = session.ViaFiles
 	}
@@ -449,7 +448,7 @@ func (r recovery) settleReset(ctx context.Context, store session.Store, in Inten
 		return r.logs.settle(ctx, store, in, policy)
 	}
 	if r.logs.files.now().Sub(in.Rotation.At) < resetPatience {
-		return &session.BusyError{Path: in.Rotation.Live, Reason: "its gateway was asked to start it fresh a moment ago"}
+		return &session.BusyError{Path: in.Rotation.Live, Reason: session.ReasonGatewayAsked.Text()}
 	}
 	return r.logs.changes.journal.remove(in.ID)
 }

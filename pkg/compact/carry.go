@@ -165,7 +165,7 @@ func (k *carry) attempt(ctx context.Context, carrier session.Carrier) (waits boo
 }
 
 // errHalf is why a tail without one whole line waits: it is being written.
-var errHalf = &session.BusyError{Reason: "its last line is not finished"}
+var errHalf = &session.BusyError{Reason: session.ReasonTorn.Text()}
 
 // tail reads the late lines that are not settled. A line that is not finished
 // is left to a later run while somebody may still write it.

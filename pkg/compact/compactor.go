@@ -84,7 +84,7 @@ func (a archives) put(ctx context.Context, ref session.Ref, log lateLog, doing s
 		return archived, fmt.Errorf("%s: %w", doing, err)
 	}
 	if archived.SHA256 != log.snap.SHA256 {
-		return archived, &session.BusyError{Path: ref.Path, Reason: "it changed while it was archived"}
+		return archived, &session.BusyError{Path: ref.Path, Reason: session.ReasonChangedArchived.Text()}
 	}
 	return archived, nil
 }

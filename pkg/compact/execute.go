@@ -49,7 +49,7 @@ func (c *Compactor) Execute(ctx context.Context, store session.Store, plan *Plan
 		r.result.Outcome, r.result.Reason = Busy, busyReason(err)
 		return r.result, nil
 	case errors.Is(err, durable.ErrHeld):
-		r.result.Outcome, r.result.Reason = Busy, openElsewhere
+		r.result.Outcome, r.result.Reason = Busy, session.ReasonOpenElsewhere.Text()
 		return r.result, nil
 	case errors.Is(err, errOtherPlan):
 		return r.result, nil
@@ -57,7 +57,7 @@ func (c *Compactor) Execute(ctx context.Context, store session.Store, plan *Plan
 		r.result.Outcome, r.result.Reason, r.result.Irreducible = NothingToDo, err.Error(), true
 		return r.result, nil
 	case errors.Is(err, errGone):
-		r.result.Outcome, r.result.Reason = Busy, "it was moved away since it was read"
+		r.result.Outcome, r.result.Reason = Busy, session.ReasonMovedSinceRead.Text()
 		return r.result, nil
 	case err != nil:
 		r.result.Outcome, r.result.Reason = Failed, err.Error()
@@ -187,13 +187,13 @@ func (r *run) archive(ctx context.Context, log io.Reader) error {
 	}}
 	archived, err := r.Archiver.Put(ctx, r.plan.Ref, r.snapshot, src)
 	if errors.Is(err, io.ErrUnexpectedEOF) && src.done < r.snapshot.Size {
-		return &session.BusyError{Path: r.plan.Ref.Path, Reason: "it became shorter while it was archived", Change: session.ChangeShorter}
+		return &session.BusyError{Path: r.plan.Ref.Path, Reason: session.ReasonShorterArchived.Text(), Change: session.ChangeShorter}
 	}
 	if err != nil {
 		return fmt.Errorf("archive: %w", err)
 	}
 	if archived.SHA256 != r.snapshot.SHA256 {
-		return &session.BusyError{Path: r.plan.Ref.Path, Reason: "it changed while it was archived", Change: session.ChangeTouched}
+		return &session.BusyError{Path: r.plan.Ref.Path, Reason: session.ReasonChangedArchived.Text(), Change: session.ChangeTouched}
 	}
 	r.archived = archived
 	result := ArchiveResult(archived)
@@ -511,8 +511,7 @@ func (r *run) execute(ctx context.Context) error {
 		case busy == nil:
 			return err
 		case r.followed == maxFollows:
-			return &session.BusyError{Path: busy.Path, Reason: fmt.Sprintf(
-				"it changed again while it was worked on, for the %dth time (%s): it is skipped until the next run", maxFollows+1, busy.Reason)}
+			return &session.BusyError{Path: busy.Path, Reason: session.ReasonChangedTimes.Text(maxFollows+1, busy.Reason)}
 		}
 		if err := r.follow(ctx); err != nil {
 			return err
@@ -546,7 +545,7 @@ func (r *run) follow(ctx context.Context) error {
 		return err
 	}
 	if !same {
-		return &session.BusyError{Path: r.plan.Ref.Path, Reason: "it was rewritten while it was worked on"}
+		return &session.BusyError{Path: r.plan.Ref.Path, Reason: session.ReasonRewrittenMeanwhile.Text()}
 	}
 	info, err := r.pins().Lstat(r.plan.Ref.Path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -595,7 +594,7 @@ func cutShort(ref session.Ref, err error) error {
 	if !errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, session.ErrBusy) {
 		return err
 	}
-	return &session.BusyError{Path: ref.Path, Reason: "it became shorter while it was read", Change: session.ChangeShorter}
+	return &session.BusyError{Path: ref.Path, Reason: session.ReasonShorterRead.Text(), Change: session.ChangeShorter}
 }
 
 func shorter(err error) bool {
@@ -667,7 +666,7 @@ func (r *run) stillIdle(ctx context.Context) error {
 	case err == nil, errors.As(err, &busy) && busy.Served && r.plan.Via == session.ViaGateway:
 		return nil
 	case busy != nil && r.followed > 0:
-		return &session.BusyError{Path: busy.Path, Reason: "it grew while it was worked on, and " + busy.Reason}
+		return &session.BusyError{Path: busy.Path, Reason: session.ReasonGrewBusy.Text(busy.Reason)}
 	case busy != nil:
 		return busy
 	}

@@ -65,8 +65,8 @@ func (p *Plan) Result() Result {
 }
 
 // stop ends a plan without an error: there is a reason to do nothing.
-func (p *Plan) stop(outcome Outcome, format string, args ...any) error {
-	p.Outcome, p.Reason = outcome, fmt.Sprintf(format, args...)
+func (p *Plan) stop(outcome Outcome, reason string) error {
+	p.Outcome, p.Reason = outcome, reason
 	return nil
 }
 
@@ -75,7 +75,7 @@ func (p *Plan) stopBusy(err error) error {
 	if shorter(err) {
 		p.rewriting = err
 	}
-	return p.stop(Busy, "%s", busyReason(err))
+	return p.stop(Busy, busyReason(err))
 }
 
 // whole looks for a log that is shorter than it was when it was listed.
@@ -152,9 +152,9 @@ func (p *Plan) make(ctx context.Context, store session.Store, policy Policy, now
 		}
 	}
 	if err := p.survey(ctx, store, policy); errors.Is(err, fs.ErrNotExist) {
-		return p.stop(Busy, "it was moved away while it was read")
+		return p.stop(Busy, session.ReasonMovedRead.Text())
 	} else if errors.Is(err, durable.ErrHeld) {
-		return p.stop(Busy, openElsewhere)
+		return p.stop(Busy, session.ReasonOpenElsewhere.Text())
 	} else if err != nil || p.Outcome != Planned {
 		return err
 	}
@@ -168,10 +168,10 @@ func (p *Plan) begin(ctx context.Context, store session.Store, policy Policy, no
 		p.Strategy = session.StrategyRotate
 	}
 	if p.Ref.State == session.StateUnsupported && !(policy.LeaveSessions && p.Ref.Kind != session.KindDatabase || p.Ref.Kind.Closed()) {
-		return p.stop(Unsupported, "%s", p.Ref.Reason)
+		return p.stop(Unsupported, p.Ref.Reason)
 	}
 	if reason := p.choose(store, policy); reason != "" {
-		return p.stop(Unsupported, "%s", reason)
+		return p.stop(Unsupported, reason)
 	}
 	if err := p.whole(store); err != nil {
 		return p.stopBusy(err)
@@ -181,10 +181,10 @@ func (p *Plan) begin(ctx context.Context, store session.Store, policy Policy, no
 		err = nil // its size does not matter
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		return p.stop(Busy, "it was moved away since it was listed")
+		return p.stop(Busy, session.ReasonMovedSinceListed.Text())
 	}
 	if errors.Is(err, durable.ErrHeld) {
-		return p.stop(Busy, openElsewhere)
+		return p.stop(Busy, session.ReasonOpenElsewhere.Text())
 	}
 	if err = cutShort(p.Ref, err); shorter(err) {
 		return p.stopBusy(err)
@@ -197,7 +197,7 @@ func (p *Plan) begin(ctx context.Context, store session.Store, policy Policy, no
 		return err
 	}
 	if p.Ref.Bytes == 0 {
-		return p.stop(NothingToDo, "the session is empty")
+		return p.stop(NothingToDo, session.ReasonNoBytes.Text())
 	}
 	_, err = p.idle(ctx, store, policy, now)
 	return err
@@ -218,13 +218,13 @@ func (p *Plan) survey(ctx context.Context, store session.Store, policy Policy) e
 		return p.print.watch(log), nil
 	})
 	if p.print.ended && p.print.size < seen.Size {
-		return p.stopBusy(&session.BusyError{Reason: "it became shorter while it was read: it may be being rewritten", Change: session.ChangeShorter})
+		return p.stopBusy(&session.BusyError{Reason: session.ReasonShorterRewriting.Text(), Change: session.ChangeShorter})
 	}
 	if err != nil {
 		return fmt.Errorf("read the log: %w", err)
 	}
 	if p.Survey.Scan.Messages == 0 {
-		p.Outcome, p.Reason = NothingToDo, "the session has no messages"
+		p.Outcome, p.Reason = NothingToDo, session.ReasonNoMessages.Text()
 		return nil
 	}
 	p.Outcome = Planned
@@ -267,7 +267,7 @@ func (p *Plan) choose(store session.Store, policy Policy) string {
 	}
 	switch {
 	case slices.Contains(able, p.Strategy) && policy.SkipSummary && p.Strategy.Summarizes() && !policy.SkipArchive:
-		return fmt.Sprintf("by %s a summary takes the place of what is cut away: it cannot be left out", p.Strategy)
+		return session.ReasonNoSummaryNoStrategy.Text(p.Strategy)
 	case slices.Contains(able, p.Strategy):
 		return ""
 	}
@@ -276,9 +276,9 @@ func (p *Plan) choose(store session.Store, policy Policy) string {
 		what = "it is in a database and"
 	}
 	if able[0] == session.StrategyNone {
-		return fmt.Sprintf("%s cannot be compacted by %s: %s", what, p.Strategy, p.left())
+		return session.ReasonNoStrategy.Text(what, p.Strategy, p.left())
 	}
-	return fmt.Sprintf("%s cannot be compacted by %s, only by %s", what, p.Strategy, alternatives(able))
+	return session.ReasonOnlyStrategies.Text(what, p.Strategy, alternatives(able))
 }
 
 func alternatives(of []session.Strategy) string {
@@ -314,7 +314,7 @@ func (p Policy) Due(ctx context.Context, store session.Store, q session.DueQuest
 		}
 	}
 	if q.Tail.Tokens < p.Threshold {
-		return false, fmt.Sprintf("%d tokens, threshold %d", q.Tail.Tokens, p.Threshold), nil
+		return false, session.ReasonBelowThreshold.Text(q.Tail.Tokens, p.Threshold), nil
 	}
 	return true, "", nil
 }
@@ -372,12 +372,12 @@ func (p *Plan) tryChange(ctx context.Context, store session.Store, policy Policy
 	case errors.Is(err, session.ErrBusy):
 		return p.stopBusy(err)
 	case errors.Is(err, durable.ErrHeld):
-		return p.stop(Busy, openElsewhere)
+		return p.stop(Busy, session.ReasonOpenElsewhere.Text())
 	case errors.Is(err, session.ErrUnsupported) && p.fallsBack(store, policy):
 		p.Reason = fmt.Sprintf("starts fresh: %v", err)
 		return p.tryChange(ctx, store, policy, now)
 	case errors.Is(err, session.ErrUnsupported):
-		return p.stop(Unsupported, "%v", err)
+		return p.stop(Unsupported, err.Error())
 	case errors.Is(err, errNothingToCut), errors.Is(err, session.ErrNothingToTrim):
 		return p.irreducible(ctx, store, policy, err)
 	case err != nil:

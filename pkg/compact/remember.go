@@ -213,7 +213,7 @@ func (p *Plan) pinSource(ctx context.Context, source session.LogSource) (session
 		return snap, err
 	}
 	if !snap.SameBytes(p.seen) {
-		return snap, &session.BusyError{Path: p.Ref.Path, Reason: "it changed while it was read"}
+		return snap, &session.BusyError{Path: p.Ref.Path, Reason: session.ReasonChangedRead.Text()}
 	}
 	return snap, nil
 }
@@ -296,7 +296,7 @@ func (r *run) resummarize(ctx context.Context, old Receipt) error {
 		return err
 	}
 	if m.made == nil || m.made.Model == "" {
-		r.result.Outcome, r.result.Reason = NothingToDo, "the summary stays as it is: "+cmp.Or(m.text.Wrote.Reason, nothingSaid)
+		r.result.Outcome, r.result.Reason = NothingToDo, session.ReasonSummaryStays.Text(cmp.Or(m.text.Wrote.Reason, nothingSaid))
 		return nil
 	}
 	stored, err := r.Rememberer.Remember(ctx, r.plan.Ref, Origin{Archived: r.archived}, each(records))

@@ -146,7 +146,7 @@ func (r restoring) plan(ctx context.Context, request RestoreRequest) (*RestorePl
 		return nil, fmt.Errorf("read what is there: %w", err)
 	}
 	if there.SHA256 == request.Archive.SHA256 {
-		p.Outcome, p.Reason = NothingToDo, "the same bytes are there already"
+		p.Outcome, p.Reason = NothingToDo, session.ReasonSameBytes.Text()
 		return p, nil
 	}
 	p.There = &there
@@ -293,7 +293,7 @@ func (r restoring) putNew(ctx context.Context, p *RestorePlan, in Intent) (Resto
 		err = r.writeNew(ctx, place, p.Archive)
 	}
 	if errors.Is(err, durable.ErrExists) {
-		err = &session.BusyError{Path: p.Place.Path, Reason: "somebody has made it just now"}
+		err = &session.BusyError{Path: p.Place.Path, Reason: session.ReasonJustMade.Text()}
 	}
 	if err != nil {
 		return RestoreResult{}, errors.Join(err, r.drop(in))
@@ -339,7 +339,7 @@ func (f logFiles) openPlace(p session.Place) (*logfile.Dir, error) {
 	}
 	opened, err := d.Root.Stat(".")
 	if err == nil && !os.SameFile(opened, p.In) {
-		err = &session.BusyError{Path: d.Path, Reason: "another directory has taken its place"}
+		err = &session.BusyError{Path: d.Path, Reason: session.ReasonDirectoryReplaced.Text()}
 	}
 	if err != nil {
 		d.Close()
@@ -471,7 +471,7 @@ func (r restoring) secureReplaced(ctx context.Context, p *RestorePlan) (Archived
 		return Archived{}, fmt.Errorf("archive what is there: %w", cutShort(p.Place.Ref, err))
 	}
 	if archived.SHA256 != p.There.SHA256 {
-		return Archived{}, &session.BusyError{Path: p.Place.Path, Reason: "it changed while it was archived"}
+		return Archived{}, &session.BusyError{Path: p.Place.Path, Reason: session.ReasonChangedArchived.Text()}
 	}
 	return archived, nil
 }
@@ -519,13 +519,10 @@ func (f logFiles) replacement(in Intent, d *logfile.Dir) *logfile.Change {
 	return &logfile.Change{Dir: d, Plan: plan, System: f.system}
 }
 
-// openElsewhere is why a log is busy that somebody else has open.
-const openElsewhere = "another program has it open"
-
 // asBusy turns the error of a log that somebody else has open into a BusyError.
 func asBusy(path string, err error) error {
 	if errors.Is(err, durable.ErrHeld) {
-		return &session.BusyError{Path: path, Reason: openElsewhere}
+		return &session.BusyError{Path: path, Reason: session.ReasonOpenElsewhere.Text()}
 	}
 	return err
 }

@@ -300,7 +300,7 @@ func (o *outline) forget() {
 }
 
 // errNothingToCut says, with the reason, that a session would not get shorter.
-var errNothingToCut = errors.New("nothing to cut away")
+var errNothingToCut = errors.New(session.ReasonNothingToCut.Text())
 
 func nothingToCut(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", errNothingToCut, fmt.Sprintf(format, args...))

@@ -83,9 +83,9 @@ func (p *Plan) irreducible(ctx context.Context, store session.Store, policy Poli
 	if known, err := p.unchanged(ctx, store, policy); err != nil {
 		return err
 	} else if known {
-		return p.stop(NothingToDo, "%v; %s", reason, p.Reason)
+		return p.stop(NothingToDo, reason.Error()+"; "+p.Reason)
 	}
-	return p.stop(NothingToDo, "%v", reason)
+	return p.stop(NothingToDo, reason.Error())
 }
 
 // unchanged ends the plan of a session that is not to be changed, if an earlier
@@ -104,5 +104,5 @@ func (p *Plan) unchanged(ctx context.Context, store session.Store, policy Policy
 		return false, nil
 	}
 	p.Remembered = &r
-	return true, p.stop(NothingToDo, "unchanged since %s, when it was archived and remembered", r.At.UTC().Format("2006-01-02 15:04"))
+	return true, p.stop(NothingToDo, session.ReasonUnchanged.Text(r.At.UTC().Format("2006-01-02 15:04")))
 }

@@ -65,11 +65,11 @@ func (c *Compactor) PlanUndo(ctx context.Context, store session.Store, r UndoReq
 		return nil, err
 	}
 	if by, undone := UndoneBy(receipts)[r.Receipt.ID]; undone {
-		p.Outcome, p.Reason = NothingToDo, "it was undone already, see receipt "+by.ID
+		p.Outcome, p.Reason = NothingToDo, session.ReasonUndone.Text(by.ID)
 		return p, nil
 	}
 	if r.Receipt.Outcome != Compacted || r.Receipt.Rotation == nil || r.Receipt.Archive == nil {
-		p.Outcome, p.Reason = NothingToDo, "that run has not changed the session"
+		p.Outcome, p.Reason = NothingToDo, session.ReasonNotChanged.Text()
 		return p, nil
 	}
 	if err := c.Journal.notStuck(session.Ref{Runtime: r.Receipt.Runtime, Agent: r.Receipt.Agent, ID: r.Receipt.Session, Path: r.Receipt.Source.Path}); err != nil {

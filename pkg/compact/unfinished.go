@@ -170,11 +170,11 @@ func textOf(pins *durable.Pins, path string) string {
 func (n Needs) Keeps(ref session.Ref) string {
 	for _, in := range n.begun {
 		if in.concerns(ref) {
-			return fmt.Sprintf("an earlier run is not finished with it (%s, sessctl doctor says more)", in.ID)
+			return session.ReasonRunUnfinished.Text(in.ID)
 		}
 	}
 	for _, u := range n.unreadable {
-		return fmt.Sprintf("a journal entry that cannot be read may need it (%s, sessctl doctor says more)", u.id)
+		return session.ReasonJournalUnread.Text(u.id)
 	}
 	return ""
 }
@@ -183,7 +183,7 @@ func (n Needs) Keeps(ref session.Ref) string {
 func (n Needs) KeepsArchive(id string, of session.Ref) string {
 	for _, in := range n.begun {
 		if slices.Contains(in.archives(), id) {
-			return fmt.Sprintf("an earlier run is not finished with it (%s, sessctl doctor says more)", in.ID)
+			return session.ReasonRunUnfinished.Text(in.ID)
 		}
 	}
 	return n.Keeps(of)

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"time"
+
+	"github.com/sessctl/sessctl/pkg/session"
 )
 
 // Policy says what may be deleted.
@@ -50,11 +52,11 @@ func Choose(all []Candidate, p Policy, now time.Time) []Verdict {
 		v := Verdict{Candidate: c}
 		switch age := now.Sub(c.Time); {
 		case newest[c.ID]:
-			v.Reason = "among the newest of its agent"
+			v.Reason = session.ReasonKeepNewest.Text()
 		case age < 0:
-			v.Reason = "its time is in the future"
+			v.Reason = session.ReasonKeepFuture.Text()
 		case age <= p.MaxAge:
-			v.Reason = "not old enough"
+			v.Reason = session.ReasonKeepYoung.Text()
 		default:
 			v.Goes = true
 		}
@@ -94,12 +96,8 @@ func spareOwners(verdicts []*Verdict) []string {
 	owners := MoreThanHalf(all)
 	for _, v := range verdicts {
 		if v.Goes && slices.Contains(owners, v.Owner) {
-			v.Goes, v.Reason = false, ReasonHalf
+			v.Goes, v.Reason = false, session.ReasonKeepHalf.Text()
 		}
 	}
 	return owners
 }
-
-// ReasonHalf is why something stays that may go alone, but not with so much else
-// of its agent.
-const ReasonHalf = "more than half of what its agent has would be deleted; --force allows it"

@@ -176,17 +176,17 @@ func consider(ctx context.Context, together *families, s Session) SessionPlan {
 func stays(s Session) string {
 	switch {
 	case s.Kind == session.KindDatabase || s.Kind == session.KindStored:
-		return "it is in its runtime's database"
+		return session.ReasonKeepDatabase.Text()
 	case s.Kind == session.KindPrompts:
-		return "it is part of a file that its runtime goes on with"
+		return session.ReasonKeepPrompts.Text()
 	case s.Adapter.Capabilities().ReadOnly:
-		return "nothing of its runtime is ever changed"
+		return session.ReasonKeepReadOnly.Text()
 	case closed(s.Kind):
 		return ""
 	case s.State == session.StateUnsupported:
-		return "only its runtime may change it: " + s.Reason
+		return session.ReasonKeepRuntime.Text(s.Reason)
 	case s.Adapter.Capabilities().Indexed && s.Kind != session.KindOrphan:
-		return "the runtime's index names it"
+		return session.ReasonKeepIndexed.Text()
 	}
 	return ""
 }
@@ -256,7 +256,7 @@ func (c *Clean) mayGo(ctx context.Context, p *SessionPlan, companions session.Co
 		}
 	}
 	if companions.Err != nil {
-		return "what belongs to it cannot be told: " + companions.Err.Error()
+		return session.ReasonKeepUntold.Text(companions.Err)
 	}
 	logs := map[string]bool{}
 	for _, f := range p.Files {
@@ -283,7 +283,7 @@ func (c *Clean) needed(ref session.Ref) string {
 func busyText(err error) string {
 	var busy *session.BusyError
 	if errors.As(err, &busy) {
-		return "busy: " + busy.Reason
+		return session.ReasonKeepBusy.Text(busy.Reason)
 	}
 	return err.Error()
 }
@@ -292,13 +292,13 @@ func busyText(err error) string {
 func (c *Clean) add(p *SessionPlan, path string, log *Session) string {
 	info, err := c.Trash.Pins.Lstat(path)
 	if err != nil {
-		return "it cannot be looked at: " + err.Error()
+		return session.ReasonKeepUnlooked.Text(err)
 	}
 	if !info.Mode().IsRegular() {
-		return fmt.Sprintf("%s is not a regular file", filepath.Base(path))
+		return session.ReasonKeepIrregular.Text(filepath.Base(path))
 	}
 	if c.Now().Sub(info.ModTime()) < RecentUse {
-		return filepath.Base(path) + " was changed within a day"
+		return session.ReasonKeepUsed.Text(filepath.Base(path))
 	}
 	p.Files = append(p.Files, File{Path: path, Seen: session.Observe(path, info), log: log})
 	return ""
@@ -643,7 +643,7 @@ func (c *Clean) keepAgain(ctx context.Context, item Item, s TrashedSession, now 
 		err = c.Archives.Verify(ctx, e)
 	}
 	if err == nil && e.SHA256 != now.SHA256 {
-		err = &session.BusyError{Path: item.To, Reason: "it changed while it was archived"}
+		err = &session.BusyError{Path: item.To, Reason: session.ReasonChangedArchived.Text()}
 	}
 	if err != nil {
 		return fmt.Errorf("it was written after it was deleted, and could not be archived again: %w", err), ctx.Err()

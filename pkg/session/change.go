@@ -178,7 +178,7 @@ type Rewriter interface {
 
 // ErrNothingToTrim is returned by [Trimmer.PlanTrim] when the runtime needs all of
 // a log, or nearly all, to go on with the session.
-var ErrNothingToTrim = errors.New("nothing to trim")
+var ErrNothingToTrim = errors.New(ReasonNothingToTrim.Text())
 
 // Trimmer is a store whose logs hold more than their runtime needs to go on with
 // a session. The new log takes the old one's place in one step; what stays of it

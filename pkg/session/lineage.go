@@ -134,5 +134,5 @@ func DueToTrim(q DueQuestion) (due bool, reason string) {
 	if q.Asked || q.Requested || q.Ref.Bytes >= dueBytes {
 		return true, ""
 	}
-	return false, fmt.Sprintf("its log has %d bytes, due from %d", q.Ref.Bytes, dueBytes)
+	return false, ReasonLogSmall.Text(q.Ref.Bytes, dueBytes)
 }

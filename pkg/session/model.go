@@ -136,10 +136,6 @@ type Ref struct {
 	Reason string // why the state is not idle, or what else sets the session apart; for people
 }
 
-// ReasonEarlier is the Reason of a session whose key has gone on to another
-// one, where the runtime remembers that. Nobody writes it any more.
-const ReasonEarlier = "an earlier session of its key"
-
 // Counter is what a runtime's index says a session's context holds.
 type Counter struct {
 	Tokens int64 // prompt size of the last model call
@@ -173,7 +169,7 @@ func Skipped(path string, err error) Notice {
 
 // ErrLinked is why a log that has other names is left out of a listing. It is a
 // session all the same, so a run that passes over it is incomplete.
-var ErrLinked = errors.New("a file with several names (hard links): changing it would change something else")
+var ErrLinked = errors.New(ReasonLinked.Text())
 
 // systemError reports whether an error says that the system did not let us
 // read: no permission, a broken disk, too many open files. That something is

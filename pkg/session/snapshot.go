@@ -29,7 +29,7 @@ func TakeSnapshot(ctx context.Context, f *os.File, path string) (Snapshot, error
 	snap := Observe(path, before)
 	snap.SHA256, err = hashBytes(ctx, f, snap.Size)
 	if errors.Is(err, io.ErrUnexpectedEOF) {
-		return Snapshot{}, &BusyError{Path: path, Reason: "it became shorter while it was read", Change: ChangeShorter}
+		return Snapshot{}, &BusyError{Path: path, Reason: ReasonShorterRead.Text(), Change: ChangeShorter}
 	}
 	if err != nil {
 		return Snapshot{}, fmt.Errorf("read the log: %w", err)
@@ -49,11 +49,11 @@ func (s Snapshot) still(f *os.File) error {
 	named, err := os.Lstat(s.Path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return &BusyError{Path: s.Path, Reason: "it was moved away while it was read"}
+		return &BusyError{Path: s.Path, Reason: ReasonMovedRead.Text()}
 	case err != nil:
 		return fmt.Errorf("look at the log again: %w", err)
 	case !os.SameFile(named, after):
-		return &BusyError{Path: s.Path, Reason: "another file took its place while it was read"}
+		return &BusyError{Path: s.Path, Reason: ReasonReplacedRead.Text()}
 	}
 	return nil
 }
@@ -153,14 +153,14 @@ func (s Snapshot) Matches(info os.FileInfo) error {
 	if s.SameBytes(now) {
 		return nil
 	}
-	busy := &BusyError{Path: s.Path, Reason: "it was touched or rewritten", Change: ChangeTouched}
+	busy := &BusyError{Path: s.Path, Reason: ReasonTouched.Text(), Change: ChangeTouched}
 	switch {
 	case !s.SameFile(now):
-		busy.Reason, busy.Change = "another file has taken its place", ChangeReplaced
+		busy.Reason, busy.Change = ReasonReplaced.Text(), ChangeReplaced
 	case now.Size > s.Size:
-		busy.Reason, busy.Change = fmt.Sprintf("%d bytes were added to it", now.Size-s.Size), ChangeGrew
+		busy.Reason, busy.Change = ReasonGrew.Text(now.Size-s.Size), ChangeGrew
 	case now.Size < s.Size:
-		busy.Reason, busy.Change = "it became shorter: it may be being rewritten", ChangeShorter
+		busy.Reason, busy.Change = ReasonShorter.Text(), ChangeShorter
 	}
 	return busy
 }

@@ -272,11 +272,11 @@ func CheckQuiet(path string, info os.FileInfo, now time.Time, quiet time.Duratio
 	if age.Abs() >= quiet {
 		return nil
 	}
-	when := "changed " + inWords(age) + " ago"
+	why := ReasonRecent
 	if age < 0 {
-		when = "changed " + inWords(-age) + " in the future"
+		why = ReasonRecentFuture
 	}
-	return &BusyError{Path: path, Reason: fmt.Sprintf("%s; it is skipped until it has been unchanged for %s", when, inWords(quiet))}
+	return &BusyError{Path: path, Reason: why.Text(inWords(age.Abs()), inWords(quiet))}
 }
 
 // CheckIdle returns a [*BusyError] for a session in a database that was changed
@@ -285,7 +285,7 @@ func CheckIdle(path string, changed, now time.Time, quiet time.Duration) error {
 	if now.Sub(changed).Abs() >= quiet {
 		return nil
 	}
-	return &BusyError{Path: path, Reason: "something was said a moment ago"}
+	return &BusyError{Path: path, Reason: ReasonJustSaid.Text()}
 }
 
 // OnePerDatabase returns one of the sessions of each database that some of refs lie
@@ -316,9 +316,9 @@ func inWords(d time.Duration) string {
 func CheckWhole(ref Ref, info os.FileInfo) error {
 	switch {
 	case info.Size() == 0:
-		return &BusyError{Path: ref.Path, Reason: "it is empty: it may be being rewritten", Change: ChangeShorter}
+		return &BusyError{Path: ref.Path, Reason: ReasonEmpty.Text(), Change: ChangeShorter}
 	case info.Size() < ref.Bytes:
-		return &BusyError{Path: ref.Path, Reason: fmt.Sprintf("it was %d bytes long and is %d now: it may be being rewritten", ref.Bytes, info.Size()), Change: ChangeShorter}
+		return &BusyError{Path: ref.Path, Reason: ReasonShrunk.Text(ref.Bytes, info.Size()), Change: ChangeShorter}
 	}
 	return nil
 }
@@ -347,9 +347,9 @@ func LineBreak(log io.ReaderAt, size int64) (string, error) {
 func CheckAnswered(path string, t Tail) error {
 	switch {
 	case t.Torn:
-		return &BusyError{Path: path, Reason: "its last line is not finished"}
+		return &BusyError{Path: path, Reason: ReasonTorn.Text()}
 	case !t.Answered:
-		return &BusyError{Path: path, Reason: fmt.Sprintf("its last turn is not answered yet (the last message is from the %s)", inPlainWords(t.LastRole))}
+		return &BusyError{Path: path, Reason: ReasonUnanswered.Text(inPlainWords(t.LastRole))}
 	}
 	return nil
 }

@@ -57,7 +57,7 @@ func (s *Store) Due(_ context.Context, q session.DueQuestion) (bool, string, err
 		return true, "", nil
 	}
 	limit := s.options.ContextWindow - s.options.ReserveTokens
-	return q.Tail.Tokens > limit, fmt.Sprintf("%d tokens, due above %d (window %d less %d reserved)", q.Tail.Tokens, limit, s.options.ContextWindow, s.options.ReserveTokens), nil
+	return q.Tail.Tokens > limit, session.ReasonBelowWindow.Text(q.Tail.Tokens, limit, s.options.ContextWindow, s.options.ReserveTokens), nil
 }
 
 // compactionRecord is a compaction as the runtime writes it (docs/dev/formats.md,
@@ -100,7 +100,7 @@ func (s *Store) PlanOverlay(ctx context.Context, request session.ShortenRequest)
 	if kept, err := strconv.ParseInt(request.Cut.KeptID, 10, 64); err == nil {
 		r.FirstKeptSeq = kept
 	} else if request.Cut.Kept > 0 {
-		return session.Shortening{}, logfile.Unsupported(request.Ref.Path, "the first message to keep has no seq")
+		return session.Shortening{}, logfile.Unsupported(request.Ref.Path, session.ReasonNoSeq.Text())
 	}
 	before, err := session.LineBreak(log, request.Snapshot.Size)
 	if err != nil {

@@ -146,7 +146,7 @@ func (l *lister) log(d *logfile.Dir, id, name string) error {
 	ref.Agent, ref.ID, ref.Key = agentName, id, m.key()
 	ref.Primary, ref.Model, ref.ContextWindow = m.Source != sourceCron, m.Model, l.window
 	if name != logName {
-		logfile.MarkKept(&ref, "a rotated log: it is kept until nobody can write it any more")
+		logfile.MarkKept(&ref, session.ReasonRotated.Text())
 	}
 	l.used[ref.Path] = ref.ModTime
 	if ms, _, ok := session.ParseTime(m.LastMessageAt); ok {

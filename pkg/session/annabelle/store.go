@@ -133,7 +133,7 @@ func listAgent(l *logfile.Lister, d *logfile.Dir, agent string) {
 		if strings.HasSuffix(name, ".jsonl") && !logName().MatchString(name) {
 			l.Skip(d.At(name), errors.New("its name has characters that are not safe in a path"))
 		}
-		ref, ok := l.Located(d, name, "a log that was cleared: it is kept until nobody can write it any more")
+		ref, ok := l.Located(d, name, session.ReasonClearedLog.Text())
 		if ok {
 			ref.Primary = ref.Kind == session.KindLive && !subAgent().MatchString(agent)
 			l.Add(ref)
@@ -186,11 +186,11 @@ func (s *Store) due(m measured, now time.Time) (bool, string) {
 	since := now.Sub(time.UnixMilli(m.compacted))
 	switch {
 	case m.turns < o.MinTurns:
-		return false, fmt.Sprintf("%d turns, due from %d", m.turns, o.MinTurns)
+		return false, session.ReasonFewTurns.Text(m.turns, o.MinTurns)
 	case m.chars <= o.ThresholdChars:
-		return false, fmt.Sprintf("%d characters, due above %d", m.chars, o.ThresholdChars)
+		return false, session.ReasonFewCharacters.Text(m.chars, o.ThresholdChars)
 	case m.compacted > 0 && since < o.Cooldown:
-		return false, fmt.Sprintf("compacted %s ago, due again after %s", since.Round(time.Second), o.Cooldown)
+		return false, session.ReasonCooldown.Text(since.Round(time.Second), o.Cooldown)
 	}
 	return true, ""
 }

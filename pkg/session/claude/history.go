@@ -161,9 +161,9 @@ func (l *lister) prompts(h history, cache pasteCache) {
 		if problem != nil {
 			l.Notice(filepath.Join(filepath.Dir(h.path), pasteCacheName), "a pasted text is not read: %v", problem)
 		}
-		reason := "the session's log is gone; what was typed in it is in " + historyName
+		reason := session.ReasonLogGone.Text(historyName)
 		if lacking > 0 {
-			reason += fmt.Sprintf(", without %d of the texts that were pasted", lacking)
+			reason = session.ReasonLogGoneLacking.Text(historyName, lacking)
 		}
 		l.Add(session.Ref{
 			Runtime: session.RuntimeClaude, Agent: g.agent, ID: g.id(), Store: l.root,

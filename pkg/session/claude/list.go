@@ -204,7 +204,7 @@ func (l *lister) output(d *logfile.Dir, name, parent string) {
 	ref.Kind, ref.Parent = session.KindOutput, parent
 	ref.Key = parent + "/" + resultsName + "/" + name
 	ref.ID = session.CleanID(parent + "." + name)
-	ref.State, ref.Reason = session.StateUnsupported, "the output of a tool: it is archived and remembered with its session"
+	ref.State, ref.Reason = session.StateUnsupported, session.ReasonToolOutput.Text()
 	l.Add(ref)
 }
 
@@ -223,7 +223,7 @@ func (l *lister) classify(ref *session.Ref) {
 	if p, ok := openIn(l.running, *ref, l.dirName); ok {
 		ref.State, ref.Reason = session.StateBusy, p.reason()
 	} else if ref.State == session.StateBusy {
-		ref.Reason = "changed within the last minute"
+		ref.Reason = session.ReasonLastMinute.Text()
 	}
 }
 

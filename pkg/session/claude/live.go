@@ -24,7 +24,7 @@ type instance struct {
 }
 
 func (p instance) reason() string {
-	return fmt.Sprintf("a running Claude Code has it open (process %d)", p.PID)
+	return session.ReasonClaudeHere.Text(p.PID)
 }
 
 var processName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[1-9][0-9]{0,9}\.json$`) })

@@ -96,7 +96,7 @@ func hubRuns(d *logfile.Dir, name string) error {
 		return nil
 	}
 	if err == nil && hub.PID > 0 && process.Runs(hub.PID, hub.Started) {
-		err = &session.BusyError{Path: d.At(name), Reason: fmt.Sprintf("the hub runs as process %d; %s", hub.PID, adviseHubStop)}
+		err = &session.BusyError{Path: d.At(name), Reason: session.ReasonHubRuns.Text(hub.PID, adviseHubStop)}
 	}
 	return err
 }
@@ -117,7 +117,7 @@ func hubStarts(d *logfile.Dir, name string) error {
 		Acquired time.Time `json:"acquiredAt"`
 	}
 	if err == nil && json.Unmarshal(raw, &owner) == nil && owner.PID > 0 && process.Runs(owner.PID, owner.Acquired) {
-		err = &session.BusyError{Path: lock.Path, Reason: fmt.Sprintf("process %d is starting a hub; %s", owner.PID, adviseHubStop)}
+		err = &session.BusyError{Path: lock.Path, Reason: session.ReasonHubStarts.Text(owner.PID, adviseHubStop)}
 	}
 	return err
 }
@@ -143,7 +143,7 @@ func (s *Store) holdHubs(ctx context.Context) (held heldHubs, err error) {
 		}
 		w, err := rowlog.HoldLock(ctx, lock)
 		if errors.Is(err, session.ErrBusy) {
-			return &session.BusyError{Path: lock.Path(), Reason: "a hub has its lock: it runs, or is being started; " + adviseHubStop}
+			return &session.BusyError{Path: lock.Path(), Reason: session.ReasonHubLocked.Text(adviseHubStop)}
 		}
 		if err == nil {
 			held = append(held, w)

@@ -315,7 +315,7 @@ func (s *Store) proofs(ctx context.Context, order session.Shrink) (all []hubdb.P
 	for _, p := range order.Sessions {
 		id := strings.TrimSuffix(p.Session, endOf(order.Database))
 		if !known.gone(id) {
-			return nil, &session.BusyError{Path: order.Database, Reason: "the session " + id + " is there again"}
+			return nil, &session.BusyError{Path: order.Database, Reason: session.ReasonBackAgain.Text(id)}
 		}
 		all = append(all, hubdb.Proof{Session: id, Log: p.Log})
 	}

@@ -119,7 +119,7 @@ func (l *lister) directory(base *logfile.Dir, id string) {
 			return
 		case session.KindOutput:
 			ref.Key = id + "/" + name
-			ref.State, ref.Reason = session.StateUnsupported, "part of a session: it is archived with it"
+			ref.State, ref.Reason = session.StateUnsupported, session.ReasonPartOfSession.Text()
 		}
 		members = append(members, ref)
 	})

@@ -158,7 +158,7 @@ func (s *Tasks) list(l *logfile.Lister, base *logfile.Dir, id string) {
 			return
 		}
 		ref.Key = id + "/" + name
-		ref.State, ref.Reason = session.StateUnsupported, "part of a task: it is archived with it"
+		ref.State, ref.Reason = session.StateUnsupported, session.ReasonPartOfTask.Text()
 		members = append(members, ref)
 	})
 	for _, ref := range members {

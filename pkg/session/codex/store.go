@@ -105,7 +105,7 @@ func (s *Store) lockOf(thread string) string {
 }
 
 func heldBy(lock string) string {
-	return fmt.Sprintf("Codex has it open (%s is there)", lock)
+	return session.ReasonCodexHere.Text(lock)
 }
 
 const (
@@ -162,7 +162,7 @@ func (s *Store) Place(ctx context.Context, path string, now time.Time) (session.
 		other = plain + plainEnd
 	}
 	if _, err := os.Lstat(other); !errors.Is(err, fs.ErrNotExist) {
-		return place, logfile.Unsupported(path, "Codex has this thread in "+filepath.Base(other))
+		return place, logfile.Unsupported(path, session.ReasonOtherCodex.Text(filepath.Base(other)))
 	}
 	place.Note = "Codex lists its threads from a database of its own, and may not show this one there"
 	return place, nil

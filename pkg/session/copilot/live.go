@@ -3,7 +3,6 @@ package copilot
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -76,14 +75,14 @@ func judge(d *logfile.Dir, name string, pid int, info os.FileInfo) lockOf {
 func heldBy(d *logfile.Dir) (reason string, busy bool) {
 	locks, err := locksIn(d)
 	if err != nil {
-		return "whether Copilot has it open is not known: " + err.Error(), true
+		return session.ReasonCopilotUnknown.Text(err), true
 	}
 	for _, lock := range locks {
 		switch {
 		case lock.unjudged:
-			return fmt.Sprintf("Copilot may have it open: %s names process %d, which is not seen here; if no Copilot uses the session, on any machine, remove that file", lock.Path, lock.Process), true
+			return session.ReasonCopilotPerhaps.Text(lock.Path, lock.Process), true
 		case lock.Alive:
-			return fmt.Sprintf("a running Copilot has it open (process %d)", lock.Process), true
+			return session.ReasonCopilotHere.Text(lock.Process), true
 		}
 	}
 	return "", false

@@ -147,7 +147,7 @@ func (l *lister) directory(base *logfile.Dir, id string) {
 	}
 	l.Each(d, func(name string) {
 		if live, aside := logfile.OriginalName(name); aside && live == logName {
-			if ref, ok := l.Located(d, name, "the log as it was before it was trimmed: it is kept until nobody can write it any more"); ok {
+			if ref, ok := l.Located(d, name, session.ReasonTrimmed.Text()); ok {
 				ref.Agent = l.agent
 				l.Add(ref)
 			}
@@ -186,7 +186,7 @@ func (l *lister) member(d *logfile.Dir, id, name, inside string) {
 	}
 	ref.Agent, ref.Kind, ref.Parent = l.agent, session.KindOutput, id
 	ref.Key, ref.ID = id+"/"+inside, session.CleanID(id+"."+strings.ReplaceAll(inside, "/", "."))
-	ref.State, ref.Reason = session.StateUnsupported, "part of a session: it is archived with it"
+	ref.State, ref.Reason = session.StateUnsupported, session.ReasonPartOfSession.Text()
 	l.Add(ref)
 }
 
@@ -209,7 +209,7 @@ func (l *lister) log(d *logfile.Dir, name string, kind session.Kind) bool {
 			ref.State, ref.Reason = session.StateBusy, lock
 		}
 	} else {
-		ref.Reason = "a copy that Copilot made before it repaired the log"
+		ref.Reason = session.ReasonRepairCopy.Text()
 	}
 	l.Add(ref)
 	return true

@@ -246,7 +246,7 @@ func Trim(ctx context.Context, w io.Writer, log io.ReaderAt, size int64) error {
 // PlanTrim implements [session.Trimmer].
 func (s *Store) PlanTrim(ctx context.Context, request session.ShortenRequest) (session.Shortening, error) {
 	if ref := request.Ref; !strings.HasSuffix(ref.Path, string(os.PathSeparator)+logName) {
-		return session.Shortening{}, logfile.Unsupported(ref.Path, "a session of an older version, in a file of its own: open it with Copilot once")
+		return session.Shortening{}, logfile.Unsupported(ref.Path, session.ReasonOlderCopilot.Text())
 	}
 	rotation, err := s.Changes.PlanRotation(ctx, request.Ref, request.Snapshot, request.Now)
 	if err != nil {

@@ -156,10 +156,10 @@ func (s *Store) ref(x goosedb.Session, byID map[string]goosedb.Session, now time
 		Path: s.path() + sqlitefile.StoredMark + x.ID, Kind: session.KindStored, Primary: true, Bytes: x.Bytes, ModTime: x.Changed, State: session.StateIdle,
 	}
 	if top.ID != x.ID && session.SafeID(top.ID) {
-		ref.Parent, ref.Primary, ref.Reason = top.ID, false, "begun by an agent of "+top.ID
+		ref.Parent, ref.Primary, ref.Reason = top.ID, false, session.ReasonBegunByAgent.Text(top.ID)
 	}
 	if now.Sub(ref.ModTime).Abs() < session.RecentChange {
-		ref.State, ref.Reason = session.StateBusy, "something was said a moment ago"
+		ref.State, ref.Reason = session.StateBusy, session.ReasonJustSaid.Text()
 	}
 	return ref
 }
@@ -169,7 +169,7 @@ func (s *Store) ref(x goosedb.Session, byID map[string]goosedb.Session, now time
 func (s *Store) unreadable(cause error) (l session.Listing) {
 	ref := session.Ref{
 		Runtime: session.RuntimeGoose, Agent: session.RuntimeGoose, ID: databaseName, Store: s.root, Path: s.path(), Kind: session.KindDatabase,
-		State: session.StateUnsupported, Reason: fmt.Sprintf("its sessions cannot be read: %v", cause),
+		State: session.StateUnsupported, Reason: session.ReasonDatabaseUnread.Text(cause),
 	}
 	if info, err := os.Lstat(s.path()); err == nil {
 		ref.Bytes, ref.ModTime = info.Size(), info.ModTime()
@@ -240,7 +240,7 @@ func (s *Store) Busy(ctx context.Context, ref session.Ref, now time.Time, quiet 
 		return logfile.Gone(ref.Path)
 	}
 	if now.Sub(listing.Refs[i].ModTime).Abs() < quiet {
-		return &session.BusyError{Path: ref.Path, Reason: "something was said a moment ago"}
+		return &session.BusyError{Path: ref.Path, Reason: session.ReasonJustSaid.Text()}
 	}
 	tail, err := s.Tail(ctx, ref)
 	if err != nil {

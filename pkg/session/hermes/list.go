@@ -106,7 +106,7 @@ func (l *lister) unreadable(root *os.Root, cause error) {
 	path := l.store.path()
 	ref := session.Ref{
 		Runtime: session.RuntimeHermes, Agent: l.store.agent(), ID: databaseName, Store: l.store.root, Path: path, Kind: session.KindDatabase,
-		ModTime: l.now, State: session.StateUnsupported, Reason: fmt.Sprintf("its sessions cannot be read: %v", cause),
+		ModTime: l.now, State: session.StateUnsupported, Reason: session.ReasonDatabaseUnread.Text(cause),
 	}
 	if info, err := root.Lstat(databaseName); err == nil {
 		ref.Bytes, ref.ModTime = info.Size(), info.ModTime()
@@ -153,12 +153,12 @@ func (l *lister) ref(s, top statedb.Session) session.Ref {
 	switch {
 	case top.ID != s.ID && session.SafeID(top.ID):
 		ref.Parent, ref.Primary = top.ID, false
-		ref.Reason = "begun by an agent of " + top.ID
+		ref.Reason = session.ReasonBegunByAgent.Text(top.ID)
 	case s.EndReason == "compression":
-		ref.Reason = "compressed; it goes on in another session"
+		ref.Reason = session.ReasonCompressed.Text()
 	}
 	if age := l.now.Sub(ref.ModTime); age.Abs() < session.RecentChange {
-		ref.State, ref.Reason = session.StateBusy, "something was said a moment ago"
+		ref.State, ref.Reason = session.StateBusy, session.ReasonJustSaid.Text()
 	}
 	return ref
 }
@@ -238,7 +238,7 @@ func (l *lister) file(e fs.DirEntry, id string, dump bool) {
 	ref := session.Ref{
 		Runtime: session.RuntimeHermes, Agent: of.Agent, ID: session.CleanID(e.Name()), Key: id + "/" + e.Name(), Store: l.store.root, Path: path,
 		Kind: session.KindOutput, Parent: id, Bytes: info.Size(), ModTime: info.ModTime(), Expires: of.Expires, State: session.StateUnsupported,
-		Reason: "a transcript of an earlier version: archived with its session, not remembered",
+		Reason: session.ReasonEarlierTranscript.Text(),
 	}
 	if ref.Agent == "" {
 		ref.Agent = l.store.agent()
@@ -247,7 +247,7 @@ func (l *lister) file(e fs.DirEntry, id string, dump bool) {
 		ref.Parent = of.Parent
 	}
 	if dump {
-		ref.Reason = "a dump of a request that failed: archived with its session, not remembered"
+		ref.Reason = session.ReasonRequestDump.Text()
 	}
 	l.Refs = append(l.Refs, ref)
 }

@@ -187,7 +187,7 @@ func (s *Store) proveFiles(order session.Shrink) error {
 			return fmt.Errorf("read %s: %w", ref.Path, err)
 		}
 		if order.Files[ref.Path] != sum {
-			return &session.BusyError{Path: ref.Path, Reason: "it has changed since it was archived"}
+			return &session.BusyError{Path: ref.Path, Reason: session.ReasonChangedSince.Text()}
 		}
 	}
 	return nil

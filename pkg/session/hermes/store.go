@@ -161,7 +161,7 @@ func (s *Store) Busy(ctx context.Context, ref session.Ref, now time.Time, quiet 
 		return err
 	}
 	if until.After(now) {
-		return &session.BusyError{Path: ref.Path, Reason: "a turn of it is going on, by the program's own lease"}
+		return &session.BusyError{Path: ref.Path, Reason: session.ReasonLeasedTurn.Text()}
 	}
 	changed, ended, err := db.Changed(ctx, id)
 	if err != nil {

@@ -83,7 +83,7 @@ func (l *Logs) store() (*Dir, error) {
 		return store, nil
 	}
 	store.Close()
-	return nil, errors.Join(err, &session.BusyError{Path: l.Store, Reason: "another directory was put in its place"})
+	return nil, errors.Join(err, &session.BusyError{Path: l.Store, Reason: session.ReasonDirectoryPut.Text()})
 }
 
 // sameIn reports whether a directory below one is another one.

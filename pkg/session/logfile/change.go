@@ -100,7 +100,7 @@ func (c *Change) Untaken() error {
 			return err // the change is done, or half done
 		}
 	}
-	return c.busy(replacedByNow)
+	return c.busy(session.ReasonReplaced.Text())
 }
 
 // bytesAt reads n bytes of a log, fewer at its end.
@@ -202,7 +202,7 @@ func (c *Change) MoveAside(ctx context.Context) error {
 		// systems have others: one that is only there counts too.
 		return durable.SyncDirIn(c.Dir.Root)
 	case kept != nil:
-		return c.busy("another file is at " + c.Plan.Kept)
+		return c.busy(session.ReasonFileAt.Text(c.Plan.Kept))
 	}
 	held, err := c.Hold()
 	if err != nil {

@@ -214,7 +214,7 @@ func (d *Dir) InPlace() error {
 		return fmt.Errorf("look at %s: %w", d.Path, err)
 	}
 	if !os.SameFile(byPath, opened) {
-		return &session.BusyError{Path: d.Path, Reason: "another directory has taken its place"}
+		return &session.BusyError{Path: d.Path, Reason: session.ReasonDirectoryReplaced.Text()}
 	}
 	return nil
 }
@@ -236,13 +236,13 @@ func (d *Dir) FreeName(nameOf func(try int) string) (string, error) {
 func Unusable(info os.FileInfo) string {
 	switch mode := info.Mode(); {
 	case mode&fs.ModeSymlink != 0:
-		return "a symbolic link: sessions are not read through links"
+		return session.ReasonSymlink.Text()
 	case mode.IsDir():
-		return "a directory with the name of a session"
+		return session.ReasonDirectory.Text()
 	case mode&fs.ModeNamedPipe != 0:
-		return "a pipe with the name of a session"
+		return session.ReasonPipe.Text()
 	case !mode.IsRegular():
-		return "a device or socket with the name of a session"
+		return session.ReasonDevice.Text()
 	case durable.Identify(info).Links > 1:
 		return session.ErrLinked.Error()
 	}

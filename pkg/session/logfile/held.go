@@ -29,13 +29,6 @@ type Held struct {
 	lease  *durable.Lease // nil where the system has none
 }
 
-// Reasons for a [*session.BusyError].
-const (
-	heldElsewhere = "another process has it open"
-	replacedByNow = "another file has taken its place"
-	notRegularNow = "it is not a regular file any more"
-)
-
 // Hold opens the log for reading, without following a link, and takes a lease
 // on it, which proves that nobody else has it open. Where there are no leases
 // the caller's quiet period has to do. What the log is has not been compared
@@ -52,9 +45,9 @@ func (c *Change) hold(open func(*os.Root, string) (*os.File, error)) (*Held, err
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, Gone(c.Plan.Live)
 	case errors.Is(err, durable.ErrHeld):
-		return nil, c.busy(heldElsewhere)
+		return nil, c.busy(session.ReasonHeldElsewhere.Text())
 	case errors.Is(err, durable.ErrNotRegular):
-		return nil, c.busy(notRegularNow)
+		return nil, c.busy(session.ReasonNotRegularNow.Text())
 	case err != nil:
 		return nil, fmt.Errorf("open log: %w", err)
 	}
@@ -74,7 +67,7 @@ func (h *Held) take() (err error) {
 	h.lease, err = h.change.System.WriteLease(h.file)
 	switch {
 	case errors.Is(err, durable.ErrHeld):
-		return h.change.busy(heldElsewhere)
+		return h.change.busy(session.ReasonHeldElsewhere.Text())
 	case err != nil && !errors.Is(err, durable.ErrUnsupported):
 		return fmt.Errorf("ask who has the log open: %w", err)
 	}
@@ -106,7 +99,7 @@ func (h *Held) Check() error {
 		return err
 	}
 	if h.lease != nil && !h.lease.Held() {
-		return h.change.busy(heldElsewhere)
+		return h.change.busy(session.ReasonHeldElsewhere.Text())
 	}
 	return nil
 }
@@ -127,7 +120,7 @@ func (h *Held) InPlace() error {
 	case named == nil:
 		return Gone(c.Plan.Live)
 	case !os.SameFile(h.opened, named):
-		return c.busy(replacedByNow)
+		return c.busy(session.ReasonReplaced.Text())
 	case c.Switched:
 		return nil
 	}
@@ -188,7 +181,7 @@ func (h *Held) moved(err error) error {
 // cannot have been written.
 func (h *Held) changedAs(moved os.FileInfo) error {
 	if !os.SameFile(moved, h.opened) {
-		return h.change.busy(replacedByNow)
+		return h.change.busy(session.ReasonReplaced.Text())
 	}
 	if h.lease == nil {
 		return h.change.Plan.Snapshot.MatchesMoved(moved)
@@ -203,7 +196,7 @@ func (c *Change) move() error {
 	case errors.Is(err, fs.ErrNotExist):
 		return Gone(c.Plan.Live)
 	case errors.Is(err, durable.ErrExists):
-		return c.busy("another file is at " + c.Plan.Kept)
+		return c.busy(session.ReasonFileAt.Text(c.Plan.Kept))
 	case err != nil:
 		return fmt.Errorf("move the log aside: %w", err)
 	}
@@ -233,7 +226,7 @@ func (h *Held) Exchange(ctx context.Context, next string) (old string, err error
 	if err != nil {
 		return "", err
 	}
-	changed := c.busy(replacedByNow)
+	changed := c.busy(session.ReasonReplaced.Text())
 	if came != nil {
 		changed = h.changedAs(came)
 	}
@@ -261,7 +254,7 @@ func (h *Held) changePlaces(next string) error {
 func (c *Change) Place(next string) error {
 	err := c.rename(next, c.Plan.Live)
 	if errors.Is(err, durable.ErrExists) {
-		return c.busy("another log was begun while it was put aside")
+		return c.busy(session.ReasonBegunAside.Text())
 	}
 	if err != nil {
 		return fmt.Errorf("put the new log in its place: %w", err)

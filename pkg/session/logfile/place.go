@@ -26,7 +26,7 @@ func (l *Logs) Place(ctx context.Context, path string, now time.Time) (session.P
 	}
 	ref, ok := l.Locate(filepath.ToSlash(below))
 	if !ok || strings.HasPrefix(below, ".") || strings.Count(filepath.ToSlash(below), "/") > l.Depth {
-		return session.Place{}, Unsupported(path, "no place for a session of this runtime")
+		return session.Place{}, Unsupported(path, session.ReasonNoPlaceRuntime.Text())
 	}
 	ref.Runtime, ref.Store, ref.Path = l.Name, l.Store, path
 	place := session.Place{Path: path, Ref: ref, Owned: l.Owned}
@@ -125,7 +125,7 @@ func (l *Logs) Unused(_ context.Context, path string, now time.Time, quiet time.
 
 // Gone is the [*session.BusyError] of a log that is not where it was.
 func Gone(path string) error {
-	return &session.BusyError{Path: path, Reason: "it has been moved or removed since it was found"}
+	return &session.BusyError{Path: path, Reason: session.ReasonGone.Text()}
 }
 
 // GoneOr is the error of [Gone] in the place of one that wraps fs.ErrNotExist; any

@@ -74,7 +74,7 @@ func (c *Change) PutBack(ctx context.Context, source Source) error {
 	case err == nil && there:
 		return durable.SyncDirIn(c.Dir.Root)
 	case err == nil:
-		return c.busy("somebody has made another log at its place")
+		return c.busy(session.ReasonOtherLog.Text())
 	case !errors.Is(err, fs.ErrNotExist):
 		return err
 	}
@@ -86,13 +86,13 @@ func (c *Change) PutBack(ctx context.Context, source Source) error {
 	}
 	switch {
 	case errors.Is(err, durable.ErrExists):
-		return c.busy("somebody has made a log at its place just now")
+		return c.busy(session.ReasonLogJustMade.Text())
 	case err != nil:
 		return fmt.Errorf("put the log back: %w", err)
 	}
 	if same, err := c.Begins(ctx, c.name()); err != nil || !same {
 		// It is at its place, and its runtime goes on with it.
-		return errors.Join(err, &session.BusyError{Path: c.Plan.Live, Reason: "somebody is writing it again already", Begun: true})
+		return errors.Join(err, &session.BusyError{Path: c.Plan.Live, Reason: session.ReasonWrittenAgain.Text(), Begun: true})
 	}
 	return c.step("back")
 }

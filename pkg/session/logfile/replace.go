@@ -186,7 +186,7 @@ func (r replacing) moveOld(ctx context.Context) error {
 // has its name: nobody would look after the log then. It returns a
 // [*session.BusyError], which is Begun if the old log could not go back.
 func (r replacing) revert(ctx context.Context) error {
-	taken := r.change.busy("another file is at " + r.change.Plan.Kept)
+	taken := r.change.busy(session.ReasonFileAt.Text(r.change.Plan.Kept))
 	next, err := r.change.Dir.look(r.next.path)
 	if err != nil || next == nil {
 		return errors.Join(err, taken)
@@ -219,7 +219,7 @@ func (r replacing) giveBack(ctx context.Context) error {
 		return err
 	}
 	if !switched {
-		return r.change.busy("a log that is neither the old one nor the new one is at " + r.next.path)
+		return r.change.busy(session.ReasonNeitherLog.Text(r.next.path))
 	}
 	if err := r.change.exchange(r.next.path, r.change.Plan.Live); err != nil {
 		return fmt.Errorf("give a log its place back: %w", err)

@@ -57,7 +57,7 @@ func (l *RotatingLogs) Live(path string) (*Dir, string, error) {
 
 func (l *RotatingLogs) isLive(d *Dir, name, path string) error {
 	if !l.locates(path) {
-		return Unsupported(path, "not the live log of a session")
+		return Unsupported(path, session.ReasonNotLive.Text())
 	}
 	info, err := d.Stat(name)
 	if err != nil {

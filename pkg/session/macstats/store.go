@@ -2,7 +2,6 @@ package macstats
 
 import (
 	"context"
-	"fmt"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -79,7 +78,7 @@ func (s *Store) Due(_ context.Context, q session.DueQuestion) (bool, string, err
 	if q.Requested {
 		least = requestedMessages
 	}
-	return q.Tail.Messages >= least, fmt.Sprintf("%d messages, due from %d", q.Tail.Messages, least), nil
+	return q.Tail.Messages >= least, session.ReasonFewMessages.Text(q.Tail.Messages, least), nil
 }
 
 const agentName = "mac-stats"
@@ -116,7 +115,7 @@ func locate(name string) (session.Ref, bool) {
 func (s *Store) List(ctx context.Context) (session.Listing, error) {
 	l := s.NewLister()
 	err := l.Base(ctx, func(d *logfile.Dir, name string) {
-		if ref, ok := l.Located(d, name, "a session that was cleared: it is kept until nobody can write it any more"); ok {
+		if ref, ok := l.Located(d, name, session.ReasonClearedSession.Text()); ok {
 			l.Add(ref)
 		}
 	})

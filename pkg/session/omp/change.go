@@ -73,9 +73,9 @@ func (s *Store) header(ref session.Ref) (piformat.Header, error) {
 	case err != nil:
 		return h, err
 	case !found:
-		return h, logfile.Unsupported(ref.Path, "it has no header")
+		return h, logfile.Unsupported(ref.Path, session.ReasonNoHeader.Text())
 	case h.Version > maxVersion:
-		return h, logfile.Unsupported(ref.Path, fmt.Sprintf("its format has version %d, this tool knows up to %d", h.Version, maxVersion))
+		return h, logfile.Unsupported(ref.Path, session.ReasonNewer.Text(h.Version, maxVersion))
 	}
 	return h, nil
 }

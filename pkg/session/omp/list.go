@@ -69,7 +69,7 @@ func (l *lister) directories(base *logfile.Dir, name string) {
 // logs lists one directory of a working directory.
 func (l *lister) logs(d *logfile.Dir) {
 	l.Each(d, func(name string) {
-		ref, ok := l.Located(d, name, "a log that was moved aside: it is kept until nobody can write it any more")
+		ref, ok := l.Located(d, name, session.ReasonMovedAside.Text())
 		if !ok || ref.Kind == session.KindArchived && l.live[ref.ID] {
 			return
 		}
@@ -101,7 +101,7 @@ func (l *lister) family(in *logfile.Dir, stem string, of session.Ref) {
 		}
 		ref.Parent, ref.Key = of.ID, of.ID+"/"+name
 		if ref.Kind == session.KindOutput {
-			ref.State, ref.Reason = session.StateUnsupported, "what belongs to a session: it is archived and remembered with it"
+			ref.State, ref.Reason = session.StateUnsupported, session.ReasonBelongsTo.Text()
 		}
 		l.Add(ref)
 	})

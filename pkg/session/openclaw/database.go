@@ -62,9 +62,9 @@ func (x *storedSessions) era(root *os.Root, agent string) (db *database, frozen 
 	db, err = findDatabase(root, x.state.root, agent)
 	switch {
 	case err != nil:
-		return nil, "it cannot be told whether this agent's sessions are in the runtime's database", err
+		return nil, session.ReasonDatabaseDoubt.Text(), err
 	case db != nil:
-		return db, "a leftover of the migration to the runtime's database; the runtime's own doctor handles it (openclaw doctor)", nil
+		return db, session.ReasonLeftover.Text(), nil
 	}
 	return nil, "", nil
 }
@@ -235,9 +235,6 @@ func ignoreEOF(err error) error {
 	return err
 }
 
-// onlyGateway is why a session in a database is never changed.
-const onlyGateway = "in the runtime's database, which only the runtime changes"
-
 // inDatabase reports whether a reference is a database or one session in it.
 func inDatabase(ref session.Ref) bool {
 	return ref.Kind == session.KindDatabase || ref.Kind == session.KindStored
@@ -344,7 +341,7 @@ func (x *storedSessions) countStored(ctx context.Context, ref session.Ref) (int,
 // OwnCommand implements [session.Adviser]: what starts a session of a database
 // fresh, "" for one that is not its key's any more.
 func (s *Store) OwnCommand(ref session.Ref) string {
-	if !inDatabase(ref) || ref.Key == "" || ref.Reason == session.ReasonEarlier {
+	if !inDatabase(ref) || ref.Key == "" || ref.Reason == session.ReasonEarlier.Text() {
 		return ""
 	}
 	params, err := json.Marshal(map[string]string{"key": ref.Key})
@@ -357,7 +354,7 @@ func (s *Store) OwnCommand(ref session.Ref) string {
 // recentState says whether a session in a database was written a moment ago.
 func recentState(changed, now time.Time) (session.State, string) {
 	if age := now.Sub(changed); age >= 0 && age < session.RecentChange {
-		return session.StateBusy, "something was said a moment ago"
+		return session.StateBusy, session.ReasonJustSaid.Text()
 	}
 	return session.StateIdle, ""
 }
@@ -382,8 +379,8 @@ func (l *lister) databaseRef(db *database, agent string, cause error) session.Re
 		Store: l.store.root, Path: db.path, Kind: session.KindDatabase, Bytes: db.size, ModTime: db.modTime,
 		State: session.StateUnsupported,
 	}
-	ref.Reason = fmt.Sprintf("this agent's sessions are %s, and it cannot be read: %v; to start its main session fresh: %s",
-		onlyGateway, cause, l.store.OwnCommand(ref))
+	ref.Reason = session.ReasonAgentDatabaseUnread.Text(
+		session.ReasonGatewayDatabase.Text(), cause, l.store.OwnCommand(ref))
 	return ref
 }
 
@@ -396,7 +393,7 @@ func (l *lister) doubtful(agent, doubt string, cause error) {
 		db.size, db.modTime = info.Size(), info.ModTime()
 	}
 	ref := l.databaseRef(db, agent, cause)
-	ref.Reason = fmt.Sprintf("%s: %v", doubt, cause)
+	ref.Reason = doubt + ": " + cause.Error()
 	l.Notice(db.path, "%s", ref.Reason)
 	l.Add(ref)
 }
@@ -472,7 +469,7 @@ func (x *stored) ref(s agentdb.Session, l *lister) session.Ref {
 		}
 	}
 	if best == nil {
-		ref.State, ref.Reason = session.StateIdle, session.ReasonEarlier
+		ref.State, ref.Reason = session.StateIdle, session.ReasonEarlier.Text()
 		return ref
 	}
 	ref.Key, ref.Primary = best.key, strings.EqualFold(best.key, x.mainKey)

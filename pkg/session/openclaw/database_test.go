@@ -231,7 +231,7 @@ func TestStoredSessions(t *testing.T) {
 			current, old, group := base, base, base
 			current.ID, current.Key, current.Primary = fakeagentdb.Current, fakeagentdb.MainKey, true
 			current.ContextWindow, current.Counter = 200_000, session.Counter{Tokens: 712, Fresh: true}
-			old.ID, old.Key, old.Reason = fakeagentdb.Earlier, fakeagentdb.MainKey, session.ReasonEarlier
+			old.ID, old.Key, old.Reason = fakeagentdb.Earlier, fakeagentdb.MainKey, session.ReasonEarlier.Text()
 			group.ID, group.Key = fakeagentdb.Group, "agent:coordinator:telegram:group:42"
 			want := []session.Ref{current, old, group}
 			for i := range want {

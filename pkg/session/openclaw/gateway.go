@@ -47,7 +47,7 @@ func (gs *gateways) unserved(path string) error {
 	if err != nil || g == nil {
 		return err
 	}
-	return &session.BusyError{Path: path, Served: true, Reason: fmt.Sprintf("its gateway is running (process %d), and the files are the gateway's", g.process)}
+	return &session.BusyError{Path: path, Served: true, Reason: session.ReasonGatewayRuns.Text(g.process)}
 }
 
 // gateway returns the gateway that runs for this store, nil if none is seen.
@@ -353,14 +353,14 @@ func (rs *resets) PlanReset(ctx context.Context, ref session.Ref, snap session.S
 		return session.Rotation{}, err
 	}
 	r.Kept, r.NewSession = "", ""
-	busy := &session.BusyError{Path: ref.Path, Reason: "its gateway is running and "}
+	busy := &session.BusyError{Path: ref.Path}
 	switch err := rs.rotations.gateways.askable(); {
 	case len(r.Keys) == 0:
-		busy.Reason += "does not know this log: stop it to compact the log"
+		busy.Reason = session.ReasonGatewayUnaware.Text()
 	case len(r.Keys) > 1:
-		busy.Reason += fmt.Sprintf("would start only one of the %d entries fresh that share this log: stop it to compact the log", len(r.Keys))
+		busy.Reason = session.ReasonGatewayShares.Text(len(r.Keys))
 	case err != nil:
-		busy.Reason += fmt.Sprintf("cannot be asked (%v): set openclaw.command to the runtime's program, or stop the gateway", err)
+		busy.Reason = session.ReasonGatewayMute.Text(err)
 	default:
 		return r, nil
 	}
@@ -395,7 +395,7 @@ func (rs *resets) Reset(ctx context.Context, r session.Rotation) (session.Rotati
 	case err != nil:
 		return r, err
 	case g == nil:
-		return r, &session.BusyError{Path: r.Live, Reason: "its gateway has stopped just now"}
+		return r, &session.BusyError{Path: r.Live, Reason: session.ReasonGatewayStopped.Text()}
 	}
 	asker, err := rs.rotations.gateways.asker(ctx, g)
 	if err != nil {
@@ -462,7 +462,7 @@ func (rs *resets) awaitGap(ctx context.Context, asker asker, r session.Rotation)
 }
 
 // errTurn says that the gateway has work for the session.
-var errTurn = errors.New("the gateway says that a turn is going on")
+var errTurn = errors.New(session.ReasonGatewayTurn.Text())
 
 // afterReset believes the files: what the gateway said, or did not say any
 // more, is only a reason where they show nothing.
@@ -502,7 +502,7 @@ func (gs *gateways) askIdle(ctx context.Context, asker asker, r session.Rotation
 	case err != nil:
 		return err
 	case row.SessionID != r.Before[0].Session:
-		return &session.BusyError{Path: r.Live, Reason: "the gateway has moved on to another session"}
+		return &session.BusyError{Path: r.Live, Reason: session.ReasonGatewayMoved.Text()}
 	case row.Active:
 		return errTurn
 	}
@@ -571,7 +571,7 @@ func (rs *resets) FindReset(ctx context.Context, r session.Rotation) (session.Ro
 		return r, false, err
 	}
 	if v.index == nil {
-		return r, false, &session.BusyError{Path: r.Live, Reason: "sessions.json cannot be read just now"}
+		return r, false, &session.BusyError{Path: r.Live, Reason: session.ReasonIndexUnreadNow.Text()}
 	}
 	e := v.index.entry(r.Before[0].Key)
 	if e == nil || e.session == "" || e.session == r.Before[0].Session {

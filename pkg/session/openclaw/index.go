@@ -22,7 +22,7 @@ import (
 
 // ErrIndex is returned, wrapped, when sessions.json cannot be read as an index
 // that may be changed. The runtime would take it for an empty one.
-var ErrIndex = errors.New("sessions.json cannot be read")
+var ErrIndex = errors.New(session.ReasonUnreadIndex.Text())
 
 // An index that cannot be read is read again: the runtime may be replacing it.
 const (
@@ -84,7 +84,7 @@ func (d *directory) readIndexFile(name string) (*index, error) {
 	}
 	x.info = info
 	if durable.Identify(info).Links > 1 {
-		x.unchangeable = "sessions.json has several names (hard links)"
+		x.unchangeable = session.ReasonLinkedIndex.Text()
 	}
 	return x, nil
 }
@@ -95,7 +95,7 @@ func parseIndex(raw []byte) (*index, error) {
 	x := &index{raw: raw}
 	text, marked := bytes.CutPrefix(raw, []byte("\xEF\xBB\xBF"))
 	if marked {
-		x.unchangeable = "sessions.json starts with a byte order mark, so the runtime cannot read it"
+		x.unchangeable = session.ReasonMarkedIndex.Text()
 	}
 	if len(bytes.TrimSpace(text)) == 0 {
 		return nil, errors.New("it is empty")

@@ -73,7 +73,7 @@ func (d *directory) tryLockIndex() (*indexLock, error) {
 	}, nil)
 	switch {
 	case errors.Is(err, durable.ErrExists):
-		return nil, &session.BusyError{Path: d.At(indexName), Reason: "somebody else has just taken its lock " + indexLockName}
+		return nil, &session.BusyError{Path: d.At(indexName), Reason: session.ReasonIndexLockTaken.Text(indexLockName)}
 	case err != nil:
 		return nil, fmt.Errorf("lock sessions.json: %w", err)
 	}
@@ -95,7 +95,7 @@ func (d *directory) forgottenLock(now time.Time) (bool, error) {
 		return false, err
 	}
 	if !info.Mode().IsRegular() {
-		return false, &session.BusyError{Path: d.At(indexName), Reason: "its lock " + indexLockName + " is no file"}
+		return false, &session.BusyError{Path: d.At(indexName), Reason: session.ReasonIndexLockOdd.Text(indexLockName)}
 	}
 	holder, err := d.lockedBy(indexLockName, now)
 	if err != nil {

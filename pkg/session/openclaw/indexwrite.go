@@ -63,7 +63,7 @@ func (w *indexWrite) run(ctx context.Context) error {
 var errIndexChanged = errors.New("the runtime has just changed sessions.json")
 
 func (w *indexWrite) neverStill() error {
-	return &session.BusyError{Path: w.At(indexName), Reason: "the runtime changes sessions.json all the time"}
+	return &session.BusyError{Path: w.At(indexName), Reason: session.ReasonIndexRestless.Text()}
 }
 
 // put puts a text in the place of the index that was read.
@@ -195,7 +195,7 @@ func (w *indexWrite) giveBack(next *nextIndex, unread error) error {
 	if err := w.SwapBeside(w.system, next.name(), indexName); err != nil {
 		return fmt.Errorf("put sessions.json back: %w", err)
 	}
-	busy := &session.BusyError{Path: w.At(indexName), Reason: fmt.Sprintf("the runtime has just put one there that cannot be read (%v)", unread)}
+	busy := &session.BusyError{Path: w.At(indexName), Reason: session.ReasonIndexBroken.Text(unread)}
 	if text, err := os.ReadFile(path); err == nil && bytes.Equal(text, next.text) {
 		return errors.Join(busy, w.dropNext(next.name()))
 	}

@@ -318,9 +318,6 @@ func (x *index) mainOf(agent string) *entry {
 // clean up after an update (docs/dev/formats.md, "openclaw database").
 const importedName = "session-sqlite-import-archive"
 
-// onlyCopy is why an imported log is never changed.
-const onlyCopy = "a log of before the migration to the runtime's database, which the runtime keeps for a way back: it is archived, never changed"
-
 // The name of an imported log: what stands before the log's own name is made
 // from its key. Other files there are no logs.
 var (
@@ -369,7 +366,7 @@ func (l *lister) importedLog(d *directory, name, id string) {
 		return
 	}
 	ref.Agent, ref.ID, ref.Kind = d.agent, id, session.KindBackup
-	ref.State, ref.Reason = session.StateUnsupported, onlyCopy
+	ref.State, ref.Reason = session.StateUnsupported, session.ReasonOnlyCopy.Text()
 	l.Add(ref)
 }
 

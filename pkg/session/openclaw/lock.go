@@ -51,7 +51,7 @@ func (d *directory) lockedBy(name string, now time.Time) (string, error) {
 	}
 	if err != nil || lock.pid == 0 {
 		if now.Sub(info.ModTime()) < lockAge {
-			return "its lock " + name + " is being written", nil
+			return session.ReasonLockWritten.Text(name), nil
 		}
 		return "", nil
 	}
@@ -62,7 +62,7 @@ func (d *directory) lockedBy(name string, now time.Time) (string, error) {
 	if now.Sub(created) >= lockAge || !lock.alive() {
 		return "", nil
 	}
-	return fmt.Sprintf("process %d holds its lock %s", lock.pid, name), nil
+	return session.ReasonLockHeld.Text(lock.pid, name), nil
 }
 
 // alive reports whether the process that took the lock still runs, and is not
@@ -189,7 +189,7 @@ func (d *directory) lock(name string, now time.Time) (session.RuntimeLock, error
 // runs for the store. A session in a database is [session.ErrUnsupported].
 func (s *Store) Busy(ctx context.Context, ref session.Ref, now time.Time, quiet time.Duration) error {
 	if inDatabase(ref) {
-		return logfile.Unsupported(ref.Path, onlyGateway)
+		return logfile.Unsupported(ref.Path, session.ReasonGatewayDatabase.Text())
 	}
 	d, name, err := s.directoryOf(ref.Path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -18,7 +18,7 @@ const keepRecentTokens = 20_000
 // "openclaw").
 func (rs *rotations) PlanOverlay(ctx context.Context, request session.ShortenRequest) (session.Shortening, error) {
 	if inDatabase(request.Ref) {
-		return session.Shortening{}, logfile.Unsupported(request.Ref.Path, onlyGateway)
+		return session.Shortening{}, logfile.Unsupported(request.Ref.Path, session.ReasonGatewayDatabase.Text())
 	}
 	d, name, err := rs.stored.state.directoryOf(request.Ref.Path)
 	if err != nil {
@@ -62,7 +62,7 @@ func (rs *rotations) Shorten(ctx context.Context, plan session.Shortening) error
 	}
 	defer d.Close()
 	if n, v := parseName(name); v != isLog || !n.open() {
-		return logfile.Unsupported(plan.Live, "not an open log of the runtime")
+		return logfile.Unsupported(plan.Live, session.ReasonNotOpenLog.Text())
 	}
 	if err := d.InPlace(); err != nil {
 		return err
@@ -119,7 +119,7 @@ func (s *Store) PlanCarry(ctx context.Context, q session.CarryRequest) (session.
 }
 
 func notYet(path string) error {
-	return &session.BusyError{Path: path, Reason: "the session that followed has not begun yet"}
+	return &session.BusyError{Path: path, Reason: session.ReasonNotFollowed.Text()}
 }
 
 // carrying reads the log that the records are appended to.
@@ -152,11 +152,11 @@ func (v *view) followed(r session.Rotation) (logName, error) {
 	case v.frozen != "":
 		return logName{}, logfile.Unsupported(r.Live, v.frozen)
 	case len(r.Keys) == 0:
-		return logName{}, logfile.Unsupported(r.Live, "no entry of sessions.json named it, so no session followed")
+		return logName{}, logfile.Unsupported(r.Live, session.ReasonNoEntryNamed.Text())
 	}
 	e := v.index.entry(r.Keys[0])
 	if e == nil {
-		return logName{}, logfile.Unsupported(r.Live, "its entry of sessions.json is gone, so no session followed")
+		return logName{}, logfile.Unsupported(r.Live, session.ReasonEntryAway.Text())
 	}
 	name := e.log(v.all)
 	if name == "" {

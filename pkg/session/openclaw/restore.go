@@ -57,15 +57,15 @@ func (at *stateDir) placeName(path string) (n logName, agent string, err error) 
 		return n, "", fmt.Errorf("%s: %w", path, session.ErrElsewhere)
 	}
 	if database, _, ok := cutLast(path, storedMark); ok && filepath.Base(database) == databaseName {
-		return n, "", logfile.Unsupported(path, onlyGateway)
+		return n, "", logfile.Unsupported(path, session.ReasonGatewayDatabase.Text())
 	}
 	agent, name, err := at.split(path)
 	if err != nil {
-		return n, "", logfile.Unsupported(path, "no place for a session of openclaw")
+		return n, "", logfile.Unsupported(path, session.ReasonNoPlace.Text())
 	}
 	n, v := parseName(name)
 	if v != isLog {
-		return n, "", logfile.Unsupported(path, "not a name that the runtime gives a session")
+		return n, "", logfile.Unsupported(path, session.ReasonNoName.Text())
 	}
 	return n, agent, nil
 }
@@ -76,7 +76,7 @@ func (at *stateDir) placeName(path string) (n logName, agent string, err error) 
 // many keeps the runtime's own doctor from finishing, and with it the update.
 func (s *Store) Untouchable(path string) error {
 	if _, _, imported := s.splitImported(path); imported {
-		return logfile.Unsupported(path, onlyCopy)
+		return logfile.Unsupported(path, session.ReasonOnlyCopy.Text())
 	}
 	agent, _, err := s.split(path)
 	if err != nil {
@@ -95,7 +95,7 @@ func (s *Store) Untouchable(path string) error {
 	case err != nil:
 		return logfile.Unsupported(path, unknown)
 	case db != nil:
-		return logfile.Unsupported(path, "this agent's sessions are "+onlyGateway+", and a log beside it keeps the runtime's own doctor from finishing")
+		return logfile.Unsupported(path, session.ReasonBesideDatabase.Text(session.ReasonGatewayDatabase.Text()))
 	}
 	return nil
 }

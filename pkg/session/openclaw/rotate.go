@@ -36,7 +36,7 @@ type rotations struct {
 // [session.ErrUnsupported].
 func (rs *rotations) PlanRotation(ctx context.Context, ref session.Ref, snap session.Snapshot, now time.Time) (session.Rotation, error) {
 	if inDatabase(ref) {
-		return session.Rotation{}, logfile.Unsupported(ref.Path, onlyGateway)
+		return session.Rotation{}, logfile.Unsupported(ref.Path, session.ReasonGatewayDatabase.Text())
 	}
 	d, name, err := rs.stored.state.directoryOf(ref.Path)
 	if err != nil {
@@ -55,7 +55,7 @@ func (rs *rotations) PlanRotation(ctx context.Context, ref session.Ref, snap ses
 		return session.Rotation{}, err
 	}
 	if v.kind(n) != ref.Kind {
-		return session.Rotation{}, &session.BusyError{Path: ref.Path, Reason: "sessions.json has changed since the session was found"}
+		return session.Rotation{}, &session.BusyError{Path: ref.Path, Reason: session.ReasonIndexSince.Text()}
 	}
 	return rs.plan(v, n, snap, now)
 }
@@ -156,7 +156,7 @@ func (d *directory) look(ctx context.Context, frozen string) (*view, error) {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case errors.Is(v.indexErr, fs.ErrNotExist):
-		v.freeze("there is no sessions.json")
+		v.freeze(session.ReasonNoIndex.Text())
 	case v.indexErr != nil:
 		v.freeze(ErrIndex.Error())
 	default:
@@ -201,11 +201,11 @@ func (v *view) best(n logName) (best *entry, primary bool) {
 func (v *view) refusal(n logName) string {
 	switch {
 	case !n.open():
-		return "a log that the runtime has closed: it is archived, never changed"
+		return session.ReasonClosed.Text()
 	case v.frozen != "":
 		return v.frozen
 	case n.topic != "" && len(v.owners[n.name]) == 0 && v.names(n.session):
-		return "a thread of session " + n.session + ", and which entry of sessions.json uses it is not known"
+		return session.ReasonThread.Text(n.session)
 	}
 	return ""
 }
@@ -233,7 +233,7 @@ func (v *view) newer(n logName) (string, error) {
 		return "", fmt.Errorf("read the header of %s: %w", v.At(n.name), err)
 	}
 	if ok && header.Version > maxVersion {
-		return fmt.Sprintf("its format has version %d, this tool knows up to %d", header.Version, maxVersion), nil
+		return session.ReasonNewer.Text(header.Version, maxVersion), nil
 	}
 	return "", nil
 }
@@ -348,7 +348,7 @@ func (c *change) indexState(v *view) (switched bool, err error) {
 	case old == keys && c.onlyOwners(v):
 		return false, nil
 	}
-	return false, c.refuse("its entry in sessions.json has changed since the rotation was planned")
+	return false, c.refuse(session.ReasonEntryRotation.Text())
 }
 
 // onlyOwners reports whether no entry but those of the plan means the log.
@@ -375,7 +375,7 @@ func (c *change) logState() error {
 	c.linked = live != nil && os.SameFile(live, kept)
 	c.moved = live == nil || c.rotation.Snapshot.SameFile(session.Observe(c.rotation.Kept, kept))
 	if !c.moved && !c.linked {
-		return c.refuse("another file is at " + c.rotation.Kept)
+		return c.refuse(session.ReasonFileAt.Text(c.rotation.Kept))
 	}
 	// A log that is at its place although it was moved is a new one: a late
 	// writer has made it again. It is listed as a session of its own.
@@ -577,7 +577,7 @@ func (c *change) confirm(ctx context.Context, held *logfile.Held) error {
 		return fmt.Errorf("read sessions.json again: %w", err)
 	}
 	if !c.namedIn(x, func(i int) string { return c.rotation.NewSession }) {
-		return c.refuse("the runtime has written its own sessions.json over the change")
+		return c.refuse(session.ReasonIndexOverwritten.Text())
 	}
 	if replaced := inPlace(held); replaced != nil {
 		back := c.writing(nil)

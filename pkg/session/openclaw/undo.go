@@ -82,12 +82,12 @@ func planEntries(v *view, u *session.Undo, o session.UndoOptions) error {
 		case now == "":
 			now = e.session
 		case now != e.session:
-			return logfile.Unsupported(r.Live, "the entries of sessions.json that named it name different sessions by now")
+			return logfile.Unsupported(r.Live, session.ReasonEntriesDiffer.Text())
 		}
 	}
 	switch {
 	case len(r.Keys) > 0 && len(u.Before) == 0:
-		return logfile.Unsupported(r.Live, "sessions.json has no entry for it any more")
+		return logfile.Unsupported(r.Live, session.ReasonNoEntry.Text())
 	case now == "" || now == r.NewSession:
 		return nil
 	case !o.Force:
@@ -261,7 +261,7 @@ func (b *back) entriesSwitched() (bool, error) {
 	for _, planned := range b.plan.Before {
 		switch e := b.index.entry(planned.Key); {
 		case e == nil:
-			return false, b.refuse("an entry of sessions.json is gone")
+			return false, b.refuse(session.ReasonEntryGone.Text())
 		case e.session == oldSession(b.plan.Rotation, planned.Key):
 			old++
 		case e.before() == planned:
@@ -274,7 +274,7 @@ func (b *back) entriesSwitched() (bool, error) {
 	case old+before == n:
 		return false, nil
 	}
-	return false, b.refuse("its entry in sessions.json has changed since this was planned")
+	return false, b.refuse(session.ReasonEntryPlanned.Text())
 }
 
 // holdFresh checks that the fresh session is what it was when this was planned,
@@ -285,7 +285,7 @@ func (b *back) holdFresh(v *view) error {
 		path = b.At(name)
 	}
 	if path != b.plan.Fresh {
-		return b.refuse("the fresh session has got a log meanwhile")
+		return b.refuse(session.ReasonFreshHasLog.Text())
 	}
 	if b.fresh == nil {
 		live := b.plan.Rotation.Live
@@ -310,7 +310,7 @@ func (b *back) hold() (err error) {
 // put puts the old log at its place: its inode, or its bytes.
 func (b *back) put(ctx context.Context) error {
 	if !b.there && b.plan.From == b.plan.Rotation.Live {
-		return b.refuse("it has been moved or removed since this was planned")
+		return b.refuse(session.ReasonGonePlanned.Text())
 	}
 	if err := b.old.PutBack(ctx, b.source()); err != nil {
 		return err
@@ -401,7 +401,7 @@ func (b *back) confirmBack(ctx context.Context) error {
 	}
 	b.index = x
 	if b.switched, err = b.entriesSwitched(); err == nil && !b.switched {
-		err = b.refuse("the runtime has written its own sessions.json over the change")
+		err = b.refuse(session.ReasonIndexOverwritten.Text())
 	}
 	return err
 }

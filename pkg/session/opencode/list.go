@@ -102,7 +102,7 @@ func (l *lister) unreadable(root *os.Root, name string, cause error) {
 	path := filepath.Join(l.store.root, name)
 	ref := session.Ref{
 		Runtime: l.store.name, Agent: l.store.name, ID: session.CleanID(name), Store: l.store.root, Path: path, Kind: session.KindDatabase,
-		ModTime: l.now, State: session.StateUnsupported, Reason: fmt.Sprintf("its sessions cannot be read: %v", cause),
+		ModTime: l.now, State: session.StateUnsupported, Reason: session.ReasonDatabaseUnread.Text(cause),
 	}
 	if info, err := root.Lstat(name); err == nil {
 		ref.Bytes, ref.ModTime = info.Size(), info.ModTime()
@@ -132,10 +132,10 @@ func (l *lister) ref(path string, s sessiondb.Session, all map[string]sessiondb.
 	}
 	if top.ID != s.ID {
 		ref.Parent, ref.Primary = top.ID, false
-		ref.Reason = "of a sub-agent of " + top.ID
+		ref.Reason = session.ReasonOfSubAgent.Text(top.ID)
 	}
 	if age := l.now.Sub(s.Changed); age.Abs() < session.RecentChange {
-		ref.State, ref.Reason = session.StateBusy, "something was said a moment ago"
+		ref.State, ref.Reason = session.StateBusy, session.ReasonJustSaid.Text()
 	}
 	return ref
 }

@@ -180,7 +180,7 @@ func (l *lister) log(ctx context.Context, d *logfile.Dir, n logName) (ref sessio
 // classify sets kind and state.
 func (l *lister) classify(ref *session.Ref, n logName, h session.Head) {
 	if n.rotated {
-		logfile.MarkKept(ref, "a rotated log: it is kept until nobody can write it any more")
+		logfile.MarkKept(ref, session.ReasonRotated.Text())
 		return
 	}
 	if h.Found && h.Version > maxVersion {
@@ -199,7 +199,7 @@ func (l *lister) classify(ref *session.Ref, n logName, h session.Head) {
 }
 
 func newer(version int) string {
-	return fmt.Sprintf("its format has version %d, this tool knows up to %d", version, maxVersion)
+	return session.ReasonNewer.Text(version, maxVersion)
 }
 
 // WithTailCache returns the same store, which reads the end of every log while

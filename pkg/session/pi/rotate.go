@@ -55,7 +55,7 @@ func mayRotate(d *logfile.Dir, name string) error {
 	n, ok, _ := parseName(name)
 	reason := logfile.Unusable(info)
 	if !ok || n.rotated {
-		reason = "not a log of pi"
+		reason = session.ReasonNotOfPi.Text()
 	}
 	if reason != "" {
 		return logfile.Unsupported(d.At(name), reason)
@@ -113,7 +113,7 @@ func (s *Store) Shorten(ctx context.Context, plan session.Shortening) error {
 	}
 	defer d.Close()
 	if n, ok, _ := parseName(name); !ok || n.rotated {
-		return logfile.Unsupported(plan.Live, "not a log of pi")
+		return logfile.Unsupported(plan.Live, session.ReasonNotOfPi.Text())
 	}
 	if err := d.InPlace(); err != nil {
 		return err
@@ -140,7 +140,7 @@ func (s *Store) PlanCarry(ctx context.Context, q session.CarryRequest) (session.
 		return session.Carrying{}, err
 	}
 	if name == "" {
-		return session.Carrying{}, &session.BusyError{Path: q.Rotation.Live, Reason: "no session has been begun here since it was rotated"}
+		return session.Carrying{}, &session.BusyError{Path: q.Rotation.Live, Reason: session.ReasonNoFresh.Text()}
 	}
 	if err := mayRotate(d, name); err != nil {
 		return session.Carrying{}, err

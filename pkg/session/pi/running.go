@@ -3,7 +3,6 @@ package pi
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -148,9 +147,9 @@ func (s *Store) mayHold(ref session.Ref, changed time.Time) (pi running, ok bool
 
 func (r running) reason() string {
 	if r.hidden {
-		return fmt.Sprintf("pi is running (process %d), and the system does not say where: end that pi, or run sessctl outside of its sandbox", r.id)
+		return session.ReasonPiElsewhere.Text(r.id)
 	}
-	return fmt.Sprintf("pi is running in %s (process %d) and may have it in its memory: end that pi, or type /compact there", r.dir, r.id)
+	return session.ReasonPiHere.Text(r.dir, r.id)
 }
 
 // Busy implements [session.Liveness]. Besides what the log shows, a pi that runs

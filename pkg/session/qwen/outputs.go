@@ -60,12 +60,12 @@ func (l *lister) outputs(ctx context.Context, base *logfile.Dir) {
 	for _, key := range slices.Sorted(maps.Keys(found)) {
 		ref := found[key]
 		ref.Key = tmpName + "/" + key
-		ref.State, ref.Reason = session.StateUnsupported, "the output of a tool that no session names"
+		ref.State, ref.Reason = session.StateUnsupported, session.ReasonOutputUnnamed.Text()
 		if of := owners[key]; len(of) > 0 {
 			ref.Agent = of[0].Agent
-			if ref.Reason = "the output of a tool that several sessions name"; len(of) == 1 {
+			if ref.Reason = session.ReasonOutputShared.Text(); len(of) == 1 {
 				ref.Parent, ref.Key = of[0].ID, of[0].ID+"/"+ref.Key
-				ref.Reason = "the output of a tool: it is archived and remembered with its session"
+				ref.Reason = session.ReasonToolOutput.Text()
 			}
 		}
 		l.Add(ref)

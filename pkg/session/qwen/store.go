@@ -142,7 +142,7 @@ func (l *lister) logs(in *logfile.Dir, name string) {
 	}
 	defer d.Close()
 	l.Each(d, func(name string) {
-		ref, ok := l.Located(d, name, "a log that was moved aside: it is kept until nobody can write it any more")
+		ref, ok := l.Located(d, name, session.ReasonMovedAside.Text())
 		if !ok {
 			return
 		}

@@ -88,7 +88,7 @@ func HoldLock(ctx context.Context, f sqlitefile.File) (io.Closer, error) {
 func (w *Writer) Explain(doing string, err error) error {
 	var code *sqlite.Error
 	if errors.As(err, &code) && (code.Code()&0xff == sqlite3.SQLITE_BUSY || code.Code()&0xff == sqlite3.SQLITE_LOCKED) {
-		return &session.BusyError{Path: w.file.Path(), Reason: "a program has it open; close it and try again"}
+		return &session.BusyError{Path: w.file.Path(), Reason: session.ReasonOpenHere.Text()}
 	}
 	if err == nil {
 		return nil

@@ -54,7 +54,7 @@ func Open(ctx context.Context, f File, check func(context.Context, *sql.Conn) er
 			return d, err
 		}
 		if try == copyTries {
-			return nil, &session.BusyError{Path: f.Path(), Reason: "the runtime changes it while it is copied"}
+			return nil, &session.BusyError{Path: f.Path(), Reason: session.ReasonDatabaseCopied.Text()}
 		}
 		if err := wait(ctx, time.Duration(try)*copyWait); err != nil {
 			return nil, err
@@ -222,7 +222,7 @@ func (d *Database) Unchanged() error {
 	if d.inPlace == nil || d.inPlace.is(d.stamp.main) && (d.overlay == nil || d.overlay.unchanged()) {
 		return nil
 	}
-	return &session.BusyError{Path: d.file.Path(), Reason: "the runtime has changed it while it was read"}
+	return &session.BusyError{Path: d.file.Path(), Reason: session.ReasonDatabaseRead.Text()}
 }
 
 // wait waits, or returns the error of a context that ends earlier.

@@ -58,7 +58,7 @@ func (s *Store) Annotate(ctx context.Context, a session.Annotation) error {
 			return err
 		}
 		if proof != a.Proof {
-			return &session.BusyError{Path: a.Live, Reason: "something was said since it was summarised"}
+			return &session.BusyError{Path: a.Live, Reason: session.ReasonSaidSinceSummary.Text()}
 		}
 		if _, err := tx.Exec(ctx, update, a.Session, a.Text); err != nil {
 			return fmt.Errorf("write summary: %w", err)

@@ -98,7 +98,7 @@ func newRowLog(ctx context.Context, q querier, ref session.Ref) (*rowLog, error)
 	var head string
 	err := q.QueryRow(ctx, selectHead, ref.ID).Scan(&head)
 	if errors.Is(err, pgx.ErrNoRows) {
-		return nil, &session.BusyError{Path: ref.Path, Reason: "it is not in the database any more"}
+		return nil, &session.BusyError{Path: ref.Path, Reason: session.ReasonGoneDatabase.Text()}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read session: %w", err)

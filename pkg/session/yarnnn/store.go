@@ -203,7 +203,7 @@ func (s *Store) ref(x row) session.Ref {
 		ref.ModTime = *x.last
 	}
 	if time.Since(ref.ModTime) < session.RecentChange {
-		ref.State, ref.Reason = session.StateBusy, "something was said a moment ago"
+		ref.State, ref.Reason = session.StateBusy, session.ReasonJustSaid.Text()
 	}
 	return ref
 }
@@ -218,7 +218,7 @@ func (s *Store) one(ctx context.Context, ref session.Ref) (row, error) {
 	}
 	x, err := scanRow(conn.QueryRow(ctx, selectRows+" WHERE s.id::text = $1 GROUP BY s.id", ref.ID))
 	if errors.Is(err, pgx.ErrNoRows) {
-		return row{}, &session.BusyError{Path: ref.Path, Reason: "it is not in the database any more"}
+		return row{}, &session.BusyError{Path: ref.Path, Reason: session.ReasonGoneDatabase.Text()}
 	}
 	if err != nil {
 		return row{}, fmt.Errorf("read session: %w", err)
@@ -239,14 +239,14 @@ func (s *Store) Due(ctx context.Context, q session.DueQuestion) (bool, string, e
 func (s *Store) due(x row, q session.DueQuestion) (bool, string) {
 	switch {
 	case x.summary != "" && x.through == nil:
-		return false, "it has a summary of the program's own"
+		return false, session.ReasonOwnSummary.Text()
 	case x.summary != "" && x.highest != nil && *x.through >= *x.highest:
-		return false, "its summary is up to date"
+		return false, session.ReasonSummaryFresh.Text()
 	case q.Asked:
 	case x.last == nil || x.people < s.options.UserMessages:
-		return false, fmt.Sprintf("%d messages of the user, due from %d", x.people, s.options.UserMessages)
+		return false, session.ReasonFewOfUser.Text(x.people, s.options.UserMessages)
 	case q.Now.Sub(*x.last) < s.options.Inactivity:
-		return false, fmt.Sprintf("something was said %s ago, due after %s", q.Now.Sub(*x.last).Round(time.Second), s.options.Inactivity)
+		return false, session.ReasonSaidRecently.Text(q.Now.Sub(*x.last).Round(time.Second), s.options.Inactivity)
 	}
 	return true, ""
 }
@@ -258,7 +258,7 @@ func (s *Store) Busy(ctx context.Context, ref session.Ref, now time.Time, quiet 
 		return err
 	}
 	if x.last != nil && now.Sub(*x.last).Abs() < quiet {
-		return &session.BusyError{Path: ref.Path, Reason: "something was said a moment ago"}
+		return &session.BusyError{Path: ref.Path, Reason: session.ReasonJustSaid.Text()}
 	}
 	return nil
 }

@@ -126,7 +126,7 @@ func (w *Writer) proveAll(ctx context.Context, tx *sql.Tx, all []Proof, done *Re
 			continue
 		}
 		if there[i].Odd != "" {
-			return nil, &session.BusyError{Path: w.file.Path(), Reason: "session " + p.Session + ": " + there[i].Odd}
+			return nil, &session.BusyError{Path: w.file.Path(), Reason: session.ReasonHubRowsOdd.Text(p.Session, there[i].Odd)}
 		}
 		log := &Log{ctx: ctx, db: tx, tables: w.Tables, check: func() error { return nil }, session: p.Session, rest: at[p.Session]}
 		if err := log.begin(); err != nil {
@@ -137,7 +137,7 @@ func (w *Writer) proveAll(ctx context.Context, tx *sql.Tx, all []Proof, done *Re
 			return nil, err
 		}
 		if hex.EncodeToString(hash.Sum(nil)) != p.Log {
-			return nil, &session.BusyError{Path: w.file.Path(), Reason: "the rows of session " + p.Session + " have changed since they were archived"}
+			return nil, &session.BusyError{Path: w.file.Path(), Reason: session.ReasonHubRowsChanged.Text(p.Session)}
 		}
 		where = append(where, at[p.Session]...)
 		done.Sessions++

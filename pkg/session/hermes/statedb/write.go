@@ -82,7 +82,7 @@ func (w *Writer) Prove(ctx context.Context, all []Proof) (proved Proved, err err
 				continue // it came since, and its program leaves it alone
 			}
 			if i < 0 {
-				return &session.BusyError{Path: w.file.Path(), Reason: "session " + id + " has ended since the sessions were archived"}
+				return &session.BusyError{Path: w.file.Path(), Reason: session.ReasonRowsEnded.Text(id)}
 			}
 			if err := w.same(ctx, tx, all[i]); err != nil {
 				return err
@@ -120,7 +120,7 @@ func (w *Writer) same(ctx context.Context, tx *sql.Tx, p Proof) error {
 		return err
 	}
 	if hex.EncodeToString(hash.Sum(nil)) != p.Log {
-		return &session.BusyError{Path: w.file.Path(), Reason: "session " + p.Session + " has changed since it was archived"}
+		return &session.BusyError{Path: w.file.Path(), Reason: session.ReasonRowsChanged.Text(p.Session)}
 	}
 	return nil
 }

@@ -207,7 +207,7 @@ func (w *Writer) proved(ctx context.Context, tx *sql.Tx, p Proof) (rows int64, e
 		return log.written, nil
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		return 0, &session.BusyError{Path: w.file.Path(), Reason: "the journal of session " + p.Session + " is gone"}
+		return 0, &session.BusyError{Path: w.file.Path(), Reason: session.ReasonJournalGone.Text(p.Session)}
 	}
 	if err != nil {
 		return 0, err
@@ -225,7 +225,7 @@ func (w *Writer) same(log io.Reader, sum, id string) error {
 		return err
 	}
 	if hex.EncodeToString(hash.Sum(nil)) != sum {
-		return &session.BusyError{Path: w.file.Path(), Reason: "session " + id + " has changed since it was archived"}
+		return &session.BusyError{Path: w.file.Path(), Reason: session.ReasonRowsChanged.Text(id)}
 	}
 	return nil
 }
