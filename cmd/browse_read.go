@@ -12,6 +12,7 @@ import (
 	"github.com/sessctl/sessctl/internal/front/tui"
 	"github.com/sessctl/sessctl/internal/recall"
 	"github.com/sessctl/sessctl/internal/steps"
+	"github.com/sessctl/sessctl/internal/wording"
 	"github.com/sessctl/sessctl/internal/workspace"
 	"github.com/sessctl/sessctl/pkg/browse"
 	"github.com/spf13/pflag"
@@ -70,7 +71,7 @@ func (b *browser) ask(ctx context.Context, question string) (hits []browse.Hit, 
 	for _, h := range doc.Hits {
 		hit := browse.Hit{
 			Excerpt: passages.Hit(h.Text),
-			Heading: fmt.Sprintf("%s  %s  fit %.2f  %s", h.CreatedAt[:10], cmp.Or(h.Agent, "?"), h.Fit, h.Category), Text: h.Text,
+			Heading: fmt.Sprintf("%s  %s  fit %.2f  %s", wording.DayOf(h.CreatedAt), cmp.Or(h.Agent, "?"), h.Fit, h.Category), Text: h.Text,
 			Place: browse.Place{
 				Archive: h.Source.Archive, First: h.Source.FirstLine, Last: h.Source.LastLine,
 				Session: browse.Session{Runtime: h.Runtime, Agent: h.Agent, ID: h.Session}, Title: h.Agent + "  " + cmp.Or(h.Session, h.Source.Archive),

@@ -394,7 +394,7 @@ func (h Hit) Origin() string {
 
 // HitLine says whose a hit is.
 func HitLine(h Hit) string {
-	line := fmt.Sprintf("%s  %s  %s  fit %.2f  score %.2f  %s session %s", wording.Visible(cmp.Or(h.Agent, "?")), h.CreatedAt[:10], wording.Visible(h.Category), h.Fit, h.Score,
+	line := fmt.Sprintf("%s  %s  %s  fit %.2f  score %.2f  %s session %s", wording.Visible(cmp.Or(h.Agent, "?")), wording.DayOf(h.CreatedAt), wording.Visible(h.Category), h.Fit, h.Score,
 		wording.Visible(h.Runtime), wording.Visible(cmp.Or(h.Session, "not known")))
 	if h.Branch == session.Abandoned.String() {
 		line += "  abandoned branch"

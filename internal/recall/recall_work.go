@@ -214,7 +214,7 @@ func (p WorkPrinter) said(x audit.WorkAction, whole bool) string {
 }
 
 func workTime(x audit.WorkAction) string {
-	return strings.Replace(x.CreatedAt[:len("2006-01-02T15:04")], "T", " ", 1)
+	return wording.MinuteOf(x.CreatedAt)
 }
 
 // outcomeOfWork says what was done and how it ended.

@@ -145,6 +145,21 @@ func ShownTime(text string) string {
 	return at.Local().Format("2006-01-02 15:04")
 }
 
+// DayOf is the day of a time of RFC 3339, and MinuteOf its minute, both in UTC as it
+// stands there. What another host answers may have none: then it is a question mark.
+func DayOf(text string) string { return partOf(text, "2006-01-02") }
+
+// MinuteOf is the minute of a time of RFC 3339, see [DayOf].
+func MinuteOf(text string) string { return partOf(text, "2006-01-02 15:04") }
+
+func partOf(text, layout string) string {
+	at, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return "?"
+	}
+	return at.Format(layout)
+}
+
 // Visible makes text that is not ours safe to print on one line of a terminal.
 func Visible(s string) string { return printable.Line(s) }
 

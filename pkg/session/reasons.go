@@ -135,6 +135,7 @@ const (
 	ReasonNoIndex             Reason = "no-index"
 	ReasonNewer               Reason = "newer"
 	ReasonNoHeader            Reason = "no-header"
+	ReasonNoSessionHeader     Reason = "no-session-header"
 	ReasonNotLive             Reason = "not-live"
 	ReasonLinked              Reason = "linked"
 	ReasonLinkedIndex         Reason = "linked-index"
@@ -359,6 +360,7 @@ var reasons = map[Reason]reasonRow{
 	ReasonNoIndex:             {"there is no sessions.json", ""},
 	ReasonNewer:               {"its format has version %d, this tool knows up to %d", "install a newer sessctl"},
 	ReasonNoHeader:            {"it has no header", ""},
+	ReasonNoSessionHeader:     {"it has no session header, so another program may have written it", ""},
 	ReasonNotLive:             {"not the live log of a session", ""},
 	ReasonLinked:              {"a file with several names (hard links): changing it would change something else", ""},
 	ReasonLinkedIndex:         {"sessions.json has several names (hard links)", ""},

@@ -68,7 +68,7 @@ func mayRotate(d *logfile.Dir, name string) error {
 	case h.Found && h.Version > maxVersion:
 		return logfile.Unsupported(d.At(name), newer(h.Version))
 	case !h.Found && !h.Fragment && info.Size() > 0:
-		return logfile.Unsupported(d.At(name), "it has no session header, so another program may have written it")
+		return logfile.Unsupported(d.At(name), session.ReasonNoSessionHeader.Text())
 	}
 	return nil
 }
