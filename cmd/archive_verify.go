@@ -127,7 +127,7 @@ func renderVerify(a *app, doc audit.VerifyDocument) error {
 		a.Hint(workspace.AdviseRebuild)
 	}
 	if len(doc.Problems) > doc.OfMemory() {
-		a.Hint(audit.AdviseDamaged(doc))
+		a.Hint(audit.AdviseDamaged(doc.Problems...))
 	}
 	how := map[bool]string{true: "checked", false: "checked without reading the copies"}[doc.ReadData]
 	if doc.DryRun {

@@ -236,7 +236,7 @@ func (r *profileRun) tellDamage(ctx context.Context, damage []audit.Problem) {
 			r.Tell(workspace.Note{Message: operate.StepArchiveVerify + ": " + steps.Text(p), Hint: workspace.AdviseRebuild})
 			continue
 		}
-		r.Tell(workspace.Note{Message: operate.StepArchiveVerify + ": " + steps.Text(p), Hint: audit.AdviseBackup})
+		r.Tell(workspace.Note{Message: operate.StepArchiveVerify + ": " + steps.Text(p), Hint: audit.AdviseDamaged(p)})
 		event.Count++
 		event.Items = append(event.Items, p)
 	}

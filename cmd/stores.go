@@ -35,7 +35,7 @@ func runStores(ctx context.Context, a *app) error {
 	}
 	doc := workspace.StoresDocument{Schema: 1}
 	for _, store := range stores {
-		row, notices, err := workspace.LookAtStore(ctx, store)
+		row, notices, err := a.LookAtStore(ctx, store)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}

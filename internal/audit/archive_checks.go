@@ -34,7 +34,8 @@ func RecordCheck(run *workspace.Run, doc VerifyDocument, o VerifyOptions) {
 		return
 	}
 	line, err := json.Marshal(report.Check{
-		At: wording.StampText(run.Now()), All: len(o.IDs) == 0 && o.Agent == "", ReadData: doc.ReadData, Remote: o.Remote,
+		At: wording.StampText(run.Now()), All: len(o.IDs) == 0 && o.Agent == "", ReadData: doc.ReadData, Remote: o.Remote && doc.Unasked == 0,
+		Copies: doc.Copies, Whole: o.Parts() == 1 && doc.Unasked == 0,
 		Archives: doc.Checked, Bytes: doc.Bytes, Receipts: doc.Receipts, Problems: len(doc.Problems),
 	})
 	if err == nil {
@@ -68,7 +69,7 @@ func RecordedChecks(run *workspace.Run) (checks []report.Check, err error) {
 // read as much since and found none.
 func Unsettled(checks []report.Check) (bad report.Check, found bool) {
 	for _, c := range checks {
-		thorough := c.All && (c.ReadData || !bad.ReadData) && (c.Remote || !bad.Remote)
+		thorough := c.All && (c.ReadData || !bad.ReadData) && (c.Remote || !bad.Remote) && (c.Whole || bad.Copies == 0)
 		switch {
 		case c.Problems > 0:
 			bad, found = c, true

@@ -80,6 +80,7 @@ type VerifyDocument struct {
 	Checked  int              `json:"checked"`           // archives
 	Bytes    int64            `json:"bytes"`             // of sessions
 	Copies   int              `json:"copies_read"`       // on object storage, read to their end
+	Unasked  int              `json:"-"`                 // copies there that could not be checked
 	Receipts int              `json:"receipts"`
 	Problems []Problem        `json:"problems"`
 	Verified []VerifyRow      `json:"verified"`
@@ -149,7 +150,7 @@ func (v *Verifier) noteNotUploaded(run *workspace.Run, entries []archive.Entry) 
 func (v *Verifier) Outcome(run *workspace.Run) error {
 	var away error
 	if v.away != nil {
-		away = workspace.ExplainBucket(fmt.Errorf("%s could not be checked on object storage: %w", wording.Plural(v.unasked, "archive"), v.away))
+		away = workspace.ExplainBucket(fmt.Errorf("%s could not be checked on object storage: %w", wording.Plural(v.Doc.Unasked, "archive"), v.away))
 	}
 	if away != nil && v.Parts > 1 { // another part is read tomorrow
 		run.Notice(workspace.Note{Message: away.Error()})
@@ -169,9 +170,9 @@ const AdviseBackup = "restore damaged archives and receipts from a backup"
 
 // AdviseDamaged is what to do about what a verification has found: where the file here
 // is sound and only the copy on object storage is not, another copy is made of it.
-func AdviseDamaged(doc VerifyDocument) string {
+func AdviseDamaged(problems ...Problem) string {
 	var ids []string
-	for _, p := range doc.Problems {
+	for _, p := range problems {
 		if p.OfMemory {
 			continue
 		}
@@ -208,7 +209,6 @@ type Verifier struct {
 	Day      int             // which part it is, see [DayOf]
 	Doc      *VerifyDocument
 	away     error // why the storage is not asked any more
-	unasked  int   // copies there that could not be checked
 	sealed   int   // copies there that nobody here has the key of
 }
 
@@ -290,7 +290,7 @@ func (v *Verifier) copy(ctx context.Context, e archive.Entry) error {
 		}
 		v.away = err
 	}
-	v.unasked++
+	v.Doc.Unasked++
 	return errUnasked
 }
 
@@ -306,11 +306,14 @@ func (v *Verifier) reads(e archive.Entry) bool {
 
 // read reads a copy from the storage to its end.
 func (v *Verifier) read(ctx context.Context, e archive.Entry) error {
-	if err := workspace.ReadRemote(ctx, v.Bucket, e); err != nil {
-		return fmt.Errorf("archive %s on object storage: %w", e.ID, err)
+	err := workspace.ReadRemote(ctx, v.Bucket, e)
+	if err != nil {
+		err = fmt.Errorf("archive %s on object storage: %w", e.ID, err)
 	}
-	v.Doc.Copies++
-	return nil
+	if !workspace.OfAll(err) && !errors.Is(err, objects.ErrNoIdentity) {
+		v.Doc.Copies++
+	}
+	return err
 }
 
 // AddDamaged adds the files of the catalogue that cannot be used.

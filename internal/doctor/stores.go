@@ -34,9 +34,13 @@ func (d *checkup) examineStores(ctx context.Context) error {
 		d.note(d.Home(), "no session store is found", "name one with --store runtime=path")
 	}
 	for _, store := range stores {
-		listing, err := store.List(ctx)
+		listing, err := d.List(ctx, store)
 		if err != nil {
-			d.problem(store.Root(), err.Error(), "")
+			hint := ""
+			if f := (*failure.Error)(nil); errors.As(err, &f) {
+				hint = f.Hint
+			}
+			d.problem(store.Root(), err.Error(), hint)
 			continue
 		}
 		d.sessions.Add(store, listing)

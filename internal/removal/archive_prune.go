@@ -235,7 +235,7 @@ func logsInUse(ctx context.Context, run *workspace.Run) (refs []session.Ref, err
 		return nil, err
 	}
 	for _, s := range stores {
-		listing, err := s.List(ctx)
+		listing, err := run.List(ctx, s)
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}

@@ -240,8 +240,10 @@ func (u *Uploader) there(ctx context.Context, e archive.Entry) (r archive.Remote
 		return r, number, nil
 	case OfAll(err), ctx.Err() != nil:
 		return r, number, err
+	case isOneOf(err, objects.ErrDiffers, archive.ErrCorrupt), e.Remote.Encrypted: // what cannot be decrypted any more is another object
+		return r, number + 1, nil
 	}
-	return r, number + 1, nil
+	return r, number, err // what else went wrong says nothing of the object
 }
 
 // UploadOutcome decides the exit code of archive upload.

@@ -18,6 +18,15 @@ import (
 	"github.com/sessctl/sessctl/pkg/session"
 )
 
+// List lists a store. What is known to be another program's is not in it, see vet.
+func (run *Run) List(ctx context.Context, store session.Store) (session.Listing, error) {
+	listing, err := store.List(ctx)
+	if err == nil {
+		err = run.vet(ctx, store, &listing)
+	}
+	return listing, err
+}
+
 // vet takes out of the listing of a store that a person has named what belongs to
 // another program: nothing is archived, remembered or changed in the wrong name. A
 // store that holds nothing of its runtime is an error that says what it holds. A
@@ -84,15 +93,19 @@ func formatOf(ref session.Ref) session.Format {
 	if ref.Kind == session.KindDatabase {
 		return session.FormatUnknown
 	}
-	format, err := DetectFile(ref.Path)
+	format, err := detectFile(ref.Path, headerBytes)
 	if err != nil {
 		return session.FormatUnknown
 	}
 	return format
 }
 
-// DetectFile recognises a file by its beginning.
-func DetectFile(path string) (session.Format, error) {
+// headerBytes is how much of each log is read to see whose it is: its first records.
+// A command that runs every minute does that with every log of a named store.
+const headerBytes = 4 << 10
+
+// detectFile recognises a file by up to so many of its first bytes.
+func detectFile(path string, bytes int64) (session.Format, error) {
 	file, err := durable.OpenRegular(path)
 	if err != nil {
 		return session.FormatUnknown, err
@@ -107,7 +120,7 @@ func DetectFile(path string) (session.Format, error) {
 		return session.FormatUnknown, err
 	}
 	defer plain.Close()
-	head, err := io.ReadAll(io.LimitReader(plain, session.HeadSize))
+	head, err := io.ReadAll(io.LimitReader(plain, bytes))
 	if err != nil && len(head) == 0 {
 		return session.FormatUnknown, err
 	}
@@ -146,7 +159,7 @@ func survey(ctx context.Context, root string, own []session.Format) (holds strin
 			return errSurveyed
 		}
 		seen++
-		format, err := DetectFile(path)
+		format, err := detectFile(path, session.HeadSize)
 		counts[shown(format, err)]++
 		others = others || format.Claims() && format != session.FormatSQLite && !slices.Contains(own, format)
 		return nil

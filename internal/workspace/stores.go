@@ -198,10 +198,8 @@ func (run *Run) ListStores(ctx context.Context) (Inventory, []session.Notice, er
 		return all, nil, NoStores(&run.Settings)
 	}
 	for _, store := range stores {
-		listing, err := store.List(ctx)
-		if err == nil {
-			err = run.vet(ctx, store, &listing)
-		} else {
+		listing, err := run.List(ctx, store)
+		if err != nil {
 			err = fmt.Errorf("list sessions of %s: %w", store.Root(), err)
 		}
 		if err != nil && (len(stores) == 1 || ctx.Err() != nil) {
@@ -285,9 +283,9 @@ type StoreRow struct {
 }
 
 // LookAtStore lists one store and adds up what it holds.
-func LookAtStore(ctx context.Context, store session.Store) (StoreRow, []session.Notice, error) {
+func (run *Run) LookAtStore(ctx context.Context, store session.Store) (StoreRow, []session.Notice, error) {
 	row := StoreRow{Runtime: store.Runtime(), Root: store.Root(), Strategies: store.Capabilities().StrategiesOf(session.Ref{})}
-	listing, err := store.List(ctx)
+	listing, err := run.List(ctx, store)
 	if err != nil {
 		return row, nil, err
 	}

@@ -179,9 +179,11 @@ type Proof struct {
 // Check is one run of archive verify.
 type Check struct {
 	At       string `json:"at"`
-	All      bool   `json:"all"`       // all archives and receipts were meant
-	ReadData bool   `json:"read_data"` // false: the copies were only looked at
-	Remote   bool   `json:"remote"`    // copies on object storage too
+	All      bool   `json:"all"`                   // all archives and receipts were meant
+	ReadData bool   `json:"read_data"`             // false: the copies were only looked at
+	Remote   bool   `json:"remote"`                // copies on object storage too
+	Copies   int    `json:"copies_read,omitempty"` // of those, read to their end
+	Whole    bool   `json:"copies_all,omitempty"`  // all of them were to be read
 	Archives int    `json:"archives"`
 	Bytes    int64  `json:"bytes"`
 	Receipts int    `json:"receipts"`
