@@ -56,7 +56,6 @@ var stored = []string{
 var alsoPrinted = []string{
 	"internal/removal.PinnedSession",
 	"internal/unattended.HookFailed",
-	"pkg/operate.RunRecord", "pkg/operate.Sizes", "pkg/operate.StepRecord",
 	"pkg/operate/jobs.Failure", "pkg/operate/jobs.Job", "pkg/operate/jobs.Result",
 	"pkg/operate/outbox.Delivery", "pkg/operate/outbox.Event",
 	"pkg/report.Check",

@@ -4,11 +4,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 	"testing"
 	"time"
 
+	"github.com/sessctl/sessctl/internal/audit"
 	"github.com/sessctl/sessctl/internal/selection"
 	"github.com/sessctl/sessctl/pkg/compact"
+	"github.com/sessctl/sessctl/pkg/operate"
 )
 
 // filled is a value of which no field that JSON can have is zero, and no two
@@ -63,13 +66,13 @@ func fill(v reflect.Value, n *int) {
 	}
 }
 
-// tells holds that every field of a document is what the field of the
+// tells holds that every field of a document but these is what the field of the
 // same name of its source is.
-func tells(t *testing.T, document, source any) {
+func tells(t *testing.T, document, source any, but ...string) {
 	t.Helper()
 	doc, from := reflect.ValueOf(document), reflect.ValueOf(source)
 	for _, f := range reflect.VisibleFields(doc.Type()) {
-		if f.Anonymous {
+		if f.Anonymous || slices.Contains(but, f.Name) {
 			continue
 		}
 		got, want := doc.FieldByIndex(f.Index), from.FieldByName(f.Name)
@@ -92,6 +95,10 @@ func shown(v reflect.Value) string {
 func TestDocumentsTell(t *testing.T) {
 	result := filled[compact.Result]()
 	tells(t, selection.NewCompactedSession(result), result)
+	record := filled[operate.RunRecord]()
+	row := audit.NewRunRow(record)
+	tells(t, row, record, "Host", "Steps")
+	tells(t, row.Steps[0], record.Steps[0], "Document")
 }
 
 // TestStoredRoundTrips holds that what is stored is read as it was.
@@ -105,6 +112,15 @@ func TestStoredRoundTrips(t *testing.T) {
 	}
 	read, err := receipts.Read(path)
 	same(t, read, receipt, err)
+
+	record := filled[operate.RunRecord]()
+	runs := operate.OpenRuns(t.TempDir())
+	record.Schema = 1
+	if err := runs.Write(record); err != nil {
+		t.Fatal(err)
+	}
+	records, err := runs.List(t.Context())
+	same(t, records, []operate.RunRecord{record}, err)
 }
 
 func same[T any](t *testing.T, got, want T, err error) {
