@@ -10,12 +10,12 @@ import (
 // none, and a confidence that is a number. Reading takes no longer than an answer
 // is long, however it is nested.
 func FuzzItems(f *testing.F) {
-	const deep = 100_000
+	const deep = 5_000
 	for _, answer := range []string{
 		"", "{}", "[]", "null", "[[", "{", "no facts", `{"facts":null}`, `{"facts":{}}`, `{"facts":[1,null,[],{}]}`, `{"facts":[{"fact":1}]}`,
 		`Sure: {"facts":[{"fact":"a","confidence":"0.9","message":"#1","replaces":{}}]} I hope`, `[{"text":"a","kind":"project"}]`,
 		`{"facts":[{"fact":"a"},{"fact":"b`, `{"fact":"a"}{"fact":"b"}`, `{"facts":[{"fact":"a","confidence":"NaN"}]}`,
-		strings.Repeat("[", deep), strings.Repeat(`{"facts":`, deep), strings.Repeat(`{"a":[`, deep) + "1",
+		strings.Repeat("[", 40*deep), strings.Repeat(`{"facts":`, deep), strings.Repeat(`{"a":[`, deep) + "1",
 	} {
 		f.Add(answer)
 	}
