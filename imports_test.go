@@ -134,7 +134,7 @@ var kept = []struct {
 	{"github.com/gofrs/flock", []string{"pkg/durable"}, "files are locked in one package"},
 	{"github.com/coder/websocket", []string{"pkg/session/openclaw", "internal/fakegateway", "internal/browser"}, "one runtime is asked by its socket, on this machine; so is the browser of the tests"},
 	{"github.com/prometheus", []string{}, "the program writes the text format itself; only a test compares it with the library"},
-	{"github.com/modelcontextprotocol/go-sdk", []string{"cmd"}, "agents ask through the same functions as the shell"},
+	{"github.com/modelcontextprotocol/go-sdk", []string{"cmd", "internal/front/mcptool"}, "agents ask through the same functions as the shell"},
 	{"github.com/tailscale/hujson", []string{"pkg/hooks"}, "settings of runtimes are changed in one package"},
 	{"net/http", []string{"cmd", "internal/front/web", "internal/front/mcptool", "internal/httpclient", "internal/modelhttp", "internal/weaviate", "pkg/archive/objects", "pkg/memory/remote/weaviate", "pkg/operate/outbox", "internal/scriptcmd", "internal/fakegateway", "internal/fakeobjects", "internal/faults"}, "what goes over the network stands in few places; the rest works without one"},
 	{"log", []string{}, "errors are returned, notices go through cmd/output.go"},
