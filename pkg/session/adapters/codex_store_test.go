@@ -115,7 +115,7 @@ func TestCodexBusy(t *testing.T) {
 	codexPlant(t, path, rollout(thread, "/w", user("a"), codexAgent("b")))
 	store := codex.Open(root)
 	busy := func() string {
-		err := store.Busy(context.Background(), session.Ref{ID: thread, Path: path, Store: root}, time.Now(), time.Minute)
+		err := store.Busy(context.Background(), session.BusyQuestion{Ref: session.Ref{ID: thread, Path: path, Store: root}, Now: time.Now(), Quiet: time.Minute})
 		var b *session.BusyError
 		if err != nil && !errors.As(err, &b) {
 			t.Fatal(err)

@@ -326,7 +326,7 @@ func TestCopilotBusy(t *testing.T) {
 			}
 		}
 		ref := list(t, s)[0]
-		err := s.Busy(t.Context(), ref, time.Now(), time.Minute)
+		err := s.Busy(t.Context(), session.BusyQuestion{Ref: ref, Now: time.Now(), Quiet: time.Minute})
 		if c.busy == "" && err != nil || c.busy != "" && (!errors.Is(err, session.ErrBusy) || !strings.Contains(err.Error(), c.busy)) {
 			t.Errorf("%s: %v, want %q", name, err, c.busy)
 		}

@@ -86,11 +86,11 @@ func (s *Store) CountMessages(ctx context.Context, ref session.Ref) (int, error)
 // Busy implements [session.Liveness]. A session is busy while the lock that
 // Codex holds on a thread it writes is there, shortly after a change, and while
 // its last turn is not answered.
-func (s *Store) Busy(ctx context.Context, ref session.Ref, now time.Time, quiet time.Duration) error {
-	if lock := s.lockOf(ref.ID); lock != "" {
-		return &session.BusyError{Path: ref.Path, Reason: heldBy(lock)}
+func (s *Store) Busy(ctx context.Context, q session.BusyQuestion) error {
+	if lock := s.lockOf(q.Ref.ID); lock != "" {
+		return &session.BusyError{Path: q.Ref.Path, Reason: heldBy(lock)}
 	}
-	return s.Logs.Busy(ctx, ref, now, quiet)
+	return s.Logs.Busy(ctx, q)
 }
 
 // lockOf returns the path of the lock that Codex has put on a thread, "" if

@@ -88,21 +88,17 @@ func heldBy(d *logfile.Dir) (reason string, busy bool) {
 	return "", false
 }
 
-// longestTurn is how long after its last change a session may still wait for an
-// answer. A turn that is older was killed.
-const longestTurn = 24 * time.Hour
-
 // Busy implements [session.Liveness]. A session is busy while a lock of a process
 // that runs is there, or of one of which that cannot be told; else shortly after
-// a change, and while its last turn is not answered and no day old. A stale lock
-// means that the program was killed: its last turn waits for nobody.
-func (s *Store) Busy(ctx context.Context, ref session.Ref, now time.Time, quiet time.Duration) error {
-	stale, err := s.held(ref.Path)
+// a change, and while a turn is going on. A stale lock means that the program was
+// killed: its last turn waits for nobody.
+func (s *Store) Busy(ctx context.Context, q session.BusyQuestion) error {
+	stale, err := s.held(q.Ref.Path)
 	if err != nil {
 		return err
 	}
-	question := logfile.Question{Ref: ref, Now: now, Quiet: quiet, Tail: s.Tail}
-	if stale || now.Sub(ref.ModTime) > longestTurn {
+	question := logfile.Question{BusyQuestion: q, Tail: s.Tail}
+	if stale {
 		question.Tail = nil
 	}
 	return s.Ask(ctx, question)

@@ -183,11 +183,12 @@ func (d *directory) lock(name string, now time.Time) (session.RuntimeLock, error
 // Busy implements [session.Rotator]. A session is busy when a live process
 // holds the lock of its log or of the index, when the log changed within quiet,
 // when it is empty, shorter than it was when it was listed, or gone, and when
-// its last line is torn or its last turn unanswered. No lock does not mean
+// a turn is going on by what the log shows. No lock does not mean
 // idle: the runtime gives it back while the model answers. So a session that
 // nobody seems to write is busy all the same, with Served set, while a gateway
 // runs for the store. A session in a database is [session.ErrUnsupported].
-func (s *Store) Busy(ctx context.Context, ref session.Ref, now time.Time, quiet time.Duration) error {
+func (s *Store) Busy(ctx context.Context, q session.BusyQuestion) error {
+	ref := q.Ref
 	if inDatabase(ref) {
 		return logfile.Unsupported(ref.Path, session.ReasonGatewayDatabase.Text())
 	}
@@ -199,10 +200,10 @@ func (s *Store) Busy(ctx context.Context, ref session.Ref, now time.Time, quiet 
 		return err
 	}
 	defer d.Close()
-	if err := d.locked(ctx, name, now); err != nil {
+	if err := d.locked(ctx, name, q.Now); err != nil {
 		return err
 	}
-	if err := d.Busy(ctx, name, logfile.Question{Ref: ref, Now: now, Quiet: quiet, Tail: s.Tail}); err != nil {
+	if err := d.Busy(ctx, name, logfile.Question{BusyQuestion: q, Tail: s.Tail}); err != nil {
 		return err
 	}
 	return s.unserved(ref.Path)

@@ -69,7 +69,7 @@ func checkLock(t *testing.T, text string, age time.Duration, busy bool) {
 		s.log(lock, text)
 		s.age(s.path(lock), age)
 		before := s.tree()
-		err := s.Busy(context.Background(), ref, time.Now(), quiet)
+		err := s.Busy(context.Background(), session.BusyQuestion{Ref: ref, Now: time.Now(), Quiet: quiet})
 		if busy {
 			wantBusy(t, err, "its lock")
 		} else if err != nil {
@@ -131,7 +131,7 @@ func TestBusy(t *testing.T) {
 			s := newMain(t)
 			ref := s.ref(name)
 			c.change(s)
-			err := s.Busy(context.Background(), ref, time.Now(), quiet)
+			err := s.Busy(context.Background(), session.BusyQuestion{Ref: ref, Now: time.Now(), Quiet: quiet})
 			if c.reason != "" {
 				wantBusy(t, err, c.reason)
 			} else if err != nil {
@@ -191,7 +191,7 @@ func TestOutsideOfTheStore(t *testing.T) {
 	ref := s.ref(mainID + ".jsonl")
 	for _, path := range []string{"/etc/passwd", s.root + "/agents/../../x", s.root + "/agents/a/sessions/b/c.jsonl", s.root, "", s.root + "/agents/-a/sessions/x.jsonl"} {
 		ref.Path = path
-		if err := s.Busy(context.Background(), ref, time.Now(), quiet); err == nil {
+		if err := s.Busy(context.Background(), session.BusyQuestion{Ref: ref, Now: time.Now(), Quiet: quiet}); err == nil {
 			t.Errorf("Busy of %q", path)
 		}
 		if _, err := s.Tail(context.Background(), ref); err == nil {
