@@ -340,8 +340,9 @@ type RuntimeLock struct {
 	Path    string
 	Process int       // that took it; 0 if the file does not say
 	Alive   bool      // that process still runs, and is not another with its number
+	Unseen  bool      // whether it runs cannot be told: it may be in another container or on another machine
 	Since   time.Time // as the file says, else when it was written
-	Stale   bool      // the runtime itself would take it for forgotten
+	Stale   bool      // it does not count: its process is gone, or the lock is older than it can be
 }
 
 // Head is what a listing needs of the first records of a log.

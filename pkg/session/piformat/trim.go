@@ -141,7 +141,7 @@ func (t *trimming) decide(path []int) error {
 	}
 	question, before := true, true
 	for _, i := range path {
-		if i == first && found {
+		if i == first && found && i != t.last.at {
 			before = false
 		}
 		if i == t.last.at && before {
