@@ -2,8 +2,6 @@ package archive
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -293,30 +291,6 @@ func (s *Store) Adopt(ctx context.Context, e Entry) (bool, error) {
 		return false, nil
 	}
 	return err == nil, err
-}
-
-// Begins reads an archive to its end, where it is checked, and reports whether
-// its session begins with the bytes of another one.
-func (sf *storedFiles) Begins(ctx context.Context, e, with Entry) (bool, error) {
-	if e.Bytes < with.Bytes {
-		return false, nil
-	}
-	r, err := sf.openEntry(ctx, e)
-	if err != nil {
-		return false, err
-	}
-	defer r.Close()
-	sum := sha256.New()
-	if _, err := io.CopyN(sum, r, with.Bytes); err != nil {
-		return false, err
-	}
-	if _, err := io.CopyBuffer(struct{ io.Writer }{io.Discard}, r, make([]byte, bufferSize)); err != nil {
-		return false, err
-	}
-	if err := r.stored.check(e); err != nil {
-		return false, err
-	}
-	return hex.EncodeToString(sum.Sum(nil)) == with.SHA256, nil
 }
 
 // mustEncode is an entry's text, empty if it has none.
