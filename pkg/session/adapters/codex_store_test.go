@@ -132,6 +132,13 @@ func TestCodexBusy(t *testing.T) {
 	if got := busy(); !strings.Contains(got, "Codex has it open") {
 		t.Errorf("locked, but %q", got)
 	}
+	old := time.Date(2001, 1, 1, 0, 0, 0, 0, time.UTC)
+	if err := os.Chtimes(lock, old, old); err != nil {
+		t.Fatal(err)
+	}
+	if got := busy(); got != "" {
+		t.Errorf("a lock from before the machine was started: %q", got)
+	}
 	if err := os.Remove(lock); err != nil {
 		t.Fatal(err)
 	}

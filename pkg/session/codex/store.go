@@ -15,6 +15,7 @@ import (
 
 	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/sessctl/sessctl/pkg/session/logfile"
+	"github.com/sessctl/sessctl/pkg/session/process"
 )
 
 // Store is one home directory of Codex, a [session.Store]: sessions are read,
@@ -94,11 +95,13 @@ func (s *Store) Busy(ctx context.Context, q session.BusyQuestion) error {
 }
 
 // lockOf returns the path of the lock that Codex has put on a thread, "" if
-// there is none. It is there from the first record to the end of the program;
+// there is none. It is there from the first record to the end of the program, and
+// stays if that is killed: one from before the machine was started holds nobody.
 // .coordination.lock beside it stays and says nothing.
 func (s *Store) lockOf(thread string) string {
 	path := filepath.Join(s.Root(), "thread-writer-locks", thread+".lock")
-	if _, err := os.Lstat(path); err != nil {
+	info, err := os.Lstat(path)
+	if err != nil || (process.Claim{Since: info.ModTime()}).Standing() == process.Over {
 		return ""
 	}
 	return path
