@@ -264,7 +264,7 @@ func (s *Store) adopt(ctx context.Context, dir string, e Entry) (Entry, error) {
 			found.Remote = nil // that is a copy of another file
 		}
 		s.step("found")
-		if err := s.pins.SyncFile(found.Path); errors.Is(err, fs.ErrNotExist) {
+		if err := s.syncFound(found.Path); errors.Is(err, fs.ErrNotExist) {
 			continue // it was another Put's, which was not the first and removed it
 		} else if err != nil {
 			return Entry{}, err
@@ -281,6 +281,16 @@ func (s *Store) adopt(ctx context.Context, dir string, e Entry) (Entry, error) {
 		}
 	}
 	return Entry{}, nil
+}
+
+// syncFound makes an archive durable that another Put may have left half way.
+func (s *Store) syncFound(path string) error {
+	root, err := s.pins.OpenDir(filepath.Dir(path))
+	if err != nil {
+		return fmt.Errorf("sync %s: %w", path, err)
+	}
+	defer root.Close()
+	return durable.SyncFileIn(root, filepath.Base(path))
 }
 
 // alone reports whether only this catalogue can name the archives of a directory:
@@ -303,7 +313,7 @@ func (s *Store) nameOwn(dir string, e Entry, found *Entry) (bool, error) {
 	}
 	own := filepath.Join(dir, name)
 	if err := s.pins.LinkFile(found.Path, own); err != nil {
-		if s.pins.SameFile(found.Path, own) || diskFails(err) {
+		if durable.SameFile(s.pins, found.Path, own) || diskFails(err) {
 			return false, err
 		}
 		return false, nil

@@ -340,7 +340,7 @@ func (in Intent) endMoves(pins *durable.Pins) error {
 		if err := pins.Sweep(dir, 0); err != nil { // a kill may have left half a log, or half an index
 			return err
 		}
-		if !pins.SameFile(pair.place, pair.other) {
+		if !durable.SameFile(pins, pair.place, pair.other) {
 			continue
 		}
 		if err := pins.RemoveFile(pair.other); err != nil {
