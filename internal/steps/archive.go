@@ -106,11 +106,11 @@ func archiveOne(ctx context.Context, run *workspace.Run, store *archive.Store, s
 
 // ArchiveOutcome decides the exit code of archive.
 func ArchiveOutcome(rows []selection.ArchiveRow) error {
-	results := make([]compact.Result, 0, len(rows))
+	outcomes := make([]compact.Outcome, 0, len(rows))
 	for _, r := range rows {
-		results = append(results, compact.Result{Outcome: compact.Outcome(r.Outcome)})
+		outcomes = append(outcomes, compact.Outcome(r.Outcome))
 	}
-	return OutcomeOf(results)
+	return OutcomeOf(outcomes)
 }
 
 // ParseLines reads "120-140" or "120" as a range of 1-based lines; empty is
