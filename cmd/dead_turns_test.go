@@ -215,7 +215,7 @@ func TestASessionThatDiedInATurnIsCompacted(t *testing.T) {
 }
 
 // compacted runs compact on the session of a log.
-func (b brokenTurns) compacted(t *testing.T, log string, strategy session.Strategy) (compact.Result, int) {
+func (b brokenTurns) compacted(t *testing.T, log string, strategy session.Strategy) (selection.CompactedSession, int) {
 	t.Helper()
 	args := []string{"compact", "--session", sessionOf(t, log), "--force", "--strategy", string(strategy), "--quiet-period", "0s", "--json", "--allow-root"}
 	if strategy == session.StrategyOverlay {
