@@ -1,6 +1,7 @@
 package weaviate
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -108,15 +109,9 @@ func (m *Memory) count(ctx context.Context) (c remote.Counts, err error) {
 	}
 	nodes := m.majority(ctx)
 	hosts, err := nodes.names(ctx, "host")
-	if err != nil {
-		return c, err
-	}
-	tenants, err := nodes.tenants(ctx)
-	if err != nil {
-		return c, err
-	}
-	buried, err := nodes.counts(ctx, []query{{class: m.class(tombstonesClass)}})
-	if err != nil {
+	tenants, unknown := nodes.tenants(ctx)
+	buried, uncounted := nodes.counts(ctx, []query{{class: m.class(tombstonesClass)}})
+	if err := cmp.Or(err, unknown, uncounted); err != nil {
 		return c, err
 	}
 	c.Tombstones = buried[0]

@@ -29,7 +29,7 @@ func (m *Memory) Bury(ctx context.Context, host string, forgotten []memory.Forgo
 		ids, err := m.writeTombstones(ctx, host, part)
 		if err == nil {
 			var n int
-			n, err = m.dropEverywhere(ctx, removal{ids: ids, at: forGood()})
+			n, err = m.drop(ctx, removal{ids: ids, at: forGood()})
 			removed += n
 		}
 		if err != nil {
@@ -71,8 +71,9 @@ func (c *cluster) writeTombstones(ctx context.Context, host string, forgotten []
 
 // removal is which records are removed.
 type removal struct {
-	host string // "" for those of all hosts
-	ids  []string
+	host    string   // "" for those of all hosts
+	tenants []string // nil for all that there are
+	ids     []string
 	// at is when, in epoch milliseconds. A copy that was stored before, on a node
 	// that is away now, is removed when that node is back. With 0 it is the other
 	// way round: to Weaviate such a removal is older than any copy, and the nodes
@@ -87,29 +88,20 @@ func forGood() int64 {
 	return time.Now().Add(clockSkew).UnixMilli()
 }
 
-// dropEverywhere removes records of whatever agent. The leader says which agents
-// there are: none may be left out.
-func (c *cluster) dropEverywhere(ctx context.Context, r removal) (removed int, err error) {
-	if len(r.ids) == 0 {
-		return 0, nil
+// drop removes records. Where all tenants are meant the leader says which there are:
+// none may be left out.
+func (c *cluster) drop(ctx context.Context, r removal) (removed int, err error) {
+	if r.tenants == nil && len(r.ids) > 0 {
+		var list []struct{ Name string }
+		if err := c.client.ask(ctx, question{method: http.MethodGet, path: c.schemaPath() + "/tenants", into: &list, slow: true}); err != nil {
+			return 0, err
+		}
+		for _, t := range list {
+			r.tenants = append(r.tenants, t.Name)
+		}
 	}
-	var list []struct{ Name string }
-	if err := c.client.ask(ctx, question{method: http.MethodGet, path: c.schemaPath() + "/tenants", into: &list, slow: true}); err != nil {
-		return 0, err
-	}
-	tenants := make([]string, len(list))
-	for i, t := range list {
-		tenants[i] = t.Name
-	}
-	return c.drop(ctx, tenants, r)
-}
-
-// drop removes records of some agents.
-func (c *cluster) drop(ctx context.Context, tenants []string, r removal) (removed int, err error) {
-	for part := range slices.Chunk(r.ids, idsAtOnce) {
-		counts, err := each(ctx, tenants, func(ctx context.Context, tenant string) (int, error) {
-			return c.dropOf(ctx, tenant, removal{r.host, part, r.at})
-		})
+	for ids := range slices.Chunk(r.ids, idsAtOnce) {
+		counts, err := each(ctx, r.tenants, func(ctx context.Context, tenant string) (int, error) { return c.dropOf(ctx, tenant, ids, r) })
 		for _, n := range counts {
 			removed += n
 		}
@@ -120,10 +112,10 @@ func (c *cluster) drop(ctx context.Context, tenants []string, r removal) (remove
 	return removed, nil
 }
 
-// dropOf removes records of an agent. Until none is left: a reply that was lost
-// counts nothing.
-func (c *cluster) dropOf(ctx context.Context, tenant string, r removal) (removed int, err error) {
-	where := map[string]any{"path": []string{"record_id"}, "operator": "ContainsAny", "valueTextArray": r.ids}
+// dropOf removes some of the records from a tenant. Until none is left: a reply that
+// was lost counts nothing.
+func (c *cluster) dropOf(ctx context.Context, tenant string, ids []string, r removal) (removed int, err error) {
+	where := map[string]any{"path": []string{"record_id"}, "operator": "ContainsAny", "valueTextArray": ids}
 	if r.host != "" {
 		where = map[string]any{"operator": "And", "operands": []any{where, map[string]any{"path": []string{"host"}, "operator": "Equal", "valueText": remote.Storable(r.host)}}}
 	}

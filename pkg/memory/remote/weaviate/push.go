@@ -134,7 +134,7 @@ func (p *push) begin(ctx context.Context, r *remote.Receipt) (err error) {
 	if err := p.claim(ctx, p.batch); err != nil {
 		return err
 	}
-	if r.Gone, err = p.dropEverywhere(ctx, removal{p.batch.Host, p.batch.Gone, time.Now().UnixMilli()}); err != nil {
+	if r.Gone, err = p.drop(ctx, removal{host: p.batch.Host, ids: p.batch.Gone, at: time.Now().UnixMilli()}); err != nil {
 		return err
 	}
 	if err := p.addModel(ctx, p.batch.Model); err != nil {
@@ -173,7 +173,7 @@ func (p *push) store(ctx context.Context, r *remote.Receipt) error {
 			return err
 		}
 	}
-	if _, err := p.drop(ctx, p.tenants(), removal{p.batch.Host, slices.Sorted(maps.Keys(buried)), forGood()}); err != nil {
+	if _, err := p.drop(ctx, removal{p.batch.Host, p.tenants(), slices.Sorted(maps.Keys(buried)), forGood()}); err != nil {
 		return err
 	}
 	for _, o := range p.objects {
@@ -195,46 +195,60 @@ func (p *push) store(ctx context.Context, r *remote.Receipt) error {
 func (p *push) write(ctx context.Context, todo []stored, there map[string]bool) error {
 	const tries = 4
 	p.lookAgain()
-	whole := p.isWhole(len(p.eachNode(ctx)))
-	for try := 0; len(todo) > 0 && try < tries; try++ {
+	whole, left, last := p.isWhole(len(p.eachNode(ctx))), todo, map[string]stored{}
+	for try := 0; len(left) > 0 && try < tries; try++ {
 		if try > 0 {
 			if err := wait(ctx, pauses[try-1]); err != nil { // a replica may be a little later than the majority
 				return err
 			}
 		}
 		if try%2 == 0 {
-			if err := p.writeAnew(ctx, todo, whole); err != nil {
+			if err := p.writeAnew(ctx, left, last); err != nil {
 				return err
 			}
 		}
-		now, gaps, err := p.look(ctx, todo)
-		if err != nil {
+		var err error
+		if left, err = p.lookFor(ctx, left, there); err != nil {
 			return err
 		}
-		maps.Copy(there, now)
-		todo = slices.DeleteFunc(slices.Clone(todo), func(o stored) bool { return !gaps[o.ID] })
 	}
+	if err := p.seal(ctx, slices.Collect(maps.Values(last)), whole && len(left) == 0); err != nil {
+		return err
+	}
+	left, err := p.lookFor(ctx, todo, there)
 	p.lookAgain()
-	if !whole || len(todo) > 0 || !p.isWhole(len(p.eachNode(ctx))) {
+	if !whole || len(left) > 0 || !p.isWhole(len(p.eachNode(ctx))) {
 		p.doubted, p.verified = true, ""
 	}
-	return nil
+	return err
+}
+
+// lookFor looks which objects are there, and returns those that a node does not find.
+func (p *push) lookFor(ctx context.Context, objects []stored, there map[string]bool) ([]stored, error) {
+	now, gaps, err := p.look(ctx, objects)
+	maps.Copy(there, now)
+	return slices.DeleteFunc(slices.Clone(objects), func(o stored) bool { return !gaps[o.ID] }), err
+}
+
+// seal stores one object of each tenant once more, as it is. A node takes that for
+// nothing new, but writes out what it knows of vectors: of a batch it does so before
+// it has looked at them (Weaviate 1.35), so that a node that is killed would not find
+// those of the last one. So it comes when they are found, and as long as all nodes
+// answer it is not done before all have done it.
+func (p *push) seal(ctx context.Context, last []stored, whole bool) error {
+	if whole && p.cluster.write(ctx, everyReplica, last) == nil {
+		return nil
+	}
+	return p.cluster.write(ctx, quorum, last) // a node has gone
 }
 
 // writeAnew stores objects so that every node makes all of its indexes of them: with
 // a vector that differs, in a bit that nobody notices, from what a node may have
 // already. To store the same again changes no index. Those without a vector are
-// dropped first.
-//
-// It stores one object of each tenant once more, as it is. A node takes that for
-// nothing new, but writes out what it knows of vectors: of a batch it does so before
-// it has looked at them (Weaviate 1.35), so that a node that is killed would not
-// find those of the last one. As long as all nodes answer it is not done before all
-// have done it.
-func (p *push) writeAnew(ctx context.Context, objects []stored, whole bool) error {
+// dropped first. last is what was stored last, by tenant.
+func (p *push) writeAnew(ctx context.Context, objects []stored, last map[string]stored) error {
 	objects = slices.Clone(objects)
 	var bare []stored
-	last := map[string]stored{}
 	for i, o := range objects {
 		if len(o.Vectors) == 0 {
 			bare = append(bare, o)
@@ -243,17 +257,10 @@ func (p *push) writeAnew(ctx context.Context, objects []stored, whole bool) erro
 		last[o.Tenant] = objects[i]
 	}
 	// what is written next is later than 0, by the clock of a node
-	if _, err := p.drop(ctx, p.tenants(), removal{p.batch.Host, idsOf(bare), 0}); err != nil {
+	if _, err := p.drop(ctx, removal{p.batch.Host, p.tenants(), idsOf(bare), 0}); err != nil {
 		return err
 	}
-	if err := p.cluster.write(ctx, quorum, objects); err != nil {
-		return err
-	}
-	again := slices.Collect(maps.Values(last))
-	if whole && p.cluster.write(ctx, everyReplica, again) == nil {
-		return nil
-	}
-	return p.cluster.write(ctx, quorum, again) // a node has gone
+	return p.cluster.write(ctx, quorum, objects)
 }
 
 // nudged are vectors that differ in a bit.

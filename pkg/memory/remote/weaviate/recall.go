@@ -33,7 +33,7 @@ func (m *Memory) Recall(ctx context.Context, q memory.Query, e embed.QueryEmbedd
 func (m *Memory) recall(ctx context.Context, q memory.Query, e embed.QueryEmbedder, model embed.Model) (memory.Result, error) {
 	x := &index{memory: m, keys: map[string]int64{}, nodes: m.majority(ctx)}
 	var err error
-	if x.all, err = x.nodes.tenants(ctx); err != nil {
+	if x.tenants, err = x.nodes.tenants(ctx); err != nil {
 		return memory.Result{}, err
 	}
 	result, err := memory.Ask(ctx, x, q, e, model)
@@ -60,9 +60,9 @@ func (m *Memory) confirm(ctx context.Context, hits []memory.Hit) ([]memory.Hit, 
 
 // index looks a question up in the cluster.
 type index struct {
-	memory *Memory
-	nodes  readers
-	all    []string // tenants
+	memory  *Memory
+	nodes   readers
+	tenants []string // of all agents
 
 	query  memory.Query // that vectors are compared for
 	model  embed.Model
@@ -80,11 +80,6 @@ func (x *index) key(o object) int64 {
 		x.keys[id] = int64(len(x.rows))
 	}
 	return x.keys[id]
-}
-
-// tenants are those that a query is about.
-func (x *index) tenants(agent string) []string {
-	return slices.DeleteFunc(slices.Clone(x.all), func(tenant string) bool { return agent != "" && tenant != tenantOf(agent) })
 }
 
 // filters are a query's conditions, but for the agent, which is the tenant, and
@@ -107,25 +102,24 @@ func filters(q memory.Query) (list []string) {
 // inTenants finds the first objects of each tenant that a query is about, in an
 // order that does not change.
 func (x *index) inTenants(ctx context.Context, q memory.Query, s query) ([]object, error) {
-	s.class, s.fields = x.memory.class(recordsClass), "_additional{id distance score} host successor "+s.fields
-	lists, err := each(ctx, inEach(x.tenants(q.Agent), s), func(ctx context.Context, s query) ([]object, error) { return x.search(ctx, q, s) })
+	s.class, s.fields = x.memory.class(recordsClass), "_additional{id distance score} host record successor "+s.fields
+	tenants := slices.DeleteFunc(slices.Clone(x.tenants), func(tenant string) bool { return q.Agent != "" && tenant != tenantOf(q.Agent) })
+	lists, err := each(ctx, inEach(tenants, s), func(ctx context.Context, s query) ([]object, error) { return x.search(ctx, q, s) })
 	return slices.Concat(lists...), err
 }
 
 // search finds the first objects of a tenant that pass. Facts whose successor
 // is there do not: for each of them one more is asked for.
 func (x *index) search(ctx context.Context, q memory.Query, s query) ([]object, error) {
-	least := s.limit
-	for {
+	for least := s.limit; ; s.limit = min(2*s.limit, mostResults) {
 		found, err := x.nodes.find(ctx, s)
 		if err != nil || q.Superseded {
 			return found, err
 		}
-		read := len(found) // by several nodes it may be more than was asked for
-		if found, err = x.current(ctx, found); err != nil || len(found) >= least || read < s.limit || s.limit == mostResults {
-			return found, err
+		current, err := x.current(ctx, found)
+		if err != nil || len(current) >= least || len(found) < s.limit || s.limit == mostResults {
+			return current, err
 		}
-		s.limit = min(2*s.limit, mostResults)
 	}
 }
 
@@ -138,18 +132,19 @@ func (x *index) current(ctx context.Context, found []object) ([]object, error) {
 		}
 	}
 	there, err := x.among(ctx, successors, query{})
-	return slices.DeleteFunc(found, func(o object) bool {
-		return o.Successor != "" && slices.ContainsFunc(there, func(s object) bool { return s.Additional.ID == o.successor().Additional.ID })
-	}), err
+	superseded := func(o object) bool {
+		return slices.ContainsFunc(there, func(s object) bool { return s.Additional.ID == o.successor().Additional.ID })
+	}
+	return slices.DeleteFunc(slices.Clone(found), superseded), err
 }
 
 // among searches among some objects only.
-func (x *index) among(ctx context.Context, objects []object, s query) (found []object, err error) {
+func (x *index) among(ctx context.Context, objects []object, s query) ([]object, error) {
 	ids := map[string][]string{} // by tenant
 	for _, o := range objects {
 		ids[o.tenant] = append(ids[o.tenant], o.Additional.ID)
 	}
-	s.class, s.fields = x.memory.class(recordsClass), "_additional{id distance score} "+s.fields
+	s.class, s.fields = x.memory.class(recordsClass), "_additional{id distance score}"
 	var searches []query
 	for tenant, all := range ids {
 		for part := range slices.Chunk(all, idsAtOnce) {
@@ -207,7 +202,7 @@ func (x *index) Models(ctx context.Context, agent string, m embed.Model) (models
 	with := map[bool]map[string]bool{true: {}, false: {}} // agents that have vectors of the model, and of others
 	for _, k := range known {
 		isOwn := k.Entry == m.Fingerprint()
-		found, err := x.inTenants(ctx, memory.Query{Agent: agent, Superseded: true}, query{where: equal("model", marked(k.Entry)), limit: 1, fields: "record"})
+		found, err := x.inTenants(ctx, memory.Query{Agent: agent, Superseded: true}, query{where: equal("model", marked(k.Entry)), limit: 1})
 		if err != nil {
 			return models, err
 		}
@@ -281,15 +276,9 @@ func (x *index) Words(ctx context.Context, q memory.Query, m memory.Match, n int
 	if err != nil || len(terms) == 1 || len(keys) < n {
 		return keys, err
 	}
-	counts, err := x.Count(ctx, terms)
+	rarest, err := x.rarest(ctx, terms)
 	if err != nil {
 		return nil, err
-	}
-	rarest, least := "", math.MaxInt
-	for i, have := range counts.With {
-		if have > 0 && have < least {
-			rarest, least = terms[i], have
-		}
 	}
 	s.how = bm25([]string{rarest})
 	rare, err := x.best(ctx, q, s, object.score)
@@ -297,18 +286,27 @@ func (x *index) Words(ctx context.Context, q memory.Query, m memory.Match, n int
 	return append(keys[:min(len(keys), n-len(alone))], alone...), err
 }
 
+// rarest is the term that the fewest records have, of those that any has.
+func (x *index) rarest(ctx context.Context, terms []string) (rarest string, err error) {
+	counts, err := x.Count(ctx, terms)
+	least := math.MaxInt
+	for i, n := range counts.With {
+		if n > 0 && n < least {
+			rarest, least = terms[i], n
+		}
+	}
+	return rarest, err
+}
+
 // WordScores has the cluster score some records.
 func (x *index) WordScores(ctx context.Context, m memory.Match, keys []int64) (map[int64]float64, error) {
 	return x.scores(ctx, keys, query{how: bm25(slices.Concat(m.All, m.Any))}, object.score)
 }
 
-// Read reads records, and leaves out those that were forgotten.
+// Read has read the records with their keys, and leaves out those that were
+// forgotten.
 func (x *index) Read(ctx context.Context, keys []int64) ([]memory.Found, error) {
-	found, err := x.among(ctx, x.objects(keys), query{fields: "host record"})
-	if err != nil {
-		return nil, err
-	}
-	list, err := x.nodes.remembered(ctx, found)
+	list, err := x.nodes.remembered(ctx, x.objects(keys))
 	for i, f := range list {
 		list[i].Key = x.keys[objectID("record", f.Host, f.ID)]
 	}
@@ -319,7 +317,7 @@ func (x *index) Read(ctx context.Context, keys []int64) ([]memory.Found, error) 
 // to read them, so of a common term those of a sample are counted.
 func (x *index) Count(ctx context.Context, terms []string) (c memory.Counts, err error) {
 	c.With = make([]int, len(terms))
-	all := inEach(x.all, query{class: x.memory.class(recordsClass)})
+	all := inEach(x.tenants, query{class: x.memory.class(recordsClass)})
 	counts, err := x.nodes.counts(ctx, all)
 	if err != nil {
 		return c, err
@@ -359,9 +357,10 @@ const mostLookedAt = 400
 
 // Known looks for objects that have any of the terms, and counts the records with
 // those of the terms that are in the first ones: a term that is in none of them,
-// while there are more, is rarer than others, and not what was meant.
+// while there are more, is rarer than others, and not what was meant. To count all
+// of some hundred terms would take ten times as long.
 func (x *index) Known(ctx context.Context, _ string, near map[string]bool) (map[string]int, error) {
-	seen := map[string]bool{}
+	seen, known := map[string]bool{}, map[string]int{}
 	for part := range slices.Chunk(slices.Sorted(maps.Keys(near)), idsAtOnce) {
 		found, err := x.inTenants(ctx, memory.Query{Superseded: true}, query{where: anyOf("terms", part), limit: mostLookedAt, fields: "terms"})
 		if err != nil {
@@ -369,13 +368,12 @@ func (x *index) Known(ctx context.Context, _ string, near map[string]bool) (map[
 		}
 		for _, o := range found {
 			for term := range strings.FieldsSeq(o.Terms) {
-				if near[term] {
-					seen[term] = true
-				}
+				seen[term] = true
 			}
 		}
 	}
-	known, terms := map[string]int{}, slices.Sorted(maps.Keys(seen))
+	maps.DeleteFunc(seen, func(term string, _ bool) bool { return !near[term] })
+	terms := slices.Sorted(maps.Keys(seen))
 	counts, err := x.Count(ctx, terms)
 	for i, n := range counts.With {
 		known[terms[i]] = n

@@ -201,15 +201,12 @@ func (m *Memory) addModel(ctx context.Context, v memory.VectorModel) (err error)
 }
 
 func (m *Memory) addVectors(ctx context.Context, name string) error {
-	if m.vectors[name] {
-		return nil
-	}
 	var c map[string]any
 	if err := m.client.ask(ctx, question{method: http.MethodGet, path: m.schemaPath(), into: &c}); err != nil {
 		return err
 	}
-	vectors, _ := c["vectorConfig"].(map[string]any)
-	if vectors == nil {
+	vectors, ok := c["vectorConfig"].(map[string]any)
+	if !ok {
 		vectors = map[string]any{}
 	}
 	if vectors[name] == nil {
