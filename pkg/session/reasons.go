@@ -438,7 +438,7 @@ var reasons = map[Reason]reasonRow{
 	ReasonKeepNewest:    {"among the newest of its agent", ""},
 	ReasonKeepFuture:    {"its time is in the future", "set the clock"},
 	ReasonKeepYoung:     {"not old enough", ""},
-	ReasonKeepHalf:      {"more than half of what its agent has would be deleted; --force allows it", ""},
+	ReasonKeepHalf:      {"waits for the next run, as one deletes at most half of what its agent has; --force deletes it now", ""},
 	ReasonKeepBusy:      {"busy: %s", ""},
 	ReasonKeepUnlooked:  {"it cannot be looked at: %v", ""},
 	ReasonKeepUntold:    {"what belongs to it cannot be told: %v", ""},
