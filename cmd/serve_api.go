@@ -82,6 +82,8 @@ func schemaName(t reflect.Type, hint string) string {
 		return "StepRecord"
 	case reflect.TypeFor[audit.RunSizes]():
 		return "Sizes"
+	case reflect.TypeFor[web.JobResult](), reflect.TypeFor[web.JobFailure]():
+		return strings.TrimPrefix(name, "Job")
 	}
 	return name
 }
@@ -193,7 +195,7 @@ func (s *api) registerJobs(h huma.API) {
 	huma.Register(h, post, s.compact)
 	huma.Register(h, operation(h, "jobs", http.MethodGet, "/api/v1/jobs", "The jobs there are, and how they ended"),
 		func(context.Context, *struct{}) (*reply[web.JobsDocument], error) {
-			return &reply[web.JobsDocument]{Body: web.JobsDocument{Schema: 1, Jobs: s.jobs.List(), Notes: []workspace.Note{}}}, nil
+			return &reply[web.JobsDocument]{Body: web.NewJobsDocument(s.jobs.List())}, nil
 		})
 	huma.Register(h, operation(h, "job", http.MethodGet, "/api/v1/jobs/{id}", "One job, with the document of its result"),
 		func(_ context.Context, in *jobQuery) (*reply[web.JobDocument], error) {
@@ -201,7 +203,7 @@ func (s *api) registerJobs(h huma.API) {
 			if err != nil {
 				return nil, problemFor(err)
 			}
-			return &reply[web.JobDocument]{Body: web.JobDocument{Schema: 1, Job: j, Notes: []workspace.Note{}}}, nil
+			return &reply[web.JobDocument]{Body: web.NewJobDocument(j)}, nil
 		})
 }
 
@@ -222,5 +224,5 @@ func (s *api) compact(ctx context.Context, in *compactPost) (*web.Accepted, erro
 	if err != nil {
 		return nil, problemFor(err)
 	}
-	return &web.Accepted{Location: "/api/v1/jobs/" + j.ID, Body: web.JobDocument{Schema: 1, Job: j, Notes: []workspace.Note{}}}, nil
+	return &web.Accepted{Location: "/api/v1/jobs/" + j.ID, Body: web.NewJobDocument(j)}, nil
 }
