@@ -72,20 +72,15 @@ func newAPI(s *api) (http.Handler, huma.API) {
 }
 
 // schemaName names the schema of a type. Clients are generated from these names:
-// what Go tells apart by its package has the package's name in front of its own.
+// what Go tells apart by its package has the package's name in front of its own, and
+// what has another name in Go keeps that which clients know.
 func schemaName(t reflect.Type, hint string) string {
 	name := huma.DefaultSchemaNamer(t, hint)
-	switch t {
-	case reflect.TypeFor[recall.Document](), reflect.TypeFor[recall.Hit]():
+	if t == reflect.TypeFor[recall.Document]() || t == reflect.TypeFor[recall.Hit]() {
 		return "Recall" + name
-	case reflect.TypeFor[audit.StepRow]():
-		return "StepRecord"
-	case reflect.TypeFor[audit.RunSizes]():
-		return "Sizes"
-	case reflect.TypeFor[web.JobResult](), reflect.TypeFor[web.JobFailure]():
-		return strings.TrimPrefix(name, "Job")
 	}
-	return name
+	known := map[string]string{"StepRow": "StepRecord", "RunSizes": "Sizes", "JobResult": "Result", "JobFailure": "Failure"}
+	return cmp.Or(known[name], name)
 }
 
 // known answers with a problem where nothing is registered.
