@@ -146,6 +146,9 @@ func (x Session) observe() observation {
 	if x.Strategy == "none" {
 		o.advice = "only " + x.Runtime + " makes its sessions smaller; " + o.advice + " archives and remembers it"
 	}
+	if x.Busy != "" {
+		o.advice = x.Agent + " is busy (" + x.Busy + "): a later compaction takes it"
+	}
 	switch {
 	case x.Over && !x.Unused:
 		o.level = above
