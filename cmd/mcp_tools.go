@@ -156,6 +156,11 @@ func (s *mcpServer) findArchive(ctx context.Context, store *archive.Store, name 
 	if err != nil {
 		return archive.Entry{}, err
 	}
+	superseded, err := store.Superseded(ctx)
+	if err != nil {
+		return archive.Entry{}, err
+	}
+	all = append(all, slices.DeleteFunc(superseded, func(e archive.Entry) bool { return e.Agent != s.options.Agent })...)
 	var ids []selection.Candidate
 	for _, e := range all {
 		ids = append(ids, selection.ArchiveCandidate(e))
