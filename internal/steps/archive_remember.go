@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/sessctl/sessctl/internal/removal"
 	"github.com/sessctl/sessctl/internal/selection"
 	"github.com/sessctl/sessctl/internal/wording"
 	"github.com/sessctl/sessctl/internal/workspace"
@@ -112,6 +113,31 @@ func (k *Keeper) End(ctx context.Context) error {
 	}
 	selection.TellUnknown(k.Run, k.done)
 	return selection.EmbedWaiting(ctx, k.Workspace, k.done)
+}
+
+// Supersede keeps older archives that newer ones begin with only in these. That it
+// could not be done is told, and is no reason to call what was archived failed.
+func (k *Keeper) Supersede(ctx context.Context, o ArchiveOptions, sessions []workspace.Found, doc *ArchiveDocument) error {
+	if !o.Supersede {
+		return nil
+	}
+	refs := make([]session.Ref, 0, len(sessions))
+	for _, s := range sessions {
+		refs = append(refs, s.Ref)
+	}
+	gone, err := removal.SupersedeArchives(ctx, k.Run, k.Archives, archive.Filter{Agent: o.Agent, Runtime: k.Global.Runtime}, refs)
+	var bytes int64
+	for _, e := range gone {
+		doc.Superseded = append(doc.Superseded, e.ID)
+		bytes += e.StoredBytes
+	}
+	if len(gone) > 0 {
+		k.Notice(workspace.Note{Message: wording.Plural(len(gone), "older archive") + " (" + wording.Bytes(bytes) + ") that newer ones begin with: kept only in these"})
+	}
+	if err != nil && ctx.Err() == nil {
+		k.Tell(workspace.Note{Message: "older archives that newer ones begin with are not all removed: " + err.Error()})
+	}
+	return ctx.Err()
 }
 
 // Folded tells how many archives were there already.
