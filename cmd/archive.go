@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -111,13 +112,14 @@ func runArchive(ctx context.Context, a *app, o steps.ArchiveOptions) error {
 		}
 		doc.Archives = append(doc.Archives, row)
 	}
-	if err := errors.Join(keeper.End(ctx), keeper.Supersede(ctx, o, sessions, &doc), renderArchives(a, doc)); err != nil {
+	left := keeper.Supersede(ctx, o, sessions, &doc)
+	if err := errors.Join(keeper.End(ctx), renderArchives(a, doc)); err != nil {
 		return err
 	}
 	if damaged {
 		return &failure.Outcome{Exit: failure.ExitIntegrity}
 	}
-	return steps.ArchiveOutcome(doc.Archives)
+	return cmp.Or(steps.ArchiveOutcome(doc.Archives), left)
 }
 
 func renderArchives(a *app, doc steps.ArchiveDocument) error {

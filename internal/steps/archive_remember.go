@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/sessctl/sessctl/internal/failure"
 	"github.com/sessctl/sessctl/internal/removal"
 	"github.com/sessctl/sessctl/internal/selection"
 	"github.com/sessctl/sessctl/internal/wording"
@@ -116,7 +117,7 @@ func (k *Keeper) End(ctx context.Context) error {
 }
 
 // Supersede keeps older archives that newer ones begin with only in these. That it
-// could not be done is told, and is no reason to call what was archived failed.
+// could not be done is told, and makes a run that has archived all one that did part.
 func (k *Keeper) Supersede(ctx context.Context, o ArchiveOptions, sessions []workspace.Found, doc *ArchiveDocument) error {
 	if !o.Supersede {
 		return nil
@@ -136,6 +137,7 @@ func (k *Keeper) Supersede(ctx context.Context, o ArchiveOptions, sessions []wor
 	}
 	if err != nil && ctx.Err() == nil {
 		k.Tell(workspace.Note{Message: "older archives that newer ones begin with are not all removed: " + err.Error()})
+		return &failure.Outcome{Exit: failure.ExitPartly}
 	}
 	return ctx.Err()
 }

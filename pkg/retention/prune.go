@@ -1,6 +1,7 @@
 package retention
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -113,7 +114,7 @@ func (p *PrunePlan) verdicts() []Verdict {
 // Plan decides what becomes of every archive and of what is in the trash. It
 // changes nothing. The caller has checked the clock.
 func (p *Prune) Plan(ctx context.Context) (*PrunePlan, error) {
-	entries, err := p.Archives.List(ctx, p.Filter)
+	entries, err := p.entries(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -135,6 +136,16 @@ func (p *Prune) Plan(ctx context.Context) (*PrunePlan, error) {
 		plan.holdBack()
 	}
 	return plan, p.planPurge(ctx, plan, places)
+}
+
+// entries are the archives that are considered, in the order in which their sessions
+// grew: one that was found without an entry has the time of its name, to the second.
+func (p *Prune) entries(ctx context.Context) ([]archive.Entry, error) {
+	entries, err := p.Archives.List(ctx, p.Filter)
+	slices.SortStableFunc(entries, func(a, b archive.Entry) int {
+		return cmp.Or(a.CreatedAt.Truncate(time.Second).Compare(b.CreatedAt.Truncate(time.Second)), cmp.Compare(a.Bytes, b.Bytes))
+	})
+	return entries, err
 }
 
 // decide decides about archive i.

@@ -40,7 +40,7 @@ func (p *Prune) Supersede(ctx context.Context, since time.Time) ([]archive.Entry
 
 // planSuperseded is the plan for the sessions of which an archive was made since a time.
 func (p *Prune) planSuperseded(ctx context.Context, since time.Time) (*PrunePlan, error) {
-	entries, err := p.Archives.List(ctx, p.Filter)
+	entries, err := p.entries(ctx)
 	if err != nil {
 		return nil, err
 	}
