@@ -22,8 +22,8 @@ import (
 // beginning of a later one's, in whose file it is read. A file for each session, beside
 // the entries, has a line for each of them, which is all that is particular to it.
 
-// supersededName is the directory of these files, in that of the catalogue.
-const supersededName = "superseded"
+// SupersededName is the directory of these files, in that of the catalogue.
+const SupersededName = "superseded"
 
 // beginning is such a line.
 type beginning struct {
@@ -49,7 +49,7 @@ func (c *catalogue) Supersede(ctx context.Context, e, by Entry) error {
 	}
 	text, err := json.Marshal(beginning{e.ID, e.SHA256, e.Bytes, e.Lines, e.SourceModTime, e.CreatedAt, by.ID})
 	if err == nil {
-		err = c.pins.MakeDir(filepath.Join(c.dir, supersededName), 0o700)
+		err = c.pins.MakeDir(filepath.Join(c.dir, SupersededName), 0o700)
 	}
 	if err == nil {
 		err = c.pins.AppendLine(c.beginningsPath(e.Meta), text, 0o600)
@@ -63,7 +63,7 @@ func (c *catalogue) Supersede(ctx context.Context, e, by Entry) error {
 // beginningsPath is the file of a session.
 func (c *catalogue) beginningsPath(m Meta) string {
 	name := sha256.Sum256([]byte(m.Runtime + "\x00" + m.Agent + "\x00" + m.Session))
-	return filepath.Join(c.dir, supersededName, hex.EncodeToString(name[:8])+logEnd)
+	return filepath.Join(c.dir, SupersededName, hex.EncodeToString(name[:8])+logEnd)
 }
 
 // Superseded returns the archives without a file of their own that can be read, and
@@ -115,7 +115,7 @@ func (c *catalogue) entered(id string) bool {
 }
 
 func (c *catalogue) beginningsFiles() (paths []string, err error) {
-	dir := filepath.Join(c.dir, supersededName)
+	dir := filepath.Join(c.dir, SupersededName)
 	files, err := c.pins.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
