@@ -15,7 +15,7 @@ type CompactOptions struct {
 	Agent            string
 	All              bool
 	Session          string
-	Threshold        int64
+	Threshold        compact.Threshold
 	DryRun           bool
 	Force            bool
 	Clear            bool
@@ -65,7 +65,7 @@ func (o *CompactOptions) Policy(run *workspace.Run) compact.Policy {
 	return compact.Policy{
 		Pins:        run.Pins,
 		OutputLimit: run.OutputLimit(),
-		DryRun:      o.DryRun, Threshold: o.Threshold, Force: o.Force, SkipArchive: o.SkipArchive, SkipSummary: o.SkipSummary,
+		DryRun:      o.DryRun, Limits: run.Config.Compaction.Limits(o.Threshold, o.ThresholdAsked), Force: o.Force, SkipArchive: o.SkipArchive, SkipSummary: o.SkipSummary,
 		Strategy: session.Strategy(o.Strategy), Quiet: o.Quiet, Asked: o.ThresholdAsked, Requested: !o.All,
 		Gateway: compact.GatewayUse(o.Gateway),
 		Keep:    session.Keep{Tokens: o.KeepRecentTokens},

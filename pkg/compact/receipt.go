@@ -41,6 +41,7 @@ type Result struct {
 	Path          string           `json:"path"`
 	Outcome       Outcome          `json:"outcome"`
 	Reason        string           `json:"reason"`
+	DueBy         DueBy            `json:"due_by,omitempty"` // of a plan: tokens, share (of the window) or runtime
 	Strategy      session.Strategy `json:"strategy"`
 	Via           string           `json:"via,omitempty"` // gateway or files, where a gateway may run
 	TokensBefore  int64            `json:"tokens_before"`

@@ -13,6 +13,7 @@ import (
 	"github.com/sessctl/sessctl/internal/selection"
 	"github.com/sessctl/sessctl/internal/steps"
 	"github.com/sessctl/sessctl/internal/workspace"
+	"github.com/sessctl/sessctl/pkg/compact"
 	"github.com/sessctl/sessctl/pkg/operate/jobs"
 )
 
@@ -35,6 +36,7 @@ type SizesQuery struct {
 	Agent     string `query:"agent" doc:"only sessions of this agent"`
 	Runtime   string `query:"runtime" doc:"only sessions of this runtime"`
 	Threshold int64  `query:"threshold" minimum:"0" doc:"mark sessions of at least this many tokens; 0 or none is the configured threshold"`
+	Percent   int64  `query:"threshold_percent" minimum:"0" maximum:"100" doc:"mark sessions of at least this share of their context window; with threshold, whichever comes first"`
 	Over      bool   `query:"over" doc:"only sessions at or over the threshold"`
 	Sort      string `query:"sort" enum:"tokens,bytes,age,agent" default:"tokens"`
 	All       bool   `query:"all" doc:"also closed logs, backups and checkpoints"`
@@ -76,8 +78,9 @@ type RunsQuery struct {
 // Options are the options of the command that answers.
 func (in *SizesQuery) Options(a *workspace.Run) selection.SizesOptions {
 	a.Global.Runtime = in.Runtime
+	asked := compact.Threshold{Tokens: in.Threshold, Percent: in.Percent}
 	return selection.SizesOptions{
-		Agent: in.Agent, Threshold: cmp.Or(in.Threshold, a.Config.Compaction.Threshold), ThresholdAsked: in.Threshold > 0,
+		Agent: in.Agent, Threshold: cmp.Or(asked, a.Config.Compaction.Due()), ThresholdAsked: asked != compact.Threshold{},
 		Over: in.Over, Sort: in.Sort, All: in.All,
 	}
 }
@@ -115,6 +118,7 @@ type CompactRequest struct {
 	Runtime     string   `json:"runtime,omitempty" doc:"only sessions of this runtime"`
 	Session     string   `json:"session,omitempty" doc:"compact this session, by its id or key, instead of the main one"`
 	Threshold   int64    `json:"threshold,omitempty" minimum:"0" doc:"compact sessions of at least this many tokens; 0 or none is the configured threshold"`
+	Percent     int64    `json:"threshold_percent,omitempty" minimum:"0" maximum:"100" doc:"compact sessions of at least this share of their context window; with threshold, whichever comes first"`
 	SkipSummary bool     `json:"skip_summary,omitempty" doc:"store no summary"`
 	Caller      string   `json:"caller_id,omitempty" doc:"who asks, for the job and the audit log; characters that cannot be printed are left out, and everything after the first 64"`
 }
