@@ -331,7 +331,7 @@ func (s *Store) sweep(ctx context.Context, m Meta, olderThan time.Duration) erro
 		return err
 	}
 	s.files.forget(dir)
-	if err := s.pins.EndMoves(dir); err != nil {
+	if err := s.endMoves(dir); err != nil {
 		return err
 	}
 	leftovers, err := s.pins.Leftovers(dir, olderThan)
@@ -344,6 +344,20 @@ func (s *Store) sweep(ctx context.Context, m Meta, olderThan time.Duration) erro
 		}
 	}
 	return s.pins.Sweep(s.catalogue.dir, olderThan)
+}
+
+// endMoves ends the moves in a directory of archives that were killed. One that is
+// not there has none.
+func (s *Store) endMoves(dir string) error {
+	root, err := s.pins.OpenDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	return durable.EndMovesIn(root)
 }
 
 // rescueOrRemove deals with one temporary file of the archives, unless somebody

@@ -98,7 +98,7 @@ func (r *run) giveUp(in Intent, cause error) error {
 
 func (r *run) newReceipt(id string) Receipt {
 	receipt := Receipt{
-		Schema: 1, ID: id, Version: r.Version, At: r.Now().UTC(), Result: r.result,
+		Schema: 1, ID: id, Version: r.Version, At: r.Now().UTC(), Compaction: r.result.Compaction,
 		Source: proofOf(r.snapshot), Content: contentOf(r.survey, r.remembered, r.policy),
 		NewID: r.rotation.NewSession, Kept: r.rotation.Kept,
 		LLMCalls: r.spent.calls, LLMTokens: r.spent.tokens,

@@ -196,8 +196,7 @@ func (r *run) archive(ctx context.Context, log io.Reader) error {
 		return &session.BusyError{Path: r.plan.Ref.Path, Reason: session.ReasonChangedArchived.Text(), Change: session.ChangeTouched}
 	}
 	r.archived = archived
-	result := ArchiveResult(archived)
-	r.result.Archive = &result
+	r.result.Archive = &archived
 	return nil
 }
 

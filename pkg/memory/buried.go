@@ -25,7 +25,7 @@ type buriedPieces struct {
 
 // readBuried reads which pieces of archives that begin alike were forgotten.
 func readBuried(ctx context.Context, tx *sql.Tx, archives []string) (b buriedPieces, err error) {
-	rows, err := tx.QueryContext(ctx, "SELECT id, first_byte, end_byte FROM tombstones WHERE end_byte>0 AND archive IN ("+marks(archives)+")", anyOf(archives)...)
+	rows, err := tx.QueryContext(ctx, "SELECT id, first_byte, end_byte FROM tombstones WHERE end_byte>0 AND archive IN ("+database.Marks(archives)+")", database.Args(archives)...)
 	if err != nil {
 		return b, fmt.Errorf("look what was forgotten: %w", database.Classify(err))
 	}

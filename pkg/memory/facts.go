@@ -185,7 +185,7 @@ func (s factStore) Facts(ctx context.Context, o FactFilter) ([]Fact, error) {
 		condition, args = condition+" AND f.kind=?", append(args, o.Kind)
 	}
 	if o.IDs != nil {
-		condition, args = condition+" AND r.id IN ("+marks(o.IDs)+")", append(args, anyOf(o.IDs)...)
+		condition, args = condition+" AND r.id IN ("+database.Marks(o.IDs)+")", append(args, database.Args(o.IDs)...)
 	}
 	if !o.Superseded {
 		condition += " AND " + live

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/sessctl/sessctl/pkg/memory/database"
+	"github.com/sessctl/sessctl/pkg/memory/vectors"
 )
 
 // ErrNothingSelected is returned for a selection that names nothing.
@@ -266,10 +267,10 @@ func without(ids, others map[string]bool) string {
 func (w Withdrawal) filter() (string, []any) {
 	condition, args := "runtime=? AND agent=? AND session=? AND branch<>?", []any{w.Runtime, w.Agent, w.Session, BranchStored}
 	if len(w.Categories) > 0 {
-		condition, args = condition+" AND category IN ("+marks(w.Categories)+")", append(args, anyOf(w.Categories)...)
+		condition, args = condition+" AND category IN ("+database.Marks(w.Categories)+")", append(args, database.Args(w.Categories)...)
 	}
-	condition += " AND (archive IN (" + marks(w.From) + ") OR category IN (" + marks(w.Regardless) + "))"
-	return condition, append(append(args, anyOf(w.From)...), anyOf(w.Regardless)...)
+	condition += " AND (archive IN (" + database.Marks(w.From) + ") OR category IN (" + database.Marks(w.Regardless) + "))"
+	return condition, append(append(args, database.Args(w.From)...), database.Args(w.Regardless)...)
 }
 
 // forget records what is to be forgotten, beside the database and in it, and
@@ -324,7 +325,7 @@ func remove(ctx context.Context, tx *sql.Tx, condition string, args []any) (int,
 	if err := recordWords().RemoveWords(ctx, tx, "SELECT rowid FROM records WHERE "+condition, args...); err != nil {
 		return 0, err
 	}
-	if err := removeVectors(ctx, tx, "record IN (SELECT rowid FROM records WHERE "+condition+")", args...); err != nil {
+	if err := vectors.Remove(ctx, tx, "record IN (SELECT rowid FROM records WHERE "+condition+")", args...); err != nil {
 		return 0, err
 	}
 	result, err := tx.ExecContext(ctx, "DELETE FROM record_rows WHERE record IN (SELECT rowid FROM records WHERE "+condition+")", args...)

@@ -12,6 +12,7 @@ import (
 	"github.com/sessctl/sessctl/pkg/embed"
 	"github.com/sessctl/sessctl/pkg/memory/database"
 	"github.com/sessctl/sessctl/pkg/memory/rank"
+	"github.com/sessctl/sessctl/pkg/memory/vectors"
 )
 
 // The ways to rank.
@@ -106,9 +107,8 @@ func (s asking) embedQuery(ctx context.Context, q Query, e embed.QueryEmbedder, 
 	if e == nil || q.Rank == RankText {
 		return v, nil
 	}
-	var some bool
-	if err := s.db.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM vector_spaces s WHERE s.model=? AND "+hasVectors+")", m.Fingerprint()).Scan(&some); err != nil || !some {
-		return v, database.Classify(err)
+	if some, err := vectors.Any(ctx, s.db, m); err != nil || !some {
+		return v, err
 	}
 	v.vector, v.err = e.EmbedQuery(ctx, q.Text)
 	return v, ctx.Err()

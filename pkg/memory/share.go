@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/sessctl/sessctl/pkg/memory/database"
+	"github.com/sessctl/sessctl/pkg/memory/vectors"
 )
 
 // What a memory that hosts share has of this one is noted here, record by
@@ -71,7 +72,7 @@ type Unshared struct {
 // VectorModel is the model that made the most vectors: what is shared has those
 // of one model. It has no name if there are no vectors.
 func (s sharing) VectorModel(ctx context.Context) (m VectorModel, err error) {
-	err = s.db.QueryRowContext(ctx, `SELECT fingerprint, name, dim FROM models WHERE name NOT LIKE '%`+stagedMark+`'
+	err = s.db.QueryRowContext(ctx, `SELECT fingerprint, name, dim FROM models WHERE name NOT LIKE '%`+vectors.StagedMark+`'
 		AND EXISTS (SELECT 1 FROM vectors v WHERE v.model=fingerprint)
 		ORDER BY (SELECT count(*) FROM vectors v WHERE v.model=fingerprint) DESC, fingerprint LIMIT 1`).Scan(&m.Fingerprint, &m.Name, &m.Dim)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -175,13 +176,13 @@ func (s sharing) sharePage(ctx context.Context, source shareSource, q ShareQuery
 	}
 	defer rows.Close()
 	last = after
-	var places []place
+	var places []vectors.Place
 	for rows.Next() {
 		var x Shared
 		var r stored
 		var f Fact
-		var p place
-		if err := rows.Scan(append([]any{&x.row, &p.block, &f.Kind, &f.Confidence, &f.Quote, &f.Speaker, &f.Topic, &f.Value, &f.Instead, &f.MadeBy, &f.Successor,
+		var p vectors.Place
+		if err := rows.Scan(append([]any{&x.row, &p.Block, &f.Kind, &f.Confidence, &f.Quote, &f.Speaker, &f.Topic, &f.Value, &f.Instead, &f.MadeBy, &f.Successor,
 			&x.marks[1], &x.marks[2]}, r.fields()...)...); err != nil {
 			return nil, after, 0, fmt.Errorf("read records: %w", database.Classify(err))
 		}
@@ -190,8 +191,8 @@ func (s sharing) sharePage(ctx context.Context, source shareSource, q ShareQuery
 			continue
 		}
 		x.complete(r, f, q.Model)
-		if p.block >= 0 {
-			p.record, p.crc, p.index = x.row, uint32(x.marks[1]), len(page)
+		if p.Block >= 0 {
+			p.Record, p.Sum, p.Index = x.row, uint32(x.marks[1]), len(page)
 			places = append(places, p)
 		}
 		page = append(page, x)
@@ -221,13 +222,9 @@ func (x *Shared) complete(r stored, f Fact, m VectorModel) {
 }
 
 // readShared reads the vectors of a page.
-func (s sharing) readShared(ctx context.Context, page []Shared, places []place, dim int) error {
-	reader := rowReader{q: s.reads(), dim: dim}
-	return reader.each(ctx, places, func(b rowsAtOnce) error {
-		for i, p := range b.places {
-			page[p.index].Vector = append([]float32(nil), b.rows[i]...)
-		}
-		return nil
+func (s sharing) readShared(ctx context.Context, page []Shared, places []vectors.Place, dim int) error {
+	return vectors.NewReader(s.reads(), dim).Each(ctx, places, func(p vectors.Place, vector []float32) {
+		page[p.Index].Vector = slices.Clone(vector)
 	})
 }
 

@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/sessctl/sessctl/pkg/memory/database"
+	"github.com/sessctl/sessctl/pkg/memory/vectors"
 )
 
 // AgentStats counts what memory has of one agent.
@@ -59,7 +60,7 @@ func (s statistics) Stats(ctx context.Context) (Stats, error) {
 // countModels counts the vectors of each model.
 func (s statistics) countModels(ctx context.Context, stats *Stats) error {
 	rows, err := s.db.QueryContext(ctx, `SELECT fingerprint, name, dim, (SELECT count(*) FROM vectors v WHERE v.model=fingerprint),
-		(SELECT coalesce(sum(length(b.records)+length(b.rows)), 0) FROM vector_spaces s JOIN vector_blocks b ON `+inSpace+` WHERE s.model=fingerprint) FROM models ORDER BY name`)
+		(SELECT coalesce(sum(length(b.records)+length(b.rows)), 0) FROM vector_spaces s JOIN vector_blocks b ON `+vectors.InSpace+` WHERE s.model=fingerprint) FROM models ORDER BY name`)
 	if err != nil {
 		return fmt.Errorf("count vectors: %w", database.Classify(err))
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/sessctl/sessctl/pkg/embed"
 	"github.com/sessctl/sessctl/pkg/memory/database"
+	"github.com/sessctl/sessctl/pkg/memory/vectors"
 	"github.com/sessctl/sessctl/pkg/memory/words"
 )
 
@@ -107,20 +108,9 @@ func (s verification) verifyRecords(ctx context.Context, c *sql.Conn) (problems 
 
 // verifyVectors checks every vector against its name, and every block.
 func (s verification) verifyVectors(ctx context.Context, c *sql.Conn) (problems []Problem, err error) {
-	spaces, err := vectorSpaces(ctx, c, "1=1")
+	lost, strange, err := vectors.Verify(ctx, c)
 	if err != nil {
 		return nil, err
-	}
-	lost, strange := 0, 0
-	for _, space := range spaces {
-		found, err := space.check(ctx, c)
-		if err != nil {
-			return nil, err
-		}
-		if found.lost == 0 && found.strange == 0 {
-			found.strange = len(found.blocks)
-		}
-		lost, strange = lost+found.lost, strange+found.strange
 	}
 	path := filepath.Join(s.dir, "memory.db")
 	if lost > 0 {

@@ -341,7 +341,7 @@ func (w *workSearch) having(ctx context.Context, index *words.Index, text string
 func (w *workSearch) passing(ctx context.Context, texts []int64) ([]int64, error) {
 	query, args := "SELECT t.text FROM work_texts t WHERE t.text IN "+database.List(texts), []any(nil)
 	if len(w.ask.sorts) > 0 {
-		query, args = query+" AND t.sort IN ("+marks(w.ask.sorts)+")", append(args, anyOf(w.ask.sorts)...)
+		query, args = query+" AND t.sort IN ("+database.Marks(w.ask.sorts)+")", append(args, database.Args(w.ask.sorts)...)
 	}
 	if condition, more := w.query.filter(); len(more) > 0 {
 		query += " AND EXISTS (SELECT 1 FROM actions a JOIN sources s ON s.source=a.source WHERE " + fmt.Sprintf(w.ask.where, "(t.text)") + " AND " + condition + ")"

@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"strconv"
+	"strings"
 )
 
 // Querier is a database or a transaction.
@@ -63,4 +64,18 @@ func List(numbers []int64) string {
 		list = append(strconv.AppendInt(list, n, 10), ',')
 	}
 	return string(append(bytes.TrimSuffix(list, []byte(",")), ')'))
+}
+
+// Marks are the placeholders of an SQL list of texts.
+func Marks(list []string) string {
+	return strings.TrimSuffix(strings.Repeat("?,", len(list)), ",")
+}
+
+// Args are the arguments for [Marks].
+func Args(list []string) []any {
+	args := make([]any, len(list))
+	for i, x := range list {
+		args[i] = x
+	}
+	return args
 }
