@@ -105,6 +105,7 @@ type CompactedSession struct {
 	Path          string            `json:"path"`
 	Outcome       compact.Outcome   `json:"outcome"`
 	Reason        string            `json:"reason"`
+	DueBy         compact.DueBy     `json:"due_by,omitempty"` // of a plan: tokens, share (of the window) or runtime
 	Strategy      session.Strategy  `json:"strategy"`
 	Via           string            `json:"via,omitempty"`
 	TokensBefore  int64             `json:"tokens_before"`
@@ -171,7 +172,7 @@ type CompactedCut struct {
 func NewCompactedSession(r compact.Result) CompactedSession {
 	return CompactedSession{
 		Runtime: r.Runtime, Agent: r.Agent, Session: r.Session, Key: r.Key, Path: r.Path,
-		Outcome: r.Outcome, Reason: r.Reason, Strategy: r.Strategy, Via: r.Via,
+		Outcome: r.Outcome, Reason: r.Reason, DueBy: r.DueBy, Strategy: r.Strategy, Via: r.Via,
 		TokensBefore: r.TokensBefore, TokenSource: r.TokenSource, TokensAfter: r.TokensAfter, Bytes: r.Bytes, BytesAfter: r.BytesAfter,
 		Messages: r.Messages, LinesSkipped: r.LinesSkipped, Chunks: r.Chunks, Forgotten: r.Forgotten, ChunksPending: r.ChunksPending,
 		Cut: (*CompactedCut)(r.Cut), Cleared: r.Cleared, Archive: (*CompactedArchive)(r.Archive),

@@ -1,7 +1,7 @@
 package workspace
 
 import (
-	"fmt"
+	"errors"
 	"strconv"
 	"strings"
 
@@ -9,9 +9,13 @@ import (
 	"github.com/sessctl/sessctl/pkg/compact"
 )
 
-// Due is the threshold of sessions for which there is no other.
+// Due is the threshold of sessions for which there is no other. In the place of a
+// number that is none, which compact refuses, it is the usual one.
 func (c *compactionConfig) Due() compact.Threshold {
-	t, _ := compact.ParseThreshold(c.Threshold) // it was checked when it was read
+	t, err := compact.ParseThreshold(c.Threshold)
+	if err != nil {
+		return compact.DefaultThreshold()
+	}
 	return t
 }
 
@@ -46,17 +50,11 @@ func (c *compactionConfig) limits() (compact.Limits, error) {
 	return l, nil
 }
 
-// CheckThresholds refuses thresholds and windows that cannot be read.
+// CheckThresholds refuses thresholds and windows that cannot be read. A number that
+// is none is refused by the commands that use it.
 func (c *Config) CheckThresholds() error {
-	if _, err := compact.ParseThreshold(c.Compaction.Threshold); err != nil {
-		return failure.Usage(KeysHint, "compaction.threshold %w", err)
-	}
-	for name, p := range c.Profiles {
-		if text := p.Compact.Threshold; text != "" {
-			if _, err := compact.ParseThreshold(text); err != nil {
-				return failure.Usage(KeysHint, "%s %w", fmt.Sprintf("profiles.%s.compact.threshold", name), err)
-			}
-		}
+	if _, err := compact.ParseThreshold(c.Compaction.Threshold); err != nil && !errors.Is(err, compact.ErrNotPositive) {
+		return failure.Usage(KeysHint, "compaction.threshold: %w", err)
 	}
 	_, err := c.Compaction.limits()
 	return err

@@ -36,6 +36,7 @@ const (
 // what a command prints of it is a document of its own.
 type Result struct {
 	Compaction
+	DueBy       DueBy         // of a plan: what made the session large enough
 	Unchanged   bool          // since an earlier run archived and remembered it
 	Irreducible bool          // nothing can be cut away: all of its context is to be kept
 	Missing     []session.Ref // files that the records name and that are gone: this run did not archive their bytes
@@ -50,7 +51,6 @@ type Compaction struct {
 	Path          string           `json:"path"`
 	Outcome       Outcome          `json:"outcome"`
 	Reason        string           `json:"reason"`
-	DueBy         DueBy            `json:"due_by,omitempty"` // of a plan: tokens, share (of the window) or runtime
 	Strategy      session.Strategy `json:"strategy"`
 	Via           string           `json:"via,omitempty"` // gateway or files, where a gateway may run
 	TokensBefore  int64            `json:"tokens_before"`

@@ -2,6 +2,7 @@ package compact
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -45,6 +46,9 @@ func (t Threshold) Limit(window int64) (tokens int64, by DueBy) {
 	return 0, ""
 }
 
+// ErrNotPositive is the error for a number that no session could be below.
+var ErrNotPositive = errors.New("a threshold must be positive")
+
 // ParseThreshold reads "150000", "80%" and "150000,80%", the parts in any order.
 func ParseThreshold(text string) (t Threshold, err error) {
 	for part := range strings.SplitSeq(text, ",") {
@@ -54,7 +58,7 @@ func ParseThreshold(text string) (t Threshold, err error) {
 		case err != nil:
 			return Threshold{}, fmt.Errorf("%q is no threshold: write 150000, 80%% or 150000,80%%", text)
 		case n <= 0:
-			return Threshold{}, fmt.Errorf("must be positive, not %d", n)
+			return Threshold{}, fmt.Errorf("%w, not %d", ErrNotPositive, n)
 		case share && n > 100:
 			return Threshold{}, fmt.Errorf("%d%% is more than the whole window", n)
 		case share && t.Percent > 0, !share && t.Tokens > 0:
