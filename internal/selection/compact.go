@@ -67,8 +67,8 @@ func (o *CompactOptions) Policy(run *workspace.Run) compact.Policy {
 		OutputLimit: run.OutputLimit(),
 		DryRun:      o.DryRun, Limits: run.Config.Compaction.Limits(o.Threshold, o.ThresholdAsked), Force: o.Force, SkipArchive: o.SkipArchive, SkipSummary: o.SkipSummary,
 		Strategy: session.Strategy(o.Strategy), Quiet: o.Quiet, Asked: o.ThresholdAsked, Requested: !o.All,
-		Gateway: compact.GatewayUse(o.Gateway),
-		Keep:    session.Keep{Tokens: o.KeepRecentTokens},
+		Gateway: compact.GatewayUse(o.Gateway), LongestTurn: run.Config.Compaction.LongestTurn,
+		Keep: session.Keep{Tokens: o.KeepRecentTokens},
 	}
 }
 

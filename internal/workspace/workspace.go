@@ -339,7 +339,7 @@ func (run *Run) Journal() compact.Journal {
 // RecoveryPolicy is that of commands that finish earlier runs and change no
 // session themselves.
 func (run *Run) RecoveryPolicy() compact.Policy {
-	return compact.Policy{Quiet: compact.DefaultQuiet, OutputLimit: run.OutputLimit(), Pins: run.Pins}
+	return compact.Policy{Quiet: compact.DefaultQuiet, LongestTurn: run.Config.Compaction.LongestTurn, OutputLimit: run.OutputLimit(), Pins: run.Pins}
 }
 
 // QuietWhere is the quiet period of a command for the sessions that it names, and

@@ -48,7 +48,7 @@ func (r *run) rotate(ctx context.Context) error {
 // will have been once it is done.
 func (r *run) newIntent(rotation session.Rotation) Intent {
 	r.rotation = rotation
-	r.result.Outcome, r.result.Reason = Compacted, r.because
+	r.result.Outcome, r.result.Reason = Compacted, both(r.because, r.plan.brokenOff())
 	id := r.NewID()
 	r.result.Receipt = r.Receipts.Path(id)
 	return Intent{Schema: 1, ID: id, Rotation: rotation, Archive: r.archived, Settled: r.snapshot.Size, Receipt: r.newReceipt(id)}

@@ -659,7 +659,7 @@ func (r *run) stillIdle(ctx context.Context) error {
 			return err
 		}
 	}
-	err := cutShort(r.plan.Ref, liveness.Busy(ctx, r.plan.Ref, r.Now(), r.policy.Quiet))
+	err := cutShort(r.plan.Ref, liveness.Busy(ctx, r.policy.IsBusy(r.plan.Ref, r.Now())))
 	var busy *session.BusyError
 	switch {
 	case err == nil, errors.As(err, &busy) && busy.Served && r.plan.Via == session.ViaGateway:

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/sessctl/sessctl/pkg/jsonl"
 	"github.com/sessctl/sessctl/pkg/session"
@@ -178,14 +179,7 @@ func eachName(raw []byte, take func(id []byte)) {
 }
 
 // assetOf is the id of the image of a record.
-func assetOf(d *decoder) (id string) {
-	members(&d.inner, d.record.data, func(key string) {
-		if key == "assetId" {
-			id = word(&d.inner)
-		}
-	})
-	return id
-}
+func assetOf(d *decoder) string { return string(d.said("assetId")) }
 
 // stays reports whether a line stays.
 func (m *marks) stays(d *decoder, l jsonl.Line) bool {
@@ -268,7 +262,7 @@ func (s *Store) PlanTrim(ctx context.Context, request session.ShortenRequest) (s
 
 // Shorten implements [session.Shortener].
 func (s *Store) Shorten(ctx context.Context, plan session.Shortening) error {
-	if _, err := s.held(plan.Live); err != nil {
+	if _, err := s.held(plan.Live, time.Now()); err != nil {
 		return err
 	}
 	change, err := s.Changes.OpenChange(plan)
