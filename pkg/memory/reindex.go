@@ -232,15 +232,6 @@ const (
 	nothingTries = 1000
 )
 
-// Pending returns up to limit records of an agent that have no vector of this
-// model, in the order they were stored, those that Reclaim finds included. What an embedder has refused three times is not offered.
-func (s embeddings) Pending(ctx context.Context, model embed.Model, agent string, limit int) ([]PendingText, error) {
-	if _, err := s.Reclaim(ctx, model, agent); err != nil {
-		return nil, err
-	}
-	return s.pendingAfter(ctx, model, agent, page{limit: limit})
-}
-
 // page is a part of a long list: up to limit rows after a row.
 type page struct {
 	after int64

@@ -180,11 +180,3 @@ func (s statistics) CountRecords(ctx context.Context, agent string) (n int, err 
 	err = s.db.QueryRowContext(ctx, "SELECT count(*) FROM records WHERE agent=?", agent).Scan(&n)
 	return n, database.Classify(err)
 }
-
-// CountSession returns how many records a session has and how many of them
-// have no vector of any model.
-func (s statistics) CountSession(ctx context.Context, runtime, agent, session string) (records, pending int, err error) {
-	err = s.db.QueryRowContext(ctx, `SELECT count(*), count(*) FILTER (WHERE NOT EXISTS (SELECT 1 FROM vectors v WHERE v.record=r.rowid))
-		FROM records r WHERE runtime=? AND agent=? AND session=?`, runtime, agent, session).Scan(&records, &pending)
-	return records, pending, database.Classify(err)
-}
