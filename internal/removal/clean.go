@@ -125,7 +125,7 @@ func NewCleaner(run *workspace.Run, o CleanOptions) (*Cleaner, error) {
 	}
 	return &Cleaner{App: run, Options: o, Plan: &retention.CleanPlan{}, Rules: retention.Clean{
 		Archives: archives, Trash: run.SessionTrash(), Audit: run.Audit(), Now: run.Now,
-		MaxAge: o.maximum, Grace: o.graceTime, Force: o.Force, Rule: "clean --max-age " + o.MaxAge,
+		MaxAge: o.maximum, Grace: o.graceTime, Force: o.Force, Rule: "clean --max-age " + o.MaxAge, LongestTurn: run.Config.Compaction.LongestTurn,
 		Copy: func(ctx context.Context, ref session.Ref) (archive.Entry, error) {
 			return putLog(ctx, run, archives, ref, "clean")
 		},

@@ -34,9 +34,9 @@ func (a *adapter) Tail(context.Context, session.Ref) (session.Tail, error) {
 	return session.Tail{}, nil
 }
 
-func (a *adapter) Busy(_ context.Context, ref session.Ref, _ time.Time, _ time.Duration) error {
-	if ref.ID == a.busy {
-		return &session.BusyError{Path: ref.Path, Reason: "somebody uses it"}
+func (a *adapter) Busy(_ context.Context, q session.BusyQuestion) error {
+	if q.Ref.ID == a.busy {
+		return &session.BusyError{Path: q.Ref.Path, Reason: "somebody uses it"}
 	}
 	return nil
 }

@@ -37,6 +37,20 @@ func (s *Store) Put(ctx context.Context, m Meta, src io.Reader, size int64, now 
 	return e, nil
 }
 
+// Existing returns the archive of a session's bytes with this hash (lower-case
+// hexadecimal), if there is one whose file verifies: [Store.Put] would return the
+// same.
+func (s *Store) Existing(ctx context.Context, m Meta, sha256Hex string) (e Entry, ok bool) {
+	m, err := m.normalise()
+	if err != nil {
+		return Entry{}, false
+	}
+	if e, err = s.load(ID(m, sha256Hex)); err != nil || s.VerifyFile(ctx, e) != nil {
+		return Entry{}, false
+	}
+	return e, s.syncNames(e) == nil
+}
+
 // source is what is to be archived.
 type source struct {
 	io.Reader

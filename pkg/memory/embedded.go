@@ -131,24 +131,20 @@ func (x *embeddedIndex) WordScores(ctx context.Context, m Match, keys []int64) (
 // names a source that it is not from.
 func (x *embeddedIndex) Read(ctx context.Context, keys []int64) (list []Found, err error) {
 	x.unsound = 0
-	rows, err := x.store.reads().QueryContext(ctx, "SELECT r.rowid, "+recordColumns+" FROM records r JOIN texts t ON t.record=r.rowid WHERE r.rowid IN "+listed(database.Set(keys)))
-	if err != nil {
-		return nil, fmt.Errorf("read records: %w", database.Classify(err))
-	}
-	defer rows.Close()
-	for rows.Next() {
+	err = database.Each(ctx, database.For(x.store.reads(), "read records"), func(scan database.Scan) error {
 		var key int64
 		var r stored
-		if err := rows.Scan(append([]any{&key}, r.fields()...)...); err != nil {
-			return nil, fmt.Errorf("read records: %w", database.Classify(err))
+		if err := scan(append([]any{&key}, r.fields()...)...); err != nil {
+			return err
 		}
 		if !r.sound() {
 			x.unsound++
-			continue
+			return nil
 		}
 		list = append(list, Found{Key: key, Record: r.Record})
-	}
-	return list, database.Classify(rows.Err())
+		return nil
+	}, "SELECT r.rowid, "+recordColumns+" FROM records r JOIN texts t ON t.record=r.rowid WHERE r.rowid IN "+listed(database.Set(keys)))
+	return list, err
 }
 
 // Count counts the records that have each term.

@@ -72,21 +72,11 @@ func (s forgetting) Select(ctx context.Context, selection Selection) ([]Selected
 		query += " UNION ALL SELECT s.runtime, s.agent, s.session, 0, count(*), min(a.created_at), s.archive FROM actions a JOIN sources s ON s.source=a.source WHERE " + work + " GROUP BY 1, 2, 3, 7"
 		args = append(args, more...)
 	}
-	rows, err := s.db.QueryContext(ctx, `SELECT runtime, agent, session, sum(records), sum(actions), count(DISTINCT archive) FILTER (WHERE archive<>'')
+	return database.All(ctx, database.For(s.db, "list records"), func(x *Selected) []any {
+		return []any{&x.Runtime, &x.Agent, &x.Session, &x.Records, &x.Actions, &x.Archives}
+	},
+		`SELECT runtime, agent, session, sum(records), sum(actions), count(DISTINCT archive) FILTER (WHERE archive<>'')
 		FROM (`+query+") GROUP BY 1, 2, 3 ORDER BY 2, 1, min(created_at), 3", args...)
-	if err != nil {
-		return nil, fmt.Errorf("list records: %w", database.Classify(err))
-	}
-	defer rows.Close()
-	var list []Selected
-	for rows.Next() {
-		var x Selected
-		if err := rows.Scan(&x.Runtime, &x.Agent, &x.Session, &x.Records, &x.Actions, &x.Archives); err != nil {
-			return nil, fmt.Errorf("list records: %w", database.Classify(err))
-		}
-		list = append(list, x)
-	}
-	return list, database.Classify(rows.Err())
 }
 
 // ids are those that are selected, as JSON; false if ids do not matter.
@@ -168,23 +158,17 @@ type Withdrawal struct {
 func (s forgetting) Containing(ctx context.Context, selection Selection, text string) ([]string, error) {
 	ids, wanted := []string{}, spaced(text)
 	condition, args := selection.filter()
-	rows, err := s.db.QueryContext(ctx, "SELECT records.id, t.text FROM records JOIN texts t ON t.record=records.rowid WHERE "+condition, args...)
-	if err != nil {
-		return nil, fmt.Errorf("look for a text: %w", database.Classify(err))
-	}
-	defer rows.Close()
-	for rows.Next() {
+	err := database.Each(ctx, database.For(s.db, "look for a text"), func(scan database.Scan) error {
 		var id string
 		var found keptText
-		if err := rows.Scan(&id, &found); err != nil {
-			return nil, fmt.Errorf("look for a text: %w", database.Classify(err))
-		}
+		err := scan(&id, &found)
 		if strings.Contains(spaced(string(found)), wanted) {
 			ids = append(ids, id)
 		}
-	}
-	if err := rows.Err(); err != nil {
-		return nil, database.Classify(err)
+		return err
+	}, "SELECT records.id, t.text FROM records JOIN texts t ON t.record=records.rowid WHERE "+condition, args...)
+	if err != nil {
+		return nil, err
 	}
 	has, err := hasActions(ctx, s.db)
 	if err != nil || !has {

@@ -230,19 +230,7 @@ func textsAfter(ctx context.Context, q database.Querier, x words.Lexicon, after 
 	if x == workWords() {
 		query = "SELECT text, body FROM work_texts WHERE text>? ORDER BY text LIMIT ?"
 	}
-	rows, err := q.QueryContext(ctx, query, after, summedPage)
-	if err != nil {
-		return nil, database.Classify(err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var text recordText
-		if err := rows.Scan(&text.record, (*keptText)(&text.text)); err != nil {
-			return nil, database.Classify(err)
-		}
-		list = append(list, text)
-	}
-	return list, database.Classify(rows.Err())
+	return database.All(ctx, database.For(q, "read texts"), func(t *recordText) []any { return []any{&t.record, (*keptText)(&t.text)} }, query, after, summedPage)
 }
 
 // addText gives a writer the words of a text.

@@ -195,34 +195,32 @@ func (s embeddings) embeddedPages(ctx context.Context, e embed.Embedder, m embed
 }
 
 // embedTexts embeds one page.
-func embedTexts(ctx context.Context, e embed.Embedder, m embed.Model, page []PendingText) (p embeddedPage, err error) {
+func embedTexts(ctx context.Context, e embed.Embedder, m embed.Model, page []pendingText) (p embeddedPage, err error) {
 	texts := make([]string, len(page))
 	for i, p := range page {
-		texts[i] = p.Text
+		texts[i] = p.text
 	}
 	for r := range embed.Batches(ctx, e, texts, embed.BatchOptions{Dim: m.Dim}) {
 		switch {
 		case r.Err == nil:
-			p.vectors = append(p.vectors, Vector{ID: page[r.Index].ID, Values: r.Vector})
+			p.vectors = append(p.vectors, Vector{ID: page[r.Index].id, Values: r.Vector})
 		case errors.Is(r.Err, embed.ErrUnavailable):
 			p.down = true // not the text's fault: it is not counted against it
 		case errors.Is(r.Err, embed.ErrNoVector):
-			p.failures = append(p.failures, Failure{ID: page[r.Index].ID, Reason: r.Err.Error(), Nothing: true})
+			p.failures = append(p.failures, Failure{ID: page[r.Index].id, Reason: r.Err.Error(), Nothing: true})
 			p.made++
 		default:
-			p.failures = append(p.failures, Failure{ID: page[r.Index].ID, Reason: r.Err.Error()})
+			p.failures = append(p.failures, Failure{ID: page[r.Index].id, Reason: r.Err.Error()})
 		}
 	}
 	p.made += len(p.vectors)
 	return p, ctx.Err()
 }
 
-// PendingText is a record that has no vector yet.
-type PendingText struct {
-	ID   string
-	Text string
-
-	row int64
+// pendingText is a record that has no vector yet.
+type pendingText struct {
+	row      int64
+	id, text string
 }
 
 const (
@@ -238,22 +236,10 @@ type page struct {
 	limit int
 }
 
-func (s embeddings) pendingAfter(ctx context.Context, model embed.Model, agent string, p page) ([]PendingText, error) {
-	rows, err := s.db.QueryContext(ctx, `SELECT r.rowid, r.id, t.text FROM pending p JOIN records r ON r.rowid=p.record JOIN texts t ON t.record=p.record
+func (s embeddings) pendingAfter(ctx context.Context, model embed.Model, agent string, p page) ([]pendingText, error) {
+	return database.All(ctx, database.For(s.db, "list pending records"), func(p *pendingText) []any { return []any{&p.row, &p.id, (*keptText)(&p.text)} },
+		`SELECT r.rowid, r.id, t.text FROM pending p JOIN records r ON r.rowid=p.record JOIN texts t ON t.record=p.record
 		WHERE p.model=? AND p.agent=? AND p.record>? AND p.tries<? ORDER BY p.record LIMIT ?`, model.Fingerprint(), agent, p.after, maxTries, p.limit)
-	if err != nil {
-		return nil, fmt.Errorf("list pending records: %w", database.Classify(err))
-	}
-	defer rows.Close()
-	var pending []PendingText
-	for rows.Next() {
-		var p PendingText
-		if err := rows.Scan(&p.row, &p.ID, (*keptText)(&p.Text)); err != nil {
-			return nil, fmt.Errorf("list pending records: %w", database.Classify(err))
-		}
-		pending = append(pending, p)
-	}
-	return pending, database.Classify(rows.Err())
 }
 
 // CountPending returns how many records of an agent have no vector of a model:

@@ -142,18 +142,13 @@ func (s sharing) shareSource(ctx context.Context) (x shareSource, err error) {
 		fact = "coalesce(f.sum, 0)"
 	}
 	x.said += ", coalesce(v.crc & 4294967295, -1), " + fact
-	if x.noted, err = s.hasTable(ctx, "shared"); err != nil || !x.noted {
+	if x.noted, err = database.HasTable(ctx, s.db, "shared"); err != nil || !x.noted {
 		x.differ = "?='' OR 1=1"
 		return x, err
 	}
 	x.known = " LEFT JOIN shared p ON p.server=? AND p.id=r.id"
 	x.differ = "p.id IS NULL OR p.sum IS NOT r.sum OR p.vector IS NOT coalesce(v.crc & 4294967295, -1) OR p.fact IS NOT " + fact
 	return x, nil
-}
-
-func (s *connection) hasTable(ctx context.Context, name string) (has bool, err error) {
-	err = s.db.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE type='table' AND name=?)", name).Scan(&has)
-	return has, database.Classify(err)
 }
 
 // from is the part of a query that begins with FROM, over records that differ;
@@ -253,7 +248,7 @@ func (s sharing) CountUnshared(ctx context.Context, q ShareQuery) (u Unshared, e
 
 // CountShared is how many records a server is noted to have.
 func (s sharing) CountShared(ctx context.Context, server string) (n int, err error) {
-	if has, err := s.hasTable(ctx, "shared"); err != nil || !has {
+	if has, err := database.HasTable(ctx, s.db, "shared"); err != nil || !has {
 		return 0, err
 	}
 	err = s.db.QueryRowContext(ctx, "SELECT count(*) FROM shared WHERE server=?", server).Scan(&n)
@@ -263,7 +258,7 @@ func (s sharing) CountShared(ctx context.Context, server string) (n int, err err
 // CountSharedTombstones is of how many forgotten records a server is noted to
 // know.
 func (s sharing) CountSharedTombstones(ctx context.Context, server string) (n int, err error) {
-	if has, err := s.hasTable(ctx, "shared_tombstones"); err != nil || !has {
+	if has, err := database.HasTable(ctx, s.db, "shared_tombstones"); err != nil || !has {
 		return 0, err
 	}
 	err = s.db.QueryRowContext(ctx, "SELECT count(*) FROM shared_tombstones WHERE server=?", server).Scan(&n)
@@ -273,7 +268,7 @@ func (s sharing) CountSharedTombstones(ctx context.Context, server string) (n in
 // CountHeld counts how many of these records the memory has, and how many of them a
 // server is noted to have from here.
 func (s sharing) CountHeld(ctx context.Context, server string, list []Forgotten) (here, there int, err error) {
-	noted, err := s.hasTable(ctx, "shared")
+	noted, err := database.HasTable(ctx, s.db, "shared")
 	if err != nil || len(list) == 0 {
 		return 0, 0, err
 	}
@@ -304,7 +299,7 @@ func (s sharing) countAmong(ctx context.Context, list []Forgotten, query string,
 // GoneShared lists the records that a server is noted to have and the memory
 // has no more.
 func (s sharing) GoneShared(ctx context.Context, server string) ([]string, error) {
-	if has, err := s.hasTable(ctx, "shared"); err != nil || !has {
+	if has, err := database.HasTable(ctx, s.db, "shared"); err != nil || !has {
 		return nil, err
 	}
 	return database.Strings(ctx, s.db, "SELECT id FROM shared p WHERE server=? AND NOT EXISTS (SELECT 1 FROM record_rows r WHERE r.id=p.id) ORDER BY id", server)
@@ -384,7 +379,7 @@ func (s sharing) note(ctx context.Context, f func(tx *sql.Tx) error) error {
 
 // UnsharedTombstones lists what was forgotten and a server does not know of.
 func (s sharing) UnsharedTombstones(ctx context.Context, server string) ([]Forgotten, error) {
-	has, err := s.hasTable(ctx, "shared_tombstones")
+	has, err := database.HasTable(ctx, s.db, "shared_tombstones")
 	if err != nil {
 		return nil, err
 	}

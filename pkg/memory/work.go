@@ -383,19 +383,14 @@ func (w *workSearch) judge(ctx context.Context, m *rank.Named, list []fittingTex
 	for i, t := range list {
 		at[t.row], rows[i] = i, t.row
 	}
-	found, err := w.store.db.QueryContext(ctx, "SELECT text, body FROM work_texts WHERE text IN "+database.List(rows))
-	if err != nil {
-		return fmt.Errorf("read texts of actions: %w", database.Classify(err))
-	}
-	defer found.Close()
-	for found.Next() {
+	return database.Each(ctx, database.For(w.store.db, "read texts of actions"), func(scan database.Scan) error {
 		var row int64
 		var body keptText
-		if err := found.Scan(&row, &body); err != nil {
-			return fmt.Errorf("read texts of actions: %w", database.Classify(err))
+		if err := scan(&row, &body); err != nil {
+			return err
 		}
 		t := &list[at[row]]
 		t.fit = math.Round(100*w.ask.fit(m, t.fit, string(body))) / 100
-	}
-	return database.Classify(found.Err())
+		return nil
+	}, "SELECT text, body FROM work_texts WHERE text IN "+database.List(rows))
 }

@@ -39,7 +39,9 @@ type Clean struct {
 	Now    func() time.Time
 	MaxAge time.Duration // only what nobody has used for longer
 	Grace  time.Duration // how long what goes can be brought back
-	Force  bool          // also more than half of an agent's sessions in this run
+	// LongestTurn is that of [session.BusyQuestion].
+	LongestTurn time.Duration
+	Force       bool // also more than half of an agent's sessions in this run
 	// Needed returns why nothing of a session may be deleted, or "": an earlier
 	// run is not finished with it.
 	Needed func(ref session.Ref) string
@@ -247,7 +249,7 @@ func (c *Clean) mayGo(ctx context.Context, p *SessionPlan, companions session.Co
 			return err.Error()
 		}
 		if liveness := m.Adapter.Capabilities().Liveness; liveness != nil && !closed(m.Kind) {
-			if err := liveness.Busy(ctx, m.Ref, now, 0); err != nil {
+			if err := liveness.Busy(ctx, session.BusyQuestion{Ref: m.Ref, Now: now, LongestTurn: c.LongestTurn}); err != nil {
 				return busyText(err)
 			}
 		}

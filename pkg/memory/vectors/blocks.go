@@ -132,19 +132,8 @@ type namedVector struct{ record, space, block int64 }
 
 // namedVectors lists those that meet a condition over vector_rows, by block.
 func namedVectors(ctx context.Context, q database.Querier, condition string, args ...any) (list []namedVector, err error) {
-	rows, err := q.QueryContext(ctx, "SELECT record, space, block FROM vector_rows WHERE "+condition+" ORDER BY block", args...)
-	if err != nil {
-		return nil, fmt.Errorf("look up vectors: %w", database.Classify(err))
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var v namedVector
-		if err := rows.Scan(&v.record, &v.space, &v.block); err != nil {
-			return nil, fmt.Errorf("look up vectors: %w", database.Classify(err))
-		}
-		list = append(list, v)
-	}
-	return list, database.Classify(rows.Err())
+	return database.All(ctx, database.For(q, "look up vectors"), func(v *namedVector) []any { return []any{&v.record, &v.space, &v.block} },
+		"SELECT record, space, block FROM vector_rows WHERE "+condition+" ORDER BY block", args...)
 }
 
 // Remove takes the vectors out of their blocks that meet a condition over

@@ -33,27 +33,19 @@ func Any(ctx context.Context, q database.Querier, m embed.Model) (some bool, err
 // Models lists the models, other than m, that made vectors of an agent ("" is
 // any), and whether m did too. Vectors that are made beside do not count.
 func Models(ctx context.Context, q database.Querier, agent string, m embed.Model) (others []string, own bool, err error) {
-	rows, err := q.QueryContext(ctx, `SELECT fingerprint, name FROM models
-		WHERE EXISTS (SELECT 1 FROM vector_spaces s WHERE s.model=fingerprint AND (?1='' OR s.agent=?1) AND `+hasVectors+`) ORDER BY name`, agent)
-	if err != nil {
-		return nil, false, fmt.Errorf("list models: %w", database.Classify(err))
-	}
-	defer rows.Close()
-	for rows.Next() {
+	err = database.Each(ctx, database.For(q, "list models"), func(scan database.Scan) error {
 		var fingerprint, name string
-		if err := rows.Scan(&fingerprint, &name); err != nil {
-			return nil, false, fmt.Errorf("list models: %w", database.Classify(err))
-		}
-		if fingerprint == m.Fingerprint() {
+		err := scan(&fingerprint, &name)
+		switch {
+		case fingerprint == m.Fingerprint():
 			own = true
-			continue
+		case !isBeside(name):
+			others = append(others, name)
 		}
-		if isBeside(name) {
-			continue
-		}
-		others = append(others, name)
-	}
-	return others, own, database.Classify(rows.Err())
+		return err
+	}, `SELECT fingerprint, name FROM models
+		WHERE EXISTS (SELECT 1 FROM vector_spaces s WHERE s.model=fingerprint AND (?1='' OR s.agent=?1) AND `+hasVectors+`) ORDER BY name`, agent)
+	return others, own, err
 }
 
 // AgentsWithout lists the agents that have vectors of other models only.

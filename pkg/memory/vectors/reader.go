@@ -129,17 +129,5 @@ func (r *Reader) take(b *batch, places []Place, records []int64, data []byte) {
 
 // readPlaces reads rows of record, block, checksum and importance.
 func readPlaces(ctx context.Context, q database.Querier, query string, args ...any) (places []Place, err error) {
-	rows, err := q.QueryContext(ctx, query, args...)
-	if err != nil {
-		return nil, fmt.Errorf("look up vectors: %w", database.Classify(err))
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var p Place
-		if err := rows.Scan(&p.Record, &p.Block, &p.Sum, &p.Importance); err != nil {
-			return nil, fmt.Errorf("look up vectors: %w", database.Classify(err))
-		}
-		places = append(places, p)
-	}
-	return places, database.Classify(rows.Err())
+	return database.All(ctx, database.For(q, "look up vectors"), func(p *Place) []any { return []any{&p.Record, &p.Block, &p.Sum, &p.Importance} }, query, args...)
 }

@@ -106,19 +106,8 @@ func Verify(ctx context.Context, q database.Querier) (lost, strange int, err err
 
 // listSpaces lists the spaces s that meet a condition, by agent.
 func listSpaces(ctx context.Context, q database.Querier, condition string, args ...any) (list []Space, err error) {
-	rows, err := q.QueryContext(ctx, "SELECT s.space, m.dim, s.checked FROM vector_spaces s JOIN models m ON m.fingerprint=s.model WHERE "+condition+" ORDER BY s.agent, s.model", args...)
-	if err != nil {
-		return nil, fmt.Errorf("list vectors: %w", database.Classify(err))
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var s Space
-		if err := rows.Scan(&s.space, &s.dim, &s.checked); err != nil {
-			return nil, fmt.Errorf("list vectors: %w", database.Classify(err))
-		}
-		list = append(list, s)
-	}
-	return list, database.Classify(rows.Err())
+	return database.All(ctx, database.For(q, "list vectors"), func(s *Space) []any { return []any{&s.space, &s.dim, &s.checked} },
+		"SELECT s.space, m.dim, s.checked FROM vector_spaces s JOIN models m ON m.fingerprint=s.model WHERE "+condition+" ORDER BY s.agent, s.model", args...)
 }
 
 // spaceCheck is what was found in the blocks of a space.
@@ -178,21 +167,15 @@ func (s *Space) check(ctx context.Context, q database.Querier) (c spaceCheck, er
 
 // names are the checksums of the rows that have a name.
 func (s *Space) names(ctx context.Context, q database.Querier) (map[namedVector]uint32, error) {
-	rows, err := q.QueryContext(ctx, "SELECT record, block, crc & 4294967295 FROM vector_rows WHERE space=?", s.space)
-	if err != nil {
-		return nil, fmt.Errorf("list vectors: %w", database.Classify(err))
-	}
-	defer rows.Close()
 	named := map[namedVector]uint32{}
-	for rows.Next() {
+	err := database.Each(ctx, database.For(q, "list vectors"), func(scan database.Scan) error {
 		var v namedVector
 		var crc uint32
-		if err := rows.Scan(&v.record, &v.block, &crc); err != nil {
-			return nil, fmt.Errorf("list vectors: %w", database.Classify(err))
-		}
+		err := scan(&v.record, &v.block, &crc)
 		named[v] = crc
-	}
-	return named, database.Classify(rows.Err())
+		return err
+	}, "SELECT record, block, crc & 4294967295 FROM vector_rows WHERE space=?", s.space)
+	return named, err
 }
 
 // dropSpaces deletes the spaces s that meet a condition, with their vectors.
