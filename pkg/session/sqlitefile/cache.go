@@ -7,8 +7,8 @@ import (
 	"sync"
 )
 
-// opened is what a [Cache] holds: a [*Database], or what wraps one.
-type opened interface {
+// Opened is what a [Cache] holds: a [*Database], or what wraps one.
+type Opened interface {
 	Current() bool    // the files look as they did when it was opened
 	Unchanged() error // nothing of what it reads has changed
 	Close() error
@@ -16,7 +16,7 @@ type opened interface {
 
 // Cache holds the open databases of a store. A copy may be large, so one that
 // was made is used until the next listing. Open is to be set.
-type Cache[D opened] struct {
+type Cache[D Opened] struct {
 	// Open opens a database.
 	Open func(ctx context.Context, f File) (D, error)
 
@@ -25,7 +25,7 @@ type Cache[D opened] struct {
 }
 
 // lease is a database and how many use it.
-type lease[D opened] struct {
+type lease[D Opened] struct {
 	db      D
 	users   int
 	retired bool // to be closed by its last user
