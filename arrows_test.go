@@ -36,7 +36,6 @@ const (
 // go down.
 var tangled = map[string]int{
 	"internal/workspace":         17,
-	"pkg/compact":                29,
 	"pkg/durable":                19,
 	"pkg/memory":                 16,
 	"pkg/memory/remote/weaviate": 16,
