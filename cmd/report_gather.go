@@ -25,7 +25,7 @@ import (
 // gatherReport makes the document of one look: what sizes, usage, monitor, log and
 // archive verify would say of the same moment. Nothing is changed.
 func gatherReport(ctx context.Context, a *app, o pages.ReportOptions) (report.Document, error) {
-	doc := report.Document{Schema: 1, MadeAt: wording.StampText(a.Now()), Version: a.Version, Threshold: a.Config.Compaction.Threshold}
+	doc := report.Document{Schema: 1, MadeAt: wording.StampText(a.Now()), Version: a.Version, Threshold: a.Config.Compaction.Due().Tokens, Share: a.Config.Compaction.Due().Percent}
 	doc.Host, _ = os.Hostname() // without one the page does not name it
 	settings, err := workspace.MonitorSettings(&a.Run.Settings)
 	if err != nil {
@@ -35,7 +35,7 @@ func gatherReport(ctx context.Context, a *app, o pages.ReportOptions) (report.Do
 	if err != nil {
 		a.PassOver(workspace.Note{Path: audit.MonitorStatePath(&a.Run.Settings), Message: err.Error()})
 	}
-	look := audit.NewObserver(a.Run, audit.LookOptions{Threshold: doc.Threshold, Earlier: state.Stores})
+	look := audit.NewObserver(a.Run, audit.LookOptions{Threshold: a.Config.Compaction.Due(), Earlier: state.Stores})
 	defer workspace.CloseStores(look.Run)
 	err = look.Look(ctx)
 	if f := (*failure.Error)(nil); errors.As(err, &f) && f.Code == "no_store" && len(a.Global.Stores) == 0 {
@@ -231,7 +231,7 @@ func (r *reporter) pending(context.Context) error {
 	}
 	add(of[selection.ProspectDue], "sessions due for compaction", "sessctl compact --all")
 	add(of[selection.ProspectRuntime], "sessions to archive and remember; only their runtime makes them smaller", "sessctl compact --all")
-	add(of[selection.ProspectBusy], "sessions that are due and in use", "a later sessctl compact --all")
+	add(of[selection.ProspectBusy], "sessions that are due and in use", "a later run takes them")
 	add(r.seen.Pending(), "records that wait for an embedding", "sessctl memory reindex --pending")
 	if r.seen.Events != nil {
 		add(r.seen.Events.Waiting, "events that were not sent yet", "the next run sends them; sessctl events list")

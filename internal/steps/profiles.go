@@ -67,13 +67,13 @@ func agents(named []string) []string {
 
 // CompactStepFlags are the options that the step stands for.
 func CompactStepFlags(s workspace.CompactStep, agent string) StepFlags {
-	return Whose(agent).Number("--threshold", s.Threshold).Text("--strategy", s.Strategy).
+	return Whose(agent).Text("--threshold", s.Threshold).Text("--strategy", s.Strategy).
 		Number("--keep-recent-tokens", s.Keep).On("--skip-summary", s.SkipSummary)
 }
 
 // ArchiveStepFlags are the options that the step stands for.
-func ArchiveStepFlags(s workspace.ArchiveStep, agent string) StepFlags {
-	return Whose(agent).On("--remember", s.Remember == nil || *s.Remember)
+func ArchiveStepFlags(s workspace.ArchiveStep, agent string, supersede bool) StepFlags {
+	return Whose(agent).On("--remember", s.Remember == nil || *s.Remember).On("--supersede", supersede)
 }
 
 // FactsStepFlags are the options that the step stands for.
@@ -90,7 +90,7 @@ func FactsStepFlags(s workspace.FactsStep, agent string) StepFlags {
 
 // CleanStepFlags are the options that the step stands for.
 func CleanStepFlags(s workspace.CleanStep, agent string) StepFlags {
-	return StepFlags{}.Text("--agent", agent).Text("--max-age", s.MaxAge).Text("--grace", s.Grace).On("--yes", true)
+	return StepFlags{}.Text("--agent", agent).Text("--max-age", s.MaxAge).Text("--grace", s.Grace).On("--force", s.Force).On("--yes", true)
 }
 
 // PruneStepFlags are the options that the step stands for.
@@ -99,7 +99,7 @@ func PruneStepFlags(s workspace.PruneStep, agent string) StepFlags {
 	if s.Keep != nil {
 		w = append(w, "--keep", strconv.Itoa(*s.Keep))
 	}
-	return w.Text("--grace", s.Grace).On("--last-copies", s.LastCopies).On("--yes", true)
+	return w.Text("--grace", s.Grace).On("--last-copies", s.LastCopies).On("--force", s.Force).On("--yes", true)
 }
 
 // defaultReadEvery is how often archives are read in full where nothing else is

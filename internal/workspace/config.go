@@ -43,7 +43,9 @@ type Config struct {
 }
 
 type compactionConfig struct {
-	Threshold int64         `mapstructure:"threshold" json:"threshold"`       // tokens
+	Threshold string        `mapstructure:"threshold" json:"threshold"`       // tokens, a share of the window, or both
+	Of        []string      `mapstructure:"thresholds" json:"thresholds"`     // of runtimes and agents: pi=80%, openclaw/main=120000
+	Windows   []string      `mapstructure:"windows" json:"windows"`           // tokens, of models, runtimes and agents: gpt-4.1=1000000
 	Quiet     time.Duration `mapstructure:"quiet_period" json:"quiet_period"` // how long a session must be untouched
 	// LongestTurn is how long after its last change a turn can still be going on.
 	LongestTurn time.Duration `mapstructure:"longest_turn" json:"longest_turn"`
@@ -63,6 +65,7 @@ type openClawConfig struct {
 type archiveConfig struct {
 	Dir         string `mapstructure:"dir" json:"dir"`
 	Compression string `mapstructure:"compression" json:"compression"`
+	Supersede   bool   `mapstructure:"supersede" json:"supersede"` // run and hooks keep what a newer archive begins with only in that
 
 	Remote     string   `mapstructure:"remote" json:"remote"`         // s3://bucket/prefix, "" for none
 	Endpoint   string   `mapstructure:"endpoint" json:"endpoint"`     // of the storage, "" is Amazon's
@@ -132,7 +135,9 @@ func Defaults() map[string]any {
 		"stores":                        []string{},
 		"workers":                       2,
 		"lock_wait":                     0,
-		"compaction.threshold":          150_000,
+		"compaction.threshold":          compact.DefaultThreshold().String(),
+		"compaction.thresholds":         []string{},
+		"compaction.windows":            []string{},
 		"compaction.quiet_period":       "1m",
 		"compaction.longest_turn":       "24h",
 		"compaction.strategy":           "",
@@ -216,6 +221,8 @@ func EnvValue(key, value string) any {
 	switch key {
 	case "stores":
 		return filepath.SplitList(value)
+	case "compaction.thresholds", "compaction.windows":
+		return strings.Fields(value) // a threshold may have a comma
 	case "serve.allowed_hosts":
 		return strings.Split(value, ",")
 	}
@@ -280,14 +287,14 @@ type yarnnnConfig struct {
 	UserMessages int           `mapstructure:"min_user_messages" json:"min_user_messages"`
 }
 
-// LeastTurn is the shortest bound for a turn that can be configured: while a tool
+// leastTurn is the shortest bound for a turn that can be configured: while a tool
 // works for an hour, nothing is written.
-const LeastTurn = time.Hour
+const leastTurn = time.Hour
 
 // CheckStores looks at what becomes part of a path, and at the bound of a turn.
 func (c *Config) CheckStores() error {
-	if longest := c.Compaction.LongestTurn; longest < LeastTurn {
-		return failure.Usage(KeysHint, "compaction.longest_turn must be at least %s, not %s", LeastTurn, longest)
+	if longest := c.Compaction.LongestTurn; longest < leastTurn {
+		return failure.Usage(KeysHint, "compaction.longest_turn must be at least %s, not %s", leastTurn, longest)
 	}
 	if id := c.MacStats.LessonsAgent; id != "" && !session.SafeID(id) {
 		return failure.Usage("it is the id of an agent of mac-stats, without agent-", "macstats.lessons_agent: %q cannot be part of a path", id)
@@ -341,7 +348,7 @@ type ProfileConfig struct {
 // CompactStep is the step of a profile that compacts.
 type CompactStep struct {
 	Agents      []string `mapstructure:"agents" json:"agents"` // none: all
-	Threshold   int64    `mapstructure:"threshold" json:"threshold"`
+	Threshold   string   `mapstructure:"threshold" json:"threshold"`
 	Strategy    string   `mapstructure:"strategy" json:"strategy"`
 	Keep        int64    `mapstructure:"keep_recent_tokens" json:"keep_recent_tokens"`
 	SkipSummary bool     `mapstructure:"skip_summary" json:"skip_summary"`
@@ -365,6 +372,7 @@ type CleanStep struct {
 	Agents []string `mapstructure:"agents" json:"agents"`
 	MaxAge string   `mapstructure:"max_age" json:"max_age"` // "": clean.max_age
 	Grace  string   `mapstructure:"grace" json:"grace"`     // "": clean.grace
+	Force  bool     `mapstructure:"force" json:"force"`     // without the limits of a run
 }
 
 // PruneStep is the step of a profile that deletes old archives.
@@ -374,6 +382,7 @@ type PruneStep struct {
 	Keep       *int     `mapstructure:"keep" json:"keep"`
 	Grace      string   `mapstructure:"grace" json:"grace"`
 	LastCopies bool     `mapstructure:"last_copies" json:"last_copies"`
+	Force      bool     `mapstructure:"force" json:"force"` // without the limits of a run, and for ages below a day
 }
 
 // ArchiveVerify is the step of a profile that reads archives again.
