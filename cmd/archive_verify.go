@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/sessctl/sessctl/internal/audit"
@@ -84,19 +85,21 @@ func runArchiveVerify(ctx context.Context, a *app, o audit.VerifyOptions) error 
 	if err := v.Entries(ctx, entries, bar); err != nil {
 		return err
 	}
+	var unchecked error // what was found before is told
+	before := a.Incomplete
 	if len(o.IDs) == 0 && o.Agent == "" {
 		if err := audit.AddDamaged(ctx, store, &doc); err != nil {
 			return err
 		}
 		bar.Draw("verify receipts and memory", 0, 1)
-		if err := audit.VerifyReceipts(ctx, a.Run, &doc); err != nil {
-			return err
-		}
+		unchecked = audit.VerifyReceipts(ctx, a.Run, &doc)
 	}
 	bar.Clear()
 	v.NoteRemote(a.Run, entries)
-	audit.RecordCheck(a.Run, doc, o)
-	if err := renderVerify(a, doc); err != nil {
+	if unchecked == nil && a.Incomplete == before {
+		audit.RecordCheck(a.Run, doc, o)
+	}
+	if err := errors.Join(unchecked, renderVerify(a, doc)); err != nil {
 		return err
 	}
 	return v.Outcome(a.Run)

@@ -140,7 +140,7 @@ func runCompact(ctx context.Context, a *app, o selection.CompactOptions) error {
 		return dryRun(ctx, a, o, chosen)
 	}
 	w, err := workspace.Open(ctx, a.Run, workspace.Mode{
-		Memory: true, Reason: "compact", Summaries: summaries, Recover: &workspace.Recovery{Sessions: chosen.All.Sessions, Policy: steps.Recovery(&o, a.Run)},
+		Memory: true, Spare: true, Reason: "compact", Summaries: summaries, Recover: &workspace.Recovery{Sessions: chosen.All.Sessions, Policy: steps.Recovery(&o, a.Run)},
 	})
 	if err != nil {
 		return err
@@ -152,7 +152,7 @@ func runCompact(ctx context.Context, a *app, o selection.CompactOptions) error {
 		}
 	}
 	policy := o.Policy(a.Run)
-	if policy.Known, err = selection.Known(ctx, a.Run, w.Memory, w.Archives); err != nil {
+	if policy.Known, err = selection.KnownOrNone(ctx, a.Run, w); err != nil {
 		return err
 	}
 	all := results{app: a, progress: w.Progress, folds: o.All}
@@ -164,7 +164,8 @@ func runCompact(ctx context.Context, a *app, o selection.CompactOptions) error {
 	done := all.sessions[len(chosen.None):]
 	steps.Announce(ctx, a.Run, o, done)
 	selection.WarnOfPurge(ctx, a.Run, audit.Meant(chosen, o))
-	return finish(a, all.document(), err)
+	archived := slices.ContainsFunc(done, func(r compact.Result) bool { return r.Archive != nil })
+	return w.Ends(archived, finish(a, all.document(), err))
 }
 
 // finish prints what there is to say and decides the exit code.
@@ -233,7 +234,9 @@ func (r *results) compactAll(ctx context.Context, w *workspace.Workspace, target
 		}
 		if err != nil {
 			w.Progress.Clear()
-			r.app.Failed(t.Path, err)
+			if told := errors.Is(err, workspace.ErrNoMemory) || w.LoseMemory(r.app.Run, err); !told {
+				r.app.Failed(t.Path, err)
+			}
 		}
 		r.add(result)
 		trimmed := result.Outcome == compact.Compacted && result.Strategy == session.StrategyTrim

@@ -133,8 +133,8 @@ func keepSession(ctx context.Context, a *app, e hooks.Event) error {
 	defer workspace.End(own.Run)
 	own.Global.Runtime, own.Global.LockWait = s.Runtime, unattended.HookLockWait
 	err = runArchive(ctx, own, steps.ArchiveOptions{Agent: s.Agent, Session: s.ID, Remember: true})
-	if errors.As(err, new(*failure.Outcome)) {
-		err = errors.New(wording.FirstLine(out.String()+" "+mcptool.NotesText(own.Notes), recall.BesideRunes))
+	if errors.As(err, new(*failure.Outcome)) || err == nil && own.Incomplete > 0 {
+		err = errors.New(wording.FirstLine(mcptool.NotesText(own.Notes)+" "+out.String(), recall.BesideRunes))
 	}
 	if err != nil {
 		return fmt.Errorf("keep session %s: %w", s.ID, err)

@@ -27,10 +27,10 @@ type Keeper struct {
 func NewKeeper(ctx context.Context, run *workspace.Run, w *workspace.Workspace, o ArchiveOptions) (*Keeper, error) {
 	k := &Keeper{Run: run, Workspace: w, remember: o.Remember, there: map[string]bool{}}
 	entries, err := w.Archives.List(ctx, archive.Filter{})
-	if err != nil {
+	if err != nil && ctx.Err() != nil {
 		return nil, err
 	}
-	for _, e := range entries {
+	for _, e := range entries { // of a catalogue that cannot be read every session says so
 		k.there[e.ID] = true
 	}
 	if !k.remember {
@@ -38,7 +38,7 @@ func NewKeeper(ctx context.Context, run *workspace.Run, w *workspace.Workspace, 
 	}
 	k.policy = run.RecoveryPolicy()
 	k.policy.LeaveSessions = true
-	k.policy.Known, err = selection.Known(ctx, run, w.Memory, w.Archives)
+	k.policy.Known, err = selection.KnownOrNone(ctx, run, w)
 	return k, err
 }
 
@@ -52,24 +52,43 @@ func (k *Keeper) Keep(ctx context.Context, s workspace.Found) selection.ArchiveR
 }
 
 func (k *Keeper) keepOne(ctx context.Context, s workspace.Found) selection.ArchiveRow {
+	var unremembered error
 	read, isOutput := selection.Output(s)
 	if k.remember && s.Kind != session.KindDatabase && (isOutput || s.Kind != session.KindOutput) {
-		if row, ok := k.rememberOne(ctx, read); ok {
+		row, err := k.rememberOne(ctx, read)
+		if row.Outcome != "" {
 			return row
 		}
+		unremembered = err
 	}
 	row, err := archiveOne(ctx, k.Run, k.Archives, s)
-	if row.Outcome == "failed" {
+	switch {
+	case row.Outcome == "failed":
 		k.Run.Failed(s.Path, err)
+	case unremembered != nil && row.Outcome == "archived":
+		k.tellUnremembered(s, &row, unremembered)
 	}
 	row.Unchanged = row.Outcome == "archived" && k.there[row.ID]
 	selection.LogArchive(ctx, k.Run, s, row)
 	return row
 }
 
-// rememberOne is false for a log that says nothing, or that cannot be read as
-// one: it is only archived.
-func (k *Keeper) rememberOne(ctx context.Context, s workspace.Found) (selection.ArchiveRow, bool) {
+// tellUnremembered tells that a session is archived and not remembered. Where memory
+// itself fails it is asked no more.
+func (k *Keeper) tellUnremembered(s workspace.Found, row *selection.ArchiveRow, err error) {
+	row.Outcome, row.Reason = "archived", err.Error()
+	if k.LoseMemory(k.Run, err) {
+		k.remember = false
+		return
+	}
+	k.Run.Failed(s.Path, err)
+	k.Run.Incomplete++
+}
+
+// rememberOne archives and remembers a session. The row has no outcome where the
+// session is still to be archived, because it says nothing, it cannot be read as a
+// log, or because of the error.
+func (k *Keeper) rememberOne(ctx context.Context, s workspace.Found) (selection.ArchiveRow, error) {
 	policy := k.policy
 	policy.SkipSummary = policy.SkipSummary || s.Kind == session.KindOutput || s.Kind == session.KindPrompts
 	result, err := CompactOne(ctx, k.Run, k.Workspace, s, policy)
@@ -77,14 +96,20 @@ func (k *Keeper) rememberOne(ctx context.Context, s workspace.Found) (selection.
 	switch {
 	case errors.Is(err, session.ErrUnknownFormat):
 		k.Notice(workspace.Note{Path: s.Path, Message: "archived, not remembered: " + err.Error()})
-		return selection.ArchiveRow{}, false
-	case err == nil && result.Archive == nil:
-		return selection.ArchiveRow{}, false
-	}
-	if err != nil && ctx.Err() == nil {
-		k.Run.Failed(s.Path, err)
+		return selection.ArchiveRow{}, nil
+	case result.Archive == nil && result.Outcome != compact.Busy && ctx.Err() == nil:
+		return selection.ArchiveRow{}, err
 	}
 	k.done = append(k.done, result)
+	row := k.rowOf(ctx, s, result)
+	if err != nil && ctx.Err() == nil {
+		k.tellUnremembered(s, &row, err)
+	}
+	return row, err
+}
+
+// rowOf is what became of a session that is archived, or busy.
+func (k *Keeper) rowOf(ctx context.Context, s workspace.Found, result compact.Result) selection.ArchiveRow {
 	row := selection.ArchiveRow{Runtime: s.Runtime, Agent: s.Agent, Session: s.ID, Key: s.Key, Path: s.Path, Bytes: s.Bytes}
 	if result.Archive != nil {
 		if e, err := k.Archives.Get(ctx, result.Archive.ID); err == nil {
@@ -99,7 +124,7 @@ func (k *Keeper) rememberOne(ctx context.Context, s workspace.Found) (selection.
 	}
 	row.Unchanged, row.Chunks, row.Receipt = result.Unchanged, result.Chunks, result.Receipt
 	row.Remembered = row.Outcome == "archived"
-	return row, true
+	return row
 }
 
 // End embeds what an earlier run could not.

@@ -30,6 +30,9 @@ type MemoryAdapter struct {
 
 // Remember implements compact.Rememberer.
 func (m MemoryAdapter) Remember(ctx context.Context, ref session.Ref, from compact.Origin, records iter.Seq2[compact.Record, error]) (compact.Remembered, error) {
+	if m.Store == nil {
+		return compact.Remembered{}, ErrNoMemory
+	}
 	path := from.Path
 	if path == "" {
 		path = ref.Path

@@ -109,6 +109,7 @@ type eventState struct {
 	// receiptsBefore are the receipts from before the first that has an event; nil
 	// in all runs but that.
 	receiptsBefore *[]string
+	noMemoryTold   bool // that memory cannot be used
 }
 
 // NewInvocation makes an invocation that nothing was told yet.

@@ -62,7 +62,8 @@ func OthersOf(r compact.Receipt) iter.Seq2[string, compact.Archived] {
 type Workspace struct {
 	lock      *DataLock     // nil in a dry run
 	pins      *durable.Pins // held until the workspace is closed
-	Memory    *memory.Store // nil where the mode does not open it
+	Memory    *memory.Store // nil where the mode does not open it, and with NoMemory
+	NoMemory  error         // why memory could not be opened, where the mode goes on without; it was told
 	Archives  *archive.Store
 	Compactor *compact.Compactor
 	Progress  *Progress
@@ -88,6 +89,9 @@ type Mode struct {
 	// to recover, so that a damaged memory is no reason not to archive a session
 	// or to put one back.
 	Memory bool
+	// Spare says that a memory that cannot be opened, whatever the reason, stops
+	// nothing: it is told, sessions are archived, and the compactor changes none.
+	Spare bool
 	// Rebuild says that the command makes a lost memory again: it is not told.
 	Rebuild bool
 	// Recover finishes what earlier runs began before the command does anything
@@ -147,21 +151,26 @@ func (w *Workspace) open(ctx context.Context, run *Run, m Mode) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := w.Assemble(run, m); err != nil || m.Recover == nil {
+	if err := w.Assemble(run, m); err != nil || m.Recover == nil || w.NoMemory != nil {
 		return err
 	}
-	return w.recover(ctx, run, *m.Recover)
+	err = w.recover(ctx, run, *m.Recover)
+	if err != nil && m.Spare && ctx.Err() == nil {
+		run.passOverBroken(run.JournalDir(), "what an earlier run began is not finished", err)
+		err = nil
+	}
+	return err
 }
 
 // OpenMemory opens memory if the mode asks for it, or if recovery will need it.
 func (w *Workspace) OpenMemory(ctx context.Context, run *Run, m Mode) (err error) {
 	if m.Memory {
-		if err := tellLostMemory(ctx, run, m); err != nil {
+		err = w.openMemory(ctx, run, m)
+		if err == nil || !m.Spare || ctx.Err() != nil {
 			return err
 		}
-		if w.Memory, err = ChangeMemory(ctx, run, m.Rebuild); err != nil {
-			return fmt.Errorf("open memory: %w", err)
-		}
+		w.NoMemory = err
+		run.TellNoMemory(unremembered, err)
 		return nil
 	}
 	if m.Recover == nil {
@@ -171,26 +180,28 @@ func (w *Workspace) OpenMemory(ctx context.Context, run *Run, m Mode) (err error
 	if err != nil || len(begun) == 0 {
 		return err
 	}
-	if err := tellLostMemory(ctx, run, m); err != nil {
-		return err
-	}
-	if w.Memory, err = ChangeMemory(ctx, run, m.Rebuild); err != nil {
-		return fmt.Errorf("%w: open memory: %w", errUnrecovered, err)
+	if err := w.openMemory(ctx, run, m); err != nil {
+		return fmt.Errorf("%w: %w", errUnrecovered, err)
 	}
 	return nil
 }
 
-// tellLostMemory tells that a new memory takes the place of one that is lost:
-// the run is incomplete, for what only archives have is not in the new one.
-func tellLostMemory(ctx context.Context, run *Run, m Mode) error {
-	if m.Rebuild {
-		return nil
+// openMemory opens memory. That a new one takes the place of one that is lost is
+// told: the run is incomplete, for what only archives have is not in the new one.
+func (w *Workspace) openMemory(ctx context.Context, run *Run, m Mode) (err error) {
+	lost := 0
+	if !m.Rebuild {
+		if lost, err = run.Lost(ctx, run); err != nil {
+			return err
+		}
 	}
-	lost, err := run.Lost(ctx, run)
-	if err == nil && lost > 0 {
+	if w.Memory, err = ChangeMemory(ctx, run, m.Rebuild); err != nil {
+		return fmt.Errorf("open memory: %w", err)
+	}
+	if lost > 0 {
 		run.PassOver(Note{Path: run.MemoryDir(), Message: "the memory is lost (" + NamedBy(lost) + ") and a new one is begun; " + AdviseRebuild})
 	}
-	return err
+	return nil
 }
 
 // ForetellLostMemory is tellLostMemory for a dry run.
@@ -301,9 +312,7 @@ func (w *Workspace) Assemble(run *Run, m Mode) (err error) {
 // it removes what killed runs left half-written and finishes the changes that
 // they began.
 func (w *Workspace) recover(ctx context.Context, run *Run, r Recovery) error {
-	if err := w.Sweep(ctx, run, r.Sessions); err != nil {
-		return err
-	}
+	w.Sweep(ctx, run, r.Sessions)
 	stores, err := run.OpenStores()
 	if err != nil {
 		return err
@@ -373,10 +382,10 @@ func (a *Settings) OutputLimit() int64 {
 
 // Sweep removes what killed runs left half-written in our own directories and
 // in the archives of these sessions. The lock makes it safe.
-func (w *Workspace) Sweep(ctx context.Context, run *Run, sessions []Found) error {
+func (w *Workspace) Sweep(ctx context.Context, run *Run, sessions []Found) {
 	for _, dir := range run.OwnDirs() {
 		if err := run.Pins.Sweep(dir, 0); err != nil {
-			return fmt.Errorf("sweep %s: %w", dir, err)
+			run.passOverBroken(dir, "what an earlier run left unfinished is not removed", err)
 		}
 	}
 	swept := map[string]bool{}
@@ -389,7 +398,6 @@ func (w *Workspace) Sweep(ctx context.Context, run *Run, sessions []Found) error
 			}
 		}
 	}
-	return nil
 }
 
 // EndMoves lets stores see the logs that a killed run was moving when it died.
@@ -620,12 +628,12 @@ func (run *Run) Lock(ctx context.Context) (*DataLock, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err = renewMemory(run); err == nil {
-		err = notePlace(run)
-	}
-	if err != nil {
+	if err = renewMemory(run); err != nil {
 		lock.Unlock()
 		return nil, err
+	}
+	if err := notePlace(run); err != nil {
+		run.passOverBroken(run.placesFile(), "where the data directory is cannot be noted", err)
 	}
 	return lock, nil
 }
@@ -637,7 +645,7 @@ func renewMemory(run *Run) error {
 	if errors.Is(err, durable.ErrElsewhere) {
 		return &failure.Error{Code: "locked", Exit: failure.ExitBusy, Path: run.MemoryDir(), Hint: "run it again", Err: fmt.Errorf("the memory %s was moved away after this run had begun", run.MemoryDir())}
 	}
-	return err
+	return nil // what else is wrong with it is told when it is opened
 }
 
 func takeLock(ctx context.Context, run *Run, path string) (*DataLock, error) {

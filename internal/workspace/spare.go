@@ -1,0 +1,109 @@
+package workspace
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"github.com/sessctl/sessctl/internal/failure"
+	"github.com/sessctl/sessctl/pkg/archive"
+	"github.com/sessctl/sessctl/pkg/memory"
+	"github.com/sessctl/sessctl/pkg/memory/database"
+)
+
+// Archiving comes first. Everything else that a run needs may be broken: the memory,
+// the places, the records of runs, the events. That is told once, the run is
+// incomplete, and sessions are archived all the same. What is to be changed needs all
+// of it.
+
+// ErrNoMemory is returned where a session is to be remembered and memory could not
+// be opened, which was told.
+var ErrNoMemory = errors.New("the memory cannot be opened: the session is archived, not remembered, and left as it is")
+
+// TellNoMemory tells that memory cannot be used, and what is lacking because of it:
+// once in a run, whatever its steps lack.
+func (run *Run) TellNoMemory(lacking string, err error) {
+	told := false
+	for of := run; of != nil; of = of.Outer {
+		told = told || of.noMemoryTold
+		of.noMemoryTold = true
+	}
+	if told {
+		run.Incomplete++
+		return
+	}
+	what, hint := obstacle(run.MemoryDir(), err)
+	if errors.Is(err, memory.ErrCorrupt) && hint == "" {
+		hint = AdviseRebuild
+	}
+	run.PassOver(Note{Path: run.MemoryDir(), Message: lacking + ": " + what, Hint: hint})
+}
+
+// LoseMemory notes that memory fails, so that sessions are only archived from here on,
+// and tells that once. It is false for an error that is of one session only.
+func (w *Workspace) LoseMemory(run *Run, err error) bool {
+	if !database.Refuses(err) {
+		return false
+	}
+	w.NoMemory, w.Compactor.Rememberer = err, MemoryAdapter{}
+	run.TellNoMemory(unremembered, err)
+	return true
+}
+
+// unremembered is what a run lacks without memory.
+const unremembered = "sessions are archived and not remembered"
+
+// TellUnentered tells that archives are made and the catalogue does not have them.
+func (run *Run) TellUnentered(err *archive.UnenteredError) {
+	run.passOverBroken(run.CatalogueDir(), "archives are made and verified, and cannot be entered in the catalogue", err.Err)
+}
+
+// Ends is the end of a command that has gone on without memory: exit code 4 where it
+// is damaged, else 3, unless no session was archived.
+func (w *Workspace) Ends(archived bool, err error) error {
+	var told *failure.Outcome
+	switch {
+	case w.NoMemory == nil, err != nil && !errors.As(err, &told):
+		return err
+	case errors.Is(w.NoMemory, memory.ErrCorrupt):
+		return &failure.Outcome{Exit: failure.ExitIntegrity}
+	case told != nil && told.Exit == failure.ExitFailed && !archived:
+		return err
+	}
+	return &failure.Outcome{Exit: failure.ExitPartly}
+}
+
+// passOverBroken tells that a part of the data directory cannot be used, and what for.
+func (run *Run) passOverBroken(path, lacking string, err error) {
+	what, hint := obstacle(path, err)
+	run.PassOver(Note{Path: path, Message: lacking + ": " + what, Hint: hint})
+}
+
+// obstacle says in plain words what is at a path, where that explains an error, and
+// what can be done about it.
+func obstacle(path string, err error) (what, hint string) {
+	info, lookErr := os.Lstat(path)
+	target, linkErr := os.Readlink(path)
+	_, followErr := os.Stat(path)
+	isDir := filepath.Ext(path) == ""
+	switch {
+	case lookErr == nil && linkErr == nil && errors.Is(followErr, fs.ErrNotExist):
+		return fmt.Sprintf("it is a link to %s, where nothing is", target), "mount the disk that it leads to, or remove the link"
+	case lookErr == nil && isDir && info.Mode().IsRegular():
+		return "a file is in the place of the directory", "move the file away and run it again"
+	case lookErr == nil && !isDir && info.IsDir():
+		return "a directory is in the place of the file", "move the directory away and run it again"
+	case errors.Is(err, memory.ErrNewerSchema):
+		return err.Error(), "use the newer sessctl; or move the memory away, and sessctl memory reindex --from-archives makes it again"
+	}
+	hint = failure.Explain(err).Hint
+	for _, known := range []syscall.Errno{syscall.ENOSPC, syscall.EACCES, syscall.EROFS} {
+		if errors.Is(err, known) {
+			return known.Error(), hint // the same for all files there
+		}
+	}
+	return err.Error(), hint
+}
