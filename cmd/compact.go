@@ -211,6 +211,9 @@ func (r *results) add(done ...compact.Result) {
 			r.printed++
 			continue
 		}
+		if result.Outcome == compact.Failed && r.streams.OutTTY && r.Shows.Terminal {
+			result.Reason = "" // it was said beside the results
+		}
 		if _, err := fmt.Fprint(r.Out, steps.DescribeResult(result)); r.err == nil {
 			r.err = err
 		}

@@ -29,9 +29,7 @@ import (
 type brokenPart struct {
 	path  string // below the data directory
 	isDir bool
-	// holds says that the archive itself is made of it: no archive can be entered
-	// while it is broken, but the copy is there.
-	catalogue bool
+	catalogue bool // of the archives: none can be entered or verified while it is broken, but the copy is there
 }
 
 func brokenParts() []brokenPart {
@@ -252,17 +250,20 @@ func (h *brokenHome) resolve(p brokenPart) string {
 
 // TestBrokenData breaks each part in each way before each command.
 func TestBrokenData(t *testing.T) {
-	tier.SkipSmoke(t, "it runs the program 3,000 times; memory_broken.txtar has the main ones")
+	tier.SkipSmoke(t, "it runs the program a thousand times; memory_broken.txtar has the main ones")
 	if _, err := exec.LookPath("setpriv"); err != nil && os.Geteuid() == 0 {
 		t.Skip("a user without rights is made with setpriv")
 	}
 	base := newBrokenBase(t, buildProgram(t))
-	for _, p := range brokenParts() {
-		for _, b := range breakages() {
+	for i, p := range brokenParts() {
+		for k, b := range breakages() {
 			if b.only != nil && !b.only(p) {
 				continue
 			}
-			for _, c := range brokenCommands() {
+			for n, c := range brokenCommands() {
+				if most := tier.Long() || i < 2; !most && (i+k)%len(brokenCommands()) != n {
+					continue // another part is broken before this command
+				}
 				t.Run(p.path+"/"+b.name+"/"+c.name, func(t *testing.T) {
 					h := base.copy(t)
 					h.fill(base)
@@ -294,15 +295,19 @@ func (h *brokenHome) try(base *brokenHome, p brokenPart, b breakage, c brokenCom
 // was begun is made again from the archives.
 func (h *brokenHome) mend(base *brokenHome, path string, b breakage) {
 	h.t.Helper()
-	if b.name == "missing" || b.name == "empty" {
+	from := filepath.Join(base.data, strings.TrimPrefix(path, h.data))
+	switch began := b.name == "missing" || b.name == "empty"; {
+	case began && strings.HasPrefix(path, filepath.Join(h.data, "memory")):
 		h.call("", "memory", "reindex", "--from-archives")
+		return
+	case b.name == "missing": // what was made meanwhile stays
+		_ = exec.Command("cp", "-a", "-n", "-T", from, path).Run() // a part that is made when it is needed is not there
 		return
 	}
 	h.must(os.RemoveAll(path))
 	for _, beside := range []string{"-wal", "-shm"} {
 		h.must(os.RemoveAll(path + beside))
 	}
-	from := filepath.Join(base.data, strings.TrimPrefix(path, h.data))
 	_ = exec.Command("cp", "-a", "-T", from, path).Run() // a part that is made when it is needed is not there
 }
 
@@ -313,7 +318,7 @@ func (h *brokenHome) judge(c brokenCommand, p brokenPart, name string, code int,
 	switch {
 	case strings.Contains(out, "goroutine "):
 		h.t.Fatal(said)
-	case c.always0 && code != 0, code != 0 && code != 1 && code != 3 && code != 4, code == 1 && c.name != "compact":
+	case c.always0 && code != 0, code != 0 && code != 1 && code != 3 && code != 4, code == 1 && c.name != "compact" && !p.catalogue:
 		h.t.Error(said)
 	}
 	if !h.archived() {
@@ -324,12 +329,6 @@ func (h *brokenHome) judge(c brokenCommand, p brokenPart, name string, code int,
 	}
 	if (code != 0 || c.always0 && !h.recalls()) && !strings.Contains(out, name) && !(strings.HasPrefix(p.path, "memory/") && strings.Contains(out, "sessctl/memory")) {
 		h.t.Errorf("%s is not named: %s", name, said)
-	}
-	for _, line := range strings.Split(out, "\n") {
-		if cause := line[strings.LastIndex(line, ": ")+1:]; len(cause) > 12 && strings.Count(out, cause) > 2 {
-			h.t.Logf("SAID %d times: %s\n%s", strings.Count(out, cause), cause, out)
-			break
-		}
 	}
 }
 
@@ -370,10 +369,13 @@ func TestFullDataDisk(t *testing.T) {
 			}
 			t.Cleanup(func() { _ = unix.Unmount(h.data, unix.MNT_DETACH) })
 			h.fill(base)
-			h.must(unix.Mount("none", h.data, "tmpfs", unix.MS_REMOUNT, "size=64k,mode=700"))
+			filler := filepath.Join(h.data, "filler")
+			if err := os.WriteFile(filler, make([]byte, 64<<20), 0o600); err == nil {
+				t.Fatal("the disk is not full")
+			}
 			code, out := h.call(c.stdin, c.args...)
 			h.judge(c, brokenPart{}, "no space", code, out)
-			h.must(unix.Mount("none", h.data, "tmpfs", unix.MS_REMOUNT, "size=32m,mode=700"))
+			h.must(os.Remove(filler))
 			h.completes(c, out)
 		})
 	}
@@ -385,7 +387,7 @@ func TestArchiveCannotBeMade(t *testing.T) {
 	tier.SkipSmoke(t, "archive_unwritable.txtar has the main ones")
 	base := newBrokenBase(t, buildProgram(t))
 	for _, b := range breakages() {
-		if b.only != nil || b.name == "missing" {
+		if b.only != nil || b.name == "missing" || b.name == "read only" { // what is in it can be written
 			continue
 		}
 		for _, c := range brokenCommands() {

@@ -81,7 +81,9 @@ func (k *Keeper) tellUnremembered(s workspace.Found, row *selection.ArchiveRow, 
 		k.remember = false
 		return
 	}
-	k.Run.Failed(s.Path, err)
+	if !errors.As(err, new(*archive.UnenteredError)) { // that was told, once for all
+		k.Run.Failed(s.Path, err)
+	}
 	k.Run.Incomplete++
 }
 

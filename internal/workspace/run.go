@@ -64,9 +64,10 @@ type Report struct {
 	// that could not be listed, and earlier runs that could not be finished.
 	Incomplete int
 
-	Shows    Shows
-	above    *Report                              // of the run whose step this one is
-	UnderWay func(what string, done, total int64) // takes how far a piece of work has come; nil to draw a bar
+	Shows     Shows
+	lastCause string                               // why the last session has failed
+	above     *Report                              // of the run whose step this one is
+	UnderWay  func(what string, done, total int64) // takes how far a piece of work has come; nil to draw a bar
 }
 
 // Shows is how a report reaches a person.

@@ -57,9 +57,19 @@ func (w *Workspace) LoseMemory(run *Run, err error) bool {
 const unremembered = "sessions are archived and not remembered"
 
 // TellUnentered tells that archives are made and the catalogue does not have them.
+// The next run enters them.
 func (run *Run) TellUnentered(err *archive.UnenteredError) {
-	run.passOverBroken(run.CatalogueDir(), "archives are made and verified, and cannot be entered in the catalogue", err.Err)
+	what, hint := obstacle(run.CatalogueDir(), err.Err)
+	for _, known := range []syscall.Errno{syscall.ENOSPC, syscall.EACCES, syscall.EROFS} {
+		if errors.Is(err, known) {
+			what = known.Error() // the same for all entries
+		}
+	}
+	run.PassOver(Note{Path: run.CatalogueDir(), Message: "archives are made and verified, and cannot be entered in the catalogue: " + what, Hint: hint})
 }
+
+// unfinished is what a run lacks that cannot look after what earlier runs began.
+const unfinished = "what earlier runs left unfinished is not looked after"
 
 // Ends is the end of a command that has gone on without memory: exit code 4 where it
 // is damaged, else 3, unless no session was archived.
@@ -76,8 +86,8 @@ func (w *Workspace) Ends(archived bool, err error) error {
 	return &failure.Outcome{Exit: failure.ExitPartly}
 }
 
-// passOverBroken tells that a part of the data directory cannot be used, and what for.
-func (run *Run) passOverBroken(path, lacking string, err error) {
+// PassOverBroken tells that a part of the data directory cannot be used, and what for.
+func (run *Run) PassOverBroken(path, lacking string, err error) {
 	what, hint := obstacle(path, err)
 	run.PassOver(Note{Path: path, Message: lacking + ": " + what, Hint: hint})
 }
@@ -99,11 +109,16 @@ func obstacle(path string, err error) (what, hint string) {
 	case errors.Is(err, memory.ErrNewerSchema):
 		return err.Error(), "use the newer sessctl; or move the memory away, and sessctl memory reindex --from-archives makes it again"
 	}
-	hint = failure.Explain(err).Hint
-	for _, known := range []syscall.Errno{syscall.ENOSPC, syscall.EACCES, syscall.EROFS} {
-		if errors.Is(err, known) {
-			return known.Error(), hint // the same for all files there
-		}
+	return err.Error(), failure.Explain(err).Hint
+}
+
+// cannotBeWritten reports whether an error is that no archive can be made in a place:
+// each session says so.
+func cannotBeWritten(place string, err error) bool {
+	info, lookErr := os.Stat(place)
+	if errors.Is(lookErr, syscall.ENOTDIR) || lookErr == nil && !info.IsDir() {
+		return true
 	}
-	return err.Error(), hint
+	_, linkErr := os.Readlink(place)
+	return linkErr == nil || errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS)
 }

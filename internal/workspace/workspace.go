@@ -156,7 +156,7 @@ func (w *Workspace) open(ctx context.Context, run *Run, m Mode) (err error) {
 	}
 	err = w.recover(ctx, run, *m.Recover)
 	if err != nil && m.Spare && ctx.Err() == nil {
-		run.passOverBroken(run.JournalDir(), "what an earlier run began is not finished", err)
+		run.PassOverBroken(run.JournalDir(), unfinished, err)
 		err = nil
 	}
 	return err
@@ -177,6 +177,10 @@ func (w *Workspace) OpenMemory(ctx context.Context, run *Run, m Mode) (err error
 		return nil
 	}
 	begun, err := run.Journal().List()
+	if err != nil && m.Spare {
+		run.PassOverBroken(run.JournalDir(), unfinished, err)
+		return nil
+	}
 	if err != nil || len(begun) == 0 {
 		return err
 	}
@@ -383,18 +387,23 @@ func (a *Settings) OutputLimit() int64 {
 // Sweep removes what killed runs left half-written in our own directories and
 // in the archives of these sessions. The lock makes it safe.
 func (w *Workspace) Sweep(ctx context.Context, run *Run, sessions []Found) {
+	catalogued := true
 	for _, dir := range run.OwnDirs() {
 		if err := run.Pins.Sweep(dir, 0); err != nil {
-			run.passOverBroken(dir, "what an earlier run left unfinished is not removed", err)
+			run.PassOverBroken(dir, unfinished, err)
+			catalogued = catalogued && dir != run.CatalogueDir()
 		}
 	}
 	swept := map[string]bool{}
 	for _, s := range sessions {
 		meta := ArchiveMeta(s.Ref)
+		if !catalogued {
+			return // nobody can tell what is left over
+		}
 		if place := filepath.Join(run.ArchiveDir(meta), s.Agent); !swept[place] {
 			swept[place] = true
-			if err := w.Archives.Sweep(ctx, meta, 0); err != nil {
-				run.Notice(Note{Path: place, Message: err.Error()}) // a place that cannot be swept cannot be written either: the sessions will say so
+			if err := w.Archives.Sweep(ctx, meta, 0); err != nil && !cannotBeWritten(run.ArchiveDir(meta), err) {
+				run.Notice(Note{Path: place, Message: err.Error()})
 			}
 		}
 	}
@@ -416,7 +425,7 @@ func (run *Run) EndMoves(ctx context.Context, dryRun bool) error {
 	}
 	defer lock.Unlock()
 	if err := journal.EndMoves(); err != nil {
-		return fmt.Errorf("finish an earlier run: %w", err)
+		run.PassOverBroken(run.JournalDir(), unfinished, err) // what is to be changed needs the journal, and says so
 	}
 	return nil
 }
@@ -633,7 +642,7 @@ func (run *Run) Lock(ctx context.Context) (*DataLock, error) {
 		return nil, err
 	}
 	if err := notePlace(run); err != nil {
-		run.passOverBroken(run.placesFile(), "where the data directory is cannot be noted", err)
+		run.PassOverBroken(run.placesFile(), "where the data directory is cannot be noted", err)
 	}
 	return lock, nil
 }

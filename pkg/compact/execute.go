@@ -517,7 +517,11 @@ func (r *run) execute(ctx context.Context) error {
 
 // begin looks at what earlier runs have done with the session.
 func (r *run) begin() (err error) {
-	if err = r.Journal.notStuck(r.plan.Ref); err == nil {
+	err = r.Journal.notStuck(r.plan.Ref)
+	if err != nil && r.plan.Strategy == session.StrategyNone && !errors.As(err, new(*StuckError)) {
+		err = nil // the session is not changed, so the journal need not be read
+	}
+	if err == nil {
 		r.because, err = r.Receipts.noteBypassed(r.plan, r.Now())
 	}
 	return err

@@ -31,8 +31,8 @@ const DefaultProfile = "nightly"
 // deleted unless it is asked for.
 func DefaultSteps() []string { return []string{StepCompact, StepArchive, StepArchiveVerify} }
 
-// deletes reports whether a step deletes sessions or archives.
-func deletes(step string) bool { return step == StepClean || step == StepArchivePrune }
+// Deletes reports whether a step deletes sessions or archives.
+func Deletes(step string) bool { return step == StepClean || step == StepArchivePrune }
 
 // Hold says why a step must not begin, "" if it may. A step that fails does not
 // stop those after it, but for this: nothing is deleted after a step of the same
@@ -41,7 +41,7 @@ func deletes(step string) bool { return step == StepClean || step == StepArchive
 // nothing while the newest verification of earlier runs, newest first, stands
 // for damage.
 func Hold(step string, before []StepRecord, earlier []RunRecord) string {
-	if !deletes(step) {
+	if !Deletes(step) {
 		return ""
 	}
 	verified := false
