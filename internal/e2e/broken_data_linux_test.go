@@ -27,8 +27,8 @@ import (
 
 // brokenPart is a part of the data directory.
 type brokenPart struct {
-	path  string // below the data directory
-	isDir bool
+	path      string // below the data directory
+	isDir     bool
 	catalogue bool // of the archives: none can be entered or verified while it is broken, but the copy is there
 }
 
