@@ -26,12 +26,8 @@ const (
 // crowded are the packages and types that are above that. A number may only go
 // down; those of cmd must, as soon as less is needed.
 var crowded = map[string]int{
-	"cmd":                               12500, // it is to stay below 13,000
-	"pkg/memory":                        10600,
-	"pkg/durable Pins":                  35,
-	"pkg/jsonl Cursor":                  38,
-	"pkg/memory/remote/postgres Memory": 32,
-	"pkg/summarize Extractive":          75,
+	"cmd":                      12500, // it is to stay below 13,000
+	"pkg/summarize Extractive": 75,
 }
 
 // rooms counts the lines of packages and the methods of their types.

@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/sessctl/sessctl/internal/removal"
@@ -24,7 +23,7 @@ func addPruneFlags(o *removal.PruneOptions, fs *pflag.FlagSet) {
 	fs.StringVar(&o.Grace, "grace", "7d", "how long they can be brought back, as an `age`")
 	fs.BoolVar(&o.DryRun, "dry-run", false, "print the plan and change nothing")
 	fs.BoolVarP(&o.Yes, "yes", "y", false, "do not ask")
-	fs.BoolVar(&o.Force, "force", false, "disable the safety limits: > 50 % of an agent's archives, age < 1 day")
+	fs.BoolVar(&o.Force, "force", false, "disable the safety limits: in one run at most half of an agent's archives, age < 1 day")
 	fs.StringVar(&o.Undelete, "undelete", "", "bring the archive with this `id` back from the trash")
 	fromConfig(fs, "local-keep", "archive.local_keep")
 }
@@ -98,7 +97,7 @@ func runPrune(ctx context.Context, a *app, o removal.PruneOptions) error {
 	if err := p.Rules.Execute(ctx, p.Plan); err != nil {
 		return err
 	}
-	return errors.Join(renderPrune(a, p), removal.SpareOutcome(p.Plan.Spared))
+	return renderPrune(a, p)
 }
 
 // rehearsePrune is a dry run.
@@ -106,18 +105,14 @@ func rehearsePrune(ctx context.Context, a *app, p *removal.Pruner) error {
 	if err := p.Decide(ctx); err != nil {
 		return err
 	}
-	removal.NoteSpared(a.Run, "archives", p.Plan.Spared, p.Options.DryRun)
+	removal.NoteWaiting(a.Run, "archive", p.Plan.Waiting)
 	return renderPrune(a, p)
 }
 
-// agreeToPrune refuses a plan of which nothing is left because it deletes too much, and
-// asks the user.
+// agreeToPrune says what waits, and asks the user.
 func agreeToPrune(a *app, p *removal.Pruner) error {
 	going := p.Going()
-	if err := removal.RefuseTooMuch("archives", p.Plan.Spared); err != nil && len(going) == 0 {
-		return err
-	}
-	removal.NoteSpared(a.Run, "archives", p.Plan.Spared, p.Options.DryRun)
+	removal.NoteWaiting(a.Run, "archive", p.Plan.Waiting)
 	if len(going) == 0 || p.Options.Yes {
 		return nil
 	}

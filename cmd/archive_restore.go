@@ -19,9 +19,10 @@ func newArchiveRestoreCommand(a *app) *cobra.Command {
 		Use:   "restore ID",
 		Short: "Put an archived log back where it came from",
 		Long: `Put an archived log back, byte for byte, where it came from, or into a file of
-your choice. ID is an archive's id, the start of one, or a session id that has
-one archive. The bytes are checked against their hash while they are copied and
-read back afterwards.
+your choice. ID is an archive's id, the start of one, or a session id: of several
+archives of a session the newest is taken if it begins with all others; if it does
+not, they are listed. The bytes are checked against their hash while they are
+copied and read back afterwards.
 
 A log with other bytes is not overwritten. With --force it is archived first,
 and the two change places in one step; if somebody may be writing it, the exit
@@ -55,8 +56,11 @@ func runRestore(ctx context.Context, a *app, id string, o steps.RestoreOptions) 
 	if err != nil {
 		return err
 	}
-	entry, err := selection.FindArchive(ctx, archives, id)
+	entry, err := selection.FindWholeArchive(ctx, archives, id)
 	if err != nil {
+		return err
+	}
+	if err := steps.WarnOfLonger(ctx, a.Run, archives, entry); err != nil {
 		return err
 	}
 	if o.To == "" {

@@ -25,7 +25,7 @@ func addCleanFlags(o *removal.CleanOptions, fs *pflag.FlagSet) {
 	fs.StringVar(&o.Grace, "grace", "7d", "how long deleted files can be brought back, as an `age`")
 	fs.BoolVar(&o.DryRun, "dry-run", false, "print the plan and change nothing")
 	fs.BoolVarP(&o.Yes, "yes", "y", false, "do not ask")
-	fs.BoolVar(&o.Force, "force", false, "disable the safety limit: > 50 % of an agent's sessions")
+	fs.BoolVar(&o.Force, "force", false, "disable the safety limit: in one run at most half of an agent's sessions")
 	fs.StringVar(&o.Undelete, "undelete", "", "bring back the session with this `id`, or \"all\", from the trash")
 	fromConfig(fs, "max-age", "clean.max_age")
 	fromConfig(fs, "grace", "clean.grace")
@@ -42,8 +42,8 @@ it is in the archive, the archive was read back, and memory has what it says;
 what is not archived or remembered is first. The newest session of an agent
 stays, and so do sessions that an index names, that are open in a program, that
 changed within a day, or that only their runtime may change. Files that belong
-together go together. An agent that would lose more than half of its sessions
-loses none without --force; the others are cleaned, and the exit code is 3.
+together go together. One run deletes at most half of the sessions of an agent,
+the oldest first, and says how many wait for the next; --force deletes all.
 
 Deleted files stay in a .sessctl-trash directory beside them for 7 days
 (--grace). Restore them with --undelete; the next clean purges older ones. Every
@@ -115,24 +115,17 @@ func rehearseClean(ctx context.Context, a *app, c *removal.Cleaner) error {
 	if err := c.Decide(ctx); err != nil {
 		return err
 	}
-	c.NoteSpared()
+	c.NoteWaiting()
 	return renderClean(a, c)
 }
 
-// agreeToClean refuses a plan of which nothing is left because it deletes too much, and
-// asks the user.
+// agreeToClean says what waits, and asks the user.
 func agreeToClean(a *app, c *removal.Cleaner) error {
 	going := len(c.Plan.Going()) + len(c.Plan.Purge)
 	if c.Prune != nil {
 		going += len(c.Prune.Going())
 	}
-	if err := removal.RefuseTooMuch("sessions", c.Plan.Spared); err != nil && going == 0 {
-		return err
-	}
-	if err := removal.RefuseTooMuch("archives", c.Spared()); err != nil && going == 0 {
-		return err
-	}
-	c.NoteSpared()
+	c.NoteWaiting()
 	if going == 0 || c.Options.Yes {
 		return nil
 	}
@@ -145,7 +138,7 @@ func agreeToClean(a *app, c *removal.Cleaner) error {
 }
 
 func renderClean(a *app, c *removal.Cleaner) error {
-	doc := removal.CleanDocument{Schema: 1, DryRun: c.Options.DryRun, MaxAge: c.Options.MaxAge, Sessions: append([]removal.CleanRow{}, c.Rows...), Spared: append([]string{}, c.Plan.Spared...), Notes: a.Notes}
+	doc := c.NewDocument()
 	going := 0
 	for _, r := range c.Rows {
 		if r.Outcome != removal.PruneKept {

@@ -176,7 +176,7 @@ func finish(a *app, doc selection.CompactDocument, err error) error {
 	if err := renderCompact(a, doc); err != nil {
 		return err
 	}
-	return steps.OutcomeOf(doc.Sessions)
+	return steps.OutcomeOf(doc.Outcomes())
 }
 
 func renderUnlessEmpty(a *app, doc selection.CompactDocument) error {
@@ -205,7 +205,7 @@ func (r *results) add(done ...compact.Result) {
 		return // one document at the end
 	}
 	r.progress.Clear()
-	for _, result := range r.sessions[r.printed:] {
+	for _, result := range selection.NewCompactedSessions(r.sessions[r.printed:]) {
 		if why := selection.IdleReason(result); why != "" && (r.folds || r.Quiet) {
 			r.idle.Add(why, 1)
 			r.printed++
@@ -223,7 +223,7 @@ func (r *results) add(done ...compact.Result) {
 
 func (r *results) document() selection.CompactDocument {
 	selection.TellUnknown(r.app.Run, r.sessions)
-	return selection.CompactDocument{Schema: 1, Sessions: r.sessions, Printed: r.printed, Idle: r.idle, PassedOver: r.passed}
+	return selection.CompactDocument{Schema: 1, Sessions: selection.NewCompactedSessions(r.sessions), Printed: r.printed, Idle: r.idle, PassedOver: r.passed}
 }
 
 // compactAll compacts one session after the other.
@@ -274,9 +274,6 @@ func dryRun(ctx context.Context, a *app, o selection.CompactOptions, chosen sele
 
 // renderCompact prints the results: the document, or a few lines a session.
 func renderCompact(a *app, doc selection.CompactDocument) error {
-	if doc.Sessions == nil {
-		doc.Sessions = []compact.Result{}
-	}
 	doc.Notes, doc.Late = a.Notes, a.Late
 	if a.JSON {
 		return a.printJSON(doc)
@@ -331,12 +328,12 @@ func runResummarize(ctx context.Context, a *app, o selection.CompactOptions) err
 		return err
 	}
 	wanted := slices.DeleteFunc(compact.Upgradable(receipts, o.Force), func(r compact.Receipt) bool { return !steps.Wants(&a.Run.Settings, o, r) })
-	doc := selection.CompactDocument{Schema: 1, DryRun: o.DryRun}
 	if o.DryRun {
+		doc := selection.CompactDocument{Schema: 1, DryRun: true, Sessions: []selection.CompactedSession{}}
 		for _, r := range wanted {
-			result := r.Result
-			result.Outcome, result.Reason, result.Receipt = compact.Planned, "its summary would be made again", ""
-			doc.Sessions = append(doc.Sessions, result)
+			planned := selection.NewCompactedSession(compact.Result{Compaction: r.Compaction})
+			planned.Outcome, planned.Reason, planned.Receipt = compact.Planned, "its summary would be made again", ""
+			doc.Sessions = append(doc.Sessions, planned)
 		}
 		return finish(a, doc, steps.NoteSummarizer(a.Run))
 	}

@@ -17,10 +17,10 @@ import (
 func TestEventData(t *testing.T) {
 	a := testApp(&streams{}, workspace.Run{Settings: workspace.Settings{Global: workspace.Options{DataDir: "/home/me/.local/share/sessctl"}, Getenv: func(string) string { return "" }}})
 	const id = "01M81MG8CWQAQEEQ2MCVT7W348"
-	data, ok := workspace.EventOf(a.Run, compact.Receipt{ID: id, At: time.Unix(1, 0), Result: compact.Result{
+	data, ok := workspace.EventOf(a.Run, compact.Receipt{ID: id, At: time.Unix(1, 0), Compaction: compact.Compaction{
 		Outcome: compact.Compacted, Runtime: "openclaw", Agent: "coordinator", Session: "600fa7f5-3a0b-4cc5-9e68-d8388de117a2",
 		Key: "agent:coordinator:main", TokensBefore: 168044, Chunks: 162, Strategy: "rotate", Bytes: 530055,
-		Archive: &compact.ArchiveResult{Path: "/home/me/.openclaw/session_archive/coordinator/600fa7f5.20261122T124308Z.6a3d0645.jsonl"},
+		Archive: &compact.Archived{Path: "/home/me/.openclaw/session_archive/coordinator/600fa7f5.20261122T124308Z.6a3d0645.jsonl"},
 		Summary: &compact.SummaryResult{Kind: "extractive"},
 	}})
 	var got bytes.Buffer
@@ -41,8 +41,8 @@ func TestEventData(t *testing.T) {
 		t.Errorf("docs/events.md does not show testdata/event_session_compacted.json (%v)", err)
 	}
 	for name, other := range map[string]compact.Receipt{
-		"an undo":   {ID: id, At: time.Unix(1, 0), Undo: &compact.UndoProof{}, Result: compact.Result{Outcome: compact.Compacted}},
-		"a partial": {ID: id, At: time.Unix(1, 0), Result: compact.Result{Outcome: compact.Partial}},
+		"an undo":   {ID: id, At: time.Unix(1, 0), Undo: &compact.UndoProof{}, Compaction: compact.Compaction{Outcome: compact.Compacted}},
+		"a partial": {ID: id, At: time.Unix(1, 0), Compaction: compact.Compaction{Outcome: compact.Partial}},
 	} {
 		if _, ok := workspace.EventOf(a.Run, other); ok {
 			t.Errorf("%s has an event", name)

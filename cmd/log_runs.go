@@ -52,7 +52,7 @@ func renderRuns(a *app, doc audit.RunsDocument) error {
 	var rows [][]string
 	var hosts []string
 	for _, r := range doc.Runs {
-		at, id, why := r.Started.UTC().Format(time.RFC3339), selection.ShortReceipt(r.ID), audit.WhyOf(r.RunRecord)
+		at, id, why := r.Started.UTC().Format(time.RFC3339), selection.ShortReceipt(r.ID), r.Why()
 		hosts = append(hosts, r.Host)
 		rows = append(rows, []string{at, wording.Visible(id), wording.Visible(r.Profile), wording.Visible(string(r.Outcome)), steps.Seconds(r.Seconds), strconv.Itoa(r.Changed()), strconv.FormatInt(r.BytesAfter.Logs, 10), wording.Visible(why)})
 		t.rows = append(t.rows, []string{wording.ShownTime(at), id, r.Profile, string(r.Outcome), steps.Took(r.Seconds), wording.Count(int64(r.Changed())), audit.Figure(r.BytesAfter.Logs, wording.Bytes), why})

@@ -95,11 +95,11 @@ func TestOutcomeOfARun(t *testing.T) {
 		"unsupported busy":        75,
 		"":                        0,
 	} {
-		var results []compact.Result
+		var given []compact.Outcome
 		for _, o := range strings.Fields(outcomes) {
-			results = append(results, compact.Result{Outcome: compact.Outcome(o)})
+			given = append(given, compact.Outcome(o))
 		}
-		if got := failure.ExitCode(steps.OutcomeOf(results)); got != want {
+		if got := failure.ExitCode(steps.OutcomeOf(given)); got != want {
 			t.Errorf("%q: %d, want %d", outcomes, got, want)
 		}
 	}

@@ -60,7 +60,7 @@ func compactSession(t *testing.T, a *app, id string) {
 		t.Fatal(err)
 	}
 	r := compact.Receipt{Schema: 1, ID: id, Content: compact.Content{Lines: 1}}
-	r.Runtime, r.Agent, r.Session, r.Archive, r.Outcome = e.Runtime, e.Agent, e.Session, &compact.ArchiveResult{ID: e.ID, Path: e.Path, SHA256: e.SHA256, Bytes: e.Bytes}, compact.Compacted
+	r.Runtime, r.Agent, r.Session, r.Archive, r.Outcome = e.Runtime, e.Agent, e.Session, &compact.Archived{ID: e.ID, Path: e.Path, SHA256: e.SHA256, Bytes: e.Bytes}, compact.Compacted
 	r.Source.SHA256 = e.SHA256
 	if _, err := a.Receipts().Write(r); err != nil {
 		t.Fatal(err)

@@ -200,8 +200,9 @@ func (r *reporter) runs(context.Context) error {
 			runs.Outcomes[string(run.Outcome)]++
 		}
 		if len(runs.List) < report.MostRuns {
+			row := audit.NewRunRow(run)
 			runs.List = append(runs.List, report.Run{
-				Started: wording.StampText(run.Started), Profile: run.Profile, Outcome: string(run.Outcome), Seconds: run.Seconds, Changed: run.Changed(), Why: audit.WhyOf(run),
+				Started: wording.StampText(run.Started), Profile: run.Profile, Outcome: string(run.Outcome), Seconds: run.Seconds, Changed: row.Changed(), Why: row.Why(),
 			})
 		}
 	}

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/sessctl/sessctl/internal/failure"
-	"github.com/sessctl/sessctl/internal/recall"
 	"github.com/sessctl/sessctl/internal/wording"
 	"github.com/sessctl/sessctl/internal/workspace"
 	"github.com/spf13/cobra"
@@ -80,60 +79,6 @@ func cancelOnSignal(cancel context.CancelCauseFunc) (stop func()) {
 		signal.Stop(signals) // a second signal has its usual effect
 	}()
 	return func() { signal.Stop(signals) }
-}
-
-// app is what every command gets: the streams that it prints to, and the run
-// that it carries out.
-type app struct {
-	*streams
-	*workspace.Run
-	refused bool     // a hook could not begin: its runtime is not to notice
-	profile *os.File // of --pprof, while it is written
-}
-
-// newApp makes the app of one invocation that prints to st.
-func newApp(st *streams, getenv func(string) string, now func() time.Time) *app {
-	run := workspace.NewInvocation(getenv, now)
-	wire(run, st)
-	return &app{streams: st, Run: run}
-}
-
-// inner is the app of a command that runs as a part of another one, which takes
-// its document.
-func (a *app) inner() *app {
-	return &app{streams: a.unprinted(), Run: a.Step(), refused: a.refused, profile: a.profile}
-}
-
-// anew is the app of one more run of a command in the same process.
-func (a *app) anew() *app {
-	streams := *a.streams
-	streams.document = nil
-	return &app{streams: &streams, Run: a.Again(), refused: a.refused, profile: a.profile}
-}
-
-// aside is anew for what prints nothing. It works in the directories that are held
-// open.
-func (a *app) aside() *app {
-	return &app{streams: a.unprinted(), Run: a.Apart(), refused: a.refused, profile: a.profile}
-}
-
-// wire gives a run what it asks of others: how it is shown, and who judges.
-func wire(run *workspace.Run, st *streams) {
-	run.Version, run.Shows = programVersion(), showsOn(st)
-	run.Lost = func(ctx context.Context, run *workspace.Run) (int, error) { return recall.LostMemory(ctx, run) }
-}
-
-// printingTo is anew for one piece of the work of a server: it prints nothing but
-// to out, and waits for the lock as if it were the first. The caller ends it with
-// end.
-func (a *app) printingTo(out io.Writer) *app {
-	own := a.anew()
-	own.Pin()
-	own.streams = newStreams(strings.NewReader(""), out, io.Discard)
-	own.Shows = showsOn(own.streams)
-	own.Quiet = false
-	own.Held, own.LockUntil, own.Meter, own.profile, own.UnderWay = nil, time.Time{}, nil, nil, nil
-	return own
 }
 
 func (a *app) addGlobalFlags(fs *pflag.FlagSet) {
@@ -279,45 +224,6 @@ func decisionLog(w io.Writer, asked bool) *slog.Logger {
 	}
 	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: slog.LevelDebug}))
 }
-
-// topCommand is the command below the root that c is, or belongs to.
-func topCommand(c *cobra.Command) *cobra.Command {
-	for c.Parent() != nil && c.Parent().HasParent() {
-		c = c.Parent()
-	}
-	return c
-}
-
-// usageArgs makes cobra's complaints about arguments usage errors.
-func usageArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
-	return func(c *cobra.Command, args []string) error {
-		if err := check(c, args); err != nil {
-			if len(args) > 0 && c.HasSubCommands() {
-				return noCommand(c, args[0])
-			}
-			return argumentError(c, check, args)
-		}
-		return nil
-	}
-}
-
-// argumentError says of which arguments a command has too many or too few.
-func argumentError(c *cobra.Command, check cobra.PositionalArgs, args []string) error {
-	hint := "write " + c.UseLine() + "; see " + c.CommandPath() + " --help"
-	switch {
-	case len(args) == 0:
-		return failure.Usage(hint, "%s: an argument is missing", c.CommandPath())
-	case check(c, nil) == nil && check(c, args[:1]) != nil:
-		return failure.Usage(hint, "%s takes no argument, not %q", c.CommandPath(), args[0])
-	}
-	return failure.Usage(hint, "%s takes one argument: %q is one too many", c.CommandPath(), args[1])
-}
-
-// exitHelp is the same table for people; it ends every command's help.
-const exitHelp = `
-Exit codes: 0 done or nothing to do, 1 failed, 2 wrong usage, 3 some sessions
-failed, 4 an archive or the memory is damaged, 75 busy (try again later),
-130/143 interrupted.`
 
 // reportError prints an error once: as one JSON object, or as "error:" and
 // "hint:" lines.

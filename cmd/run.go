@@ -66,43 +66,43 @@ func completeProfiles(a *app, _ *cobra.Command) (all []selection.Candidate) {
 }
 
 func runProfileCommand(ctx context.Context, a *app, profile string) error {
-	record, err := runProfile(ctx, a, profile)
+	row, err := runProfile(ctx, a, profile)
 	if err != nil {
 		return err
 	}
-	if err := renderRun(a, record); err != nil {
+	if err := renderRun(a, row); err != nil {
 		return err
 	}
-	if record.ExitCode != failure.ExitOK {
-		return &failure.Outcome{Exit: record.ExitCode}
+	if row.ExitCode != failure.ExitOK {
+		return &failure.Outcome{Exit: row.ExitCode}
 	}
 	return nil
 }
 
 // renderRun prints the summary of a run: a line for each step, or one line if
 // all is well and nothing has changed, which --quiet leaves out.
-func renderRun(a *app, record operate.RunRecord) error {
+func renderRun(a *app, row audit.RunRow) error {
 	if a.JSON {
-		return a.printJSON(steps.RunDocument{RunRecord: record, Notes: a.Notes})
+		return a.printJSON(steps.RunDocument{RunRow: row, Notes: a.Notes})
 	}
-	idle := record.Changed() == 0 && (record.Outcome == operate.OK || record.Outcome == operate.Busy)
+	idle := row.Changed() == 0 && (row.Outcome == operate.OK || row.Outcome == operate.Busy)
 	if idle && a.Quiet {
 		return nil
 	}
-	if idle && record.Outcome == operate.OK {
-		_, err := fmt.Fprintf(a.Out, "%s: nothing to do, %s in %s\n", record.Profile, wording.Plural(len(record.Steps), "step"), steps.Took(record.Seconds))
+	if idle && row.Outcome == operate.OK {
+		_, err := fmt.Fprintf(a.Out, "%s: nothing to do, %s in %s\n", row.Profile, wording.Plural(len(row.Steps), "step"), steps.Took(row.Seconds))
 		return err
 	}
 	t := table{columns: []column{{name: "STEP"}, {name: "OUTCOME"}, {name: "TOOK", right: true, drop: 1}, {name: "WHAT", least: 24}}}
 	var rows [][]string
-	for _, s := range record.Steps {
-		rows = append(rows, []string{audit.StepTitle(s), string(s.Outcome), steps.Seconds(s.Seconds), wording.Visible(cmp.Or(s.Summary, s.Reason))})
-		t.rows = append(t.rows, []string{audit.StepTitle(s), string(s.Outcome), steps.Took(s.Seconds), cmp.Or(s.Summary, s.Reason)})
+	for _, s := range row.Steps {
+		rows = append(rows, []string{s.Title(), string(s.Outcome), steps.Seconds(s.Seconds), wording.Visible(cmp.Or(s.Summary, s.Reason))})
+		t.rows = append(t.rows, []string{s.Title(), string(s.Outcome), steps.Took(s.Seconds), cmp.Or(s.Summary, s.Reason)})
 	}
 	if err := a.printList(t, rows); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(a.Out, "%s: %s in %s; %s\n", record.Profile, record.Outcome, steps.Took(record.Seconds), steps.Growth(record.BytesBefore, record.BytesAfter))
+	_, err := fmt.Fprintf(a.Out, "%s: %s in %s; %s\n", row.Profile, row.Outcome, steps.Took(row.Seconds), steps.Growth(row.BytesBefore, row.BytesAfter))
 	return err
 }
 

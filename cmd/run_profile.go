@@ -3,6 +3,7 @@ package cmd
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"io/fs"
 	"os"
@@ -28,21 +29,22 @@ type profileRun struct {
 	earlier    []operate.RunRecord
 	plan       profilePlan
 	record     operate.RunRecord
-	began      time.Time // with the monotonic clock
-	told       []string  // why steps could not be carried out
-	unread     error     // why it is not known how earlier runs ended: nothing is deleted
-	unrecorded bool      // a record or an event of a run could not be written, which was said
+	documents  []json.RawMessage // of its steps, as their commands print them
+	began      time.Time         // with the monotonic clock
+	told       []string          // why steps could not be carried out
+	unread     error             // why it is not known how earlier runs ended: nothing is deleted
+	unrecorded bool              // a record or an event of a run could not be written, which was said
 }
 
 // runProfile runs the steps of a profile under one lock. The record tells how
 // that ended, whatever failed; with an error nothing was begun. Another sessctl
 // that does not end within --lock-wait is durable.ErrLocked, and a record.
-func runProfile(ctx context.Context, a *app, profile string) (operate.RunRecord, error) {
+func runProfile(ctx context.Context, a *app, profile string) (audit.RunRow, error) {
 	r := &profileRun{app: a.inner(), runs: audit.OpenRuns(a.Run)}
 	defer r.Leave()
 	r.begin(profile)
 	if _, err := planProfile(r.app, profile, time.Time{}); err != nil {
-		return r.record, err // before anything is waited for
+		return r.row(), err // before anything is waited for
 	}
 	lock, err := r.Lock(ctx)
 	if errors.Is(err, durable.ErrLocked) {
@@ -51,7 +53,7 @@ func runProfile(ctx context.Context, a *app, profile string) (operate.RunRecord,
 		r.write()
 	}
 	if err != nil {
-		return r.record, err
+		return r.row(), err
 	}
 	defer lock.Unlock()
 	r.Held = lock
@@ -59,14 +61,23 @@ func runProfile(ctx context.Context, a *app, profile string) (operate.RunRecord,
 		r.unwritten(r.unread)
 	}
 	if r.plan, err = planProfile(r.app, profile, operate.LastRead(r.earlier)); err != nil {
-		return r.record, err
+		return r.row(), err
 	}
 	r.sweep()
 	r.tellEarlier(ctx)
 	workspace.EmitNow(ctx, r.app.Run, outbox.Event{ID: outbox.DeriveID(r.record.Started, "start "+r.record.ID), Type: outbox.RunStarted, Subject: profile}, steps.StartedRun{ID: r.record.ID, Profile: profile, Started: r.record.Started})
 	r.steps(ctx)
 	r.end(ctx)
-	return r.record, nil
+	return r.row(), nil
+}
+
+// row is the record, with the documents.
+func (r *profileRun) row() audit.RunRow {
+	row := audit.NewRunRow(r.record)
+	for i, document := range r.documents {
+		row.Steps[i].Document = document
+	}
+	return row
 }
 
 // begin makes the record as it is if nothing more of the run is ever written.
@@ -125,7 +136,7 @@ func (r *profileRun) tellEnd(ctx context.Context, record *operate.RunRecord) {
 	if record.Outcome == operate.OK || record.Outcome == operate.Busy {
 		event.Type = outbox.RunFinished
 	}
-	if workspace.EmitOnce(ctx, r.app.Run, event, steps.WithoutDocuments(*record)) != nil {
+	if workspace.EmitOnce(ctx, r.app.Run, event, audit.NewRunRow(*record)) != nil {
 		r.unrecorded = true // it was told
 		return
 	}
@@ -142,8 +153,9 @@ func (r *profileRun) steps(ctx context.Context) {
 	for _, step := range r.plan.steps {
 		r.record.Steps = append(r.record.Steps, operate.StepRecord{Step: step.kind.name, Command: step.command(), Outcome: operate.Skipped, Reason: steps.NotBegun})
 	}
+	r.documents = make([]json.RawMessage, len(r.plan.steps))
 	r.Meter = summarize.NewMeter(r.Config.LLM.MaxCalls) // llm.max_calls is of the whole run
-	for i, step := range r.plan.steps {
+	for i := range r.plan.steps {
 		done, s := r.record.Steps[:i], &r.record.Steps[i]
 		if ctx.Err() != nil {
 			return
@@ -157,14 +169,15 @@ func (r *profileRun) steps(ctx context.Context) {
 		}
 		s.Outcome, s.ExitCode, s.Started = operate.Interrupted, steps.ExitUnknown, wording.Stamp(r.Now())
 		r.write()
-		r.tellDamage(ctx, r.step(ctx, step, s))
+		r.tellDamage(ctx, r.step(ctx, i))
 	}
 }
 
 // step carries one step out and writes down how it ended. It returns the damage
 // that it has found.
-func (r *profileRun) step(ctx context.Context, step plannedStep, s *operate.StepRecord) []audit.Problem {
+func (r *profileRun) step(ctx context.Context, i int) []audit.Problem {
 	var document any
+	step, s := r.plan.steps[i], &r.record.Steps[i]
 	began, inner := r.Now(), r.inner()
 	inner.JSON, inner.streams.OutTTY, inner.streams.document = true, false, func(d any) { document = d }
 	err := step.kind.run(ctx, inner, step.flags, false)
@@ -177,7 +190,7 @@ func (r *profileRun) step(ctx context.Context, step plannedStep, s *operate.Step
 	s.ExitCode = steps.CodeOf(inner.Run, err)
 	s.Outcome, s.Changed, s.Summary = steps.OutcomeOfCode(s.ExitCode), result.Changed, result.Summary
 	s.Problems = result.Problems[:min(len(result.Problems), operate.MaxProblems)]
-	s.Document = steps.Encoded(document)
+	r.documents[i] = steps.Encoded(document)
 	switch {
 	case !steps.Rendered(err):
 		s.Reason = failure.Explain(err).Message

@@ -75,8 +75,13 @@ func newAPI(s *api) (http.Handler, huma.API) {
 // what Go tells apart by its package has the package's name in front of its own.
 func schemaName(t reflect.Type, hint string) string {
 	name := huma.DefaultSchemaNamer(t, hint)
-	if t == reflect.TypeFor[recall.Document]() || t == reflect.TypeFor[recall.Hit]() {
+	switch t {
+	case reflect.TypeFor[recall.Document](), reflect.TypeFor[recall.Hit]():
 		return "Recall" + name
+	case reflect.TypeFor[audit.StepRow]():
+		return "StepRecord"
+	case reflect.TypeFor[audit.RunSizes]():
+		return "Sizes"
 	}
 	return name
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/sessctl/sessctl/internal/recall"
@@ -83,6 +84,7 @@ func runSizesOfHosts(ctx context.Context, a *app, o selection.SizesOptions) erro
 	answered := 0
 	var outcome error
 	doc.Hosts, outcome = askHosts(ctx, a, &o.HostsOption, func(host string, there selection.SizesDocument) {
+		there.Sessions = slices.DeleteFunc(there.Sessions, func(row *selection.SessionRow) bool { return row == nil })
 		for _, row := range there.Sessions {
 			row.Host = host
 			row.Last, _ = time.Parse(time.RFC3339, row.LastActivity) // without one the row says that it is idle for long

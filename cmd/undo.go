@@ -77,7 +77,8 @@ func runUndo(ctx context.Context, a *app, o removal.UndoOptions, fs *pflag.FlagS
 		if err != nil {
 			return u.Failure(err)
 		}
-		u.Doc.Session, u.Doc.Memory.Withdrawn = receipt.Result, receipt.Undo.Withdrawn
+		u.Doc.Session = selection.NewCompactedSession(compact.Result{Compaction: receipt.Compaction})
+		u.Doc.Memory.Withdrawn = receipt.Undo.Withdrawn
 		if err := steps.UndoAttached(ctx, a.Run, w, r); err != nil {
 			return err
 		}
@@ -95,9 +96,9 @@ func newUndo(a *app, o removal.UndoOptions, fs *pflag.FlagSet) (*removal.UndoRun
 	force, _ := fs.GetBool("force")
 	quiet, _ := fs.GetDuration("quiet-period")
 	u := &removal.UndoRun{Run: a.Run, Request: compact.UndoRequest{
-		Receipt: receipt, Force: force, KeepMemory: o.KeepMemory, Policy: compact.Policy{Threshold: compact.DefaultThreshold, Quiet: quiet, OutputLimit: a.OutputLimit(), Pins: a.Pins},
+		Receipt: receipt, Force: force, KeepMemory: o.KeepMemory, Policy: compact.Policy{Threshold: compact.DefaultThreshold, Quiet: quiet, LongestTurn: a.Config.Compaction.LongestTurn, OutputLimit: a.OutputLimit(), Pins: a.Pins},
 	}}
-	u.Doc = removal.UndoDocument{Schema: 1, DryRun: dryRun, Undoes: receipt.ID, PutAway: []compact.Result{}}
+	u.Doc = removal.UndoDocument{Schema: 1, DryRun: dryRun, Undoes: receipt.ID, PutAway: []selection.CompactedSession{}}
 	u.Store, err = removal.StoreOf(a.Run, receipt)
 	return u, err
 }

@@ -3,6 +3,7 @@ package audit
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"slices"
@@ -23,10 +24,93 @@ type RunsDocument struct {
 	Hosts  []selection.HostAnswer `json:"hosts,omitempty"` // of --host
 }
 
-// RunRow is one run.
+// RunRow is one run, as documents and events have it: what [operate.RunRecord] says.
+// Fields are added, never renamed.
 type RunRow struct {
-	Host string `json:"host,omitempty"` // with --host
-	operate.RunRecord
+	Host        string          `json:"host,omitempty"` // with --host
+	Schema      int             `json:"schema"`
+	ID          string          `json:"id"`
+	Version     string          `json:"version"`
+	Profile     string          `json:"profile"`
+	Process     int             `json:"process"`
+	Invocation  string          `json:"invocation,omitempty"`
+	Started     time.Time       `json:"started_at"`
+	Finished    time.Time       `json:"finished_at,omitzero"`
+	Seconds     float64         `json:"seconds"`
+	Outcome     operate.Outcome `json:"outcome"`
+	ExitCode    int             `json:"exit_code"`
+	Reason      string          `json:"reason"`
+	BytesBefore RunSizes        `json:"bytes_before"`
+	BytesAfter  RunSizes        `json:"bytes_after"`
+	Steps       []StepRow       `json:"steps"`
+	Told        bool            `json:"told,omitempty"`
+}
+
+// RunSizes are the bytes on the disk.
+type RunSizes struct {
+	Logs     int64 `json:"logs"`
+	Archives int64 `json:"archives"`
+	Memory   int64 `json:"memory"`
+}
+
+// StepRow is one step of a run.
+type StepRow struct {
+	Step     string          `json:"step"`
+	Command  []string        `json:"command"`
+	Started  time.Time       `json:"started_at,omitzero"`
+	Seconds  float64         `json:"seconds"`
+	Outcome  operate.Outcome `json:"outcome"`
+	ExitCode int             `json:"exit_code"`
+	Reason   string          `json:"reason"`
+	Changed  int             `json:"changed"`
+	Summary  string          `json:"summary"`
+	Problems []string        `json:"problems,omitempty"`
+	Document json.RawMessage `json:"document,omitempty"` // what its command prints with --json; only where the run was made
+}
+
+// NewRunRow is what is printed of a record.
+func NewRunRow(r operate.RunRecord) RunRow {
+	row := RunRow{
+		Schema: r.Schema, ID: r.ID, Version: r.Version, Profile: r.Profile, Process: r.Process, Invocation: r.Invocation,
+		Started: r.Started, Finished: r.Finished, Seconds: r.Seconds, Outcome: r.Outcome, ExitCode: r.ExitCode, Reason: r.Reason,
+		BytesBefore: RunSizes(r.BytesBefore), BytesAfter: RunSizes(r.BytesAfter), Steps: make([]StepRow, 0, len(r.Steps)), Told: r.Told,
+	}
+	for _, s := range r.Steps {
+		row.Steps = append(row.Steps, StepRow{
+			Step: s.Step, Command: s.Command, Started: s.Started, Seconds: s.Seconds, Outcome: s.Outcome, ExitCode: s.ExitCode,
+			Reason: s.Reason, Changed: s.Changed, Summary: s.Summary, Problems: s.Problems,
+		})
+	}
+	return row
+}
+
+// Changed counts what the steps of the run have changed.
+func (r RunRow) Changed() (n int) {
+	for _, s := range r.Steps {
+		n += s.Changed
+	}
+	return n
+}
+
+// Why says why a run did not end well: of its steps the first that did not.
+func (r RunRow) Why() string {
+	if r.Reason != "" || r.Outcome == operate.OK {
+		return r.Reason
+	}
+	for _, s := range r.Steps {
+		if s.Outcome == r.Outcome || s.Outcome != operate.OK && r.Outcome == operate.Partial {
+			return s.Title() + ": " + cmp.Or(s.Reason, s.Summary, string(s.Outcome))
+		}
+	}
+	return ""
+}
+
+// Title is the step, with the agent that it is about.
+func (s StepRow) Title() string {
+	if i := slices.Index(s.Command, "--agent"); i >= 0 && i+1 < len(s.Command) {
+		return s.Step + " " + s.Command[i+1]
+	}
+	return s.Step
 }
 
 // RunsOf are the runs that the options mean.
@@ -43,9 +127,9 @@ func RunsOf(ctx context.Context, run *workspace.Run, o LogOptions) (RunsDocument
 		return RunsDocument{}, err
 	}
 	runs = slices.DeleteFunc(runs, func(r operate.RunRecord) bool { return r.Started.UnixMilli() < since })
-	rows := make([]RunRow, len(runs))
-	for i := range runs {
-		rows[i].RunRecord = runs[i]
+	rows := make([]RunRow, 0, len(runs))
+	for _, r := range runs {
+		rows = append(rows, NewRunRow(r))
 	}
 	return NewRunsDocument(run, o, rows), nil
 }
@@ -82,17 +166,4 @@ func ListedRunsIn(ctx context.Context, run *workspace.Run, data string) ([]opera
 		}
 	}
 	return runs, nil
-}
-
-// WhyOf says why a run did not end well: of its steps the first that did not.
-func WhyOf(r operate.RunRecord) string {
-	if r.Reason != "" || r.Outcome == operate.OK {
-		return r.Reason
-	}
-	for _, s := range r.Steps {
-		if s.Outcome == r.Outcome || s.Outcome != operate.OK && r.Outcome == operate.Partial {
-			return StepTitle(s) + ": " + cmp.Or(s.Reason, s.Summary, string(s.Outcome))
-		}
-	}
-	return ""
 }

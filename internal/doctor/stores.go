@@ -255,12 +255,17 @@ func examineRuntimeLock(run *workspace.Run, report *findings, l session.RuntimeL
 	switch {
 	case !l.Stale && l.Process == 0:
 		report.note(l.Path, fmt.Sprintf("a lock that does not say whose it is, %s old: the session is taken for busy", age), "")
+	case !l.Stale && l.Unseen:
+		report.note(l.Path, fmt.Sprintf("names process %d since %s, which is not seen here: the session is busy until neither has changed for a day", l.Process, age),
+			"if nobody uses the session, in another container or on another machine, remove this file")
 	case !l.Stale:
 		report.note(l.Path, fmt.Sprintf("process %d holds it since %s: the session is busy", l.Process, age), "")
 	case l.Process == 0:
 		report.note(l.Path, fmt.Sprintf("a lock that does not say whose it is, %s old: it does not count", age), remove)
 	case l.Alive:
 		report.note(l.Path, fmt.Sprintf("process %d has had it for %s, longer than the runtime itself allows: it does not count", l.Process, age), remove)
+	case l.Unseen:
+		report.note(l.Path, fmt.Sprintf("names process %d since %s, which is not seen here, and nobody has used the session for a day: it does not count", l.Process, age), remove)
 	default:
 		report.note(l.Path, fmt.Sprintf("left by process %d, which is gone, %s ago: it does not count", l.Process, age), remove)
 	}

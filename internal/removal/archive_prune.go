@@ -80,8 +80,9 @@ type PruneDocument struct {
 	Local    string           `json:"local_keep"`
 	Keep     int              `json:"keep"`
 	Archives []PruneRow       `json:"archives"`
-	Bytes    int64            `json:"bytes"`  // of the files that go
-	Spared   []string         `json:"spared"` // the agents, with their runtime, of which nothing goes because more than half would
+	Bytes    int64            `json:"bytes"`   // of the files that go
+	Spared   []string         `json:"spared"`  // the agents, with their runtime, of which some wait for the next run
+	Waiting  int              `json:"waiting"` // how many archives do
 	Notes    []workspace.Note `json:"notes"`
 }
 
@@ -294,7 +295,8 @@ const PruneKept = "kept"
 
 // makeDocument shows what goes, and what is old enough and stays all the same.
 func (p *Pruner) makeDocument() {
-	p.Doc = PruneDocument{Schema: 1, DryRun: p.Options.DryRun, MaxAge: p.Options.MaxAge, Local: p.Options.LocalKeep, Keep: p.Options.Keep, Archives: []PruneRow{}, Spared: append([]string{}, p.Plan.Spared...)}
+	p.Doc = PruneDocument{Schema: 1, DryRun: p.Options.DryRun, MaxAge: p.Options.MaxAge, Local: p.Options.LocalKeep, Keep: p.Options.Keep, Archives: []PruneRow{}}
+	p.Doc.Spared, p.Doc.Waiting = countWaiting(p.Plan.Waiting)
 	for _, a := range p.Plan.Archives {
 		if !a.Verdict.Goes && (p.young(a.Entry) || workspace.Place(a.Entry) == "only") {
 			continue

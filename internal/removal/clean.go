@@ -3,10 +3,8 @@ package removal
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
-	"slices"
 	"strings"
 	"time"
 
@@ -127,7 +125,7 @@ func NewCleaner(run *workspace.Run, o CleanOptions) (*Cleaner, error) {
 	}
 	return &Cleaner{App: run, Options: o, Plan: &retention.CleanPlan{}, Rules: retention.Clean{
 		Archives: archives, Trash: run.SessionTrash(), Audit: run.Audit(), Now: run.Now,
-		MaxAge: o.maximum, Grace: o.graceTime, Force: o.Force, Rule: "clean --max-age " + o.MaxAge,
+		MaxAge: o.maximum, Grace: o.graceTime, Force: o.Force, Rule: "clean --max-age " + o.MaxAge, LongestTurn: run.Config.Compaction.LongestTurn,
 		Copy: func(ctx context.Context, ref session.Ref) (archive.Entry, error) {
 			return putLog(ctx, run, archives, ref, "clean")
 		},
@@ -222,20 +220,12 @@ func (c *Cleaner) tellLeft() {
 	}
 }
 
-// NoteSpared says of which agents nothing goes.
-func (c *Cleaner) NoteSpared() {
-	NoteSpared(c.App, "sessions", c.Plan.Spared, c.Options.DryRun)
+// NoteWaiting says what waits for the next run.
+func (c *Cleaner) NoteWaiting() {
+	NoteWaiting(c.App, "session", c.Plan.Waiting)
 	if c.Prune != nil {
-		NoteSpared(c.App, "archives", c.Prune.Plan.Spared, c.Options.DryRun)
+		NoteWaiting(c.App, "archive", c.Prune.Plan.Waiting)
 	}
-}
-
-// Spared are the agents of which nothing goes because too much would.
-func (c *Cleaner) Spared() []string {
-	if c.Prune == nil {
-		return c.Plan.Spared
-	}
-	return append(slices.Clone(c.Plan.Spared), c.Prune.Plan.Spared...)
 }
 
 // retained are the sessions as package retention knows them.
@@ -267,8 +257,9 @@ type CleanDocument struct {
 	DryRun   bool             `json:"dry_run"`
 	MaxAge   string           `json:"max_age"`
 	Sessions []CleanRow       `json:"sessions"`
-	Bytes    int64            `json:"bytes"`  // of the files that go
-	Spared   []string         `json:"spared"` // the agents, with their runtime, of which nothing goes because more than half would
+	Bytes    int64            `json:"bytes"`   // of the files that go
+	Spared   []string         `json:"spared"`  // the agents, with their runtime, of which some wait for the next run
+	Waiting  int              `json:"waiting"` // how many sessions do
 	Archives *PruneDocument   `json:"archives"`
 	Notes    []workspace.Note `json:"notes"`
 }
@@ -330,6 +321,13 @@ func (c *Cleaner) makeRows() {
 	}
 }
 
+// NewDocument is the plan, or what was done, as JSON; without bytes and archives.
+func (c *Cleaner) NewDocument() CleanDocument {
+	doc := CleanDocument{Schema: 1, DryRun: c.Options.DryRun, MaxAge: c.Options.MaxAge, Sessions: append([]CleanRow{}, c.Rows...), Notes: c.App.Notes}
+	doc.Spared, doc.Waiting = countWaiting(c.Plan.Waiting)
+	return doc
+}
+
 // Outcome decides the exit code.
 func (c *Cleaner) Outcome() error {
 	done := 0
@@ -343,8 +341,6 @@ func (c *Cleaner) Outcome() error {
 		return &failure.Outcome{Exit: failure.ExitPartly}
 	case c.result.Failed > 0:
 		return &failure.Outcome{Exit: failure.ExitFailed}
-	case len(c.Spared()) > 0:
-		return SpareOutcome(c.Spared())
 	case c.result.Busy > 0:
 		return &failure.Outcome{Exit: failure.ExitBusy}
 	}
@@ -430,37 +426,27 @@ func checkClock(run *workspace.Run, now time.Time) error {
 // AdviseClock says what to do about a time in the future.
 const AdviseClock = "nothing is deleted by age until the clock is right; if it is right and that time is not: sessctl doctor --trust-clock"
 
-// RefuseTooMuch is the error for a plan that would take more than half of what
-// owners have, nil without owners. what is "sessions" or "archives".
-func RefuseTooMuch(what string, owners []string) *failure.Error {
-	if len(owners) == 0 {
-		return nil
+// NoteWaiting says how much of what agents have waits for the next run. what is
+// "session" or "archive".
+func NoteWaiting(run *workspace.Run, what string, waiting []retention.Waiting) {
+	var all []string
+	for _, w := range waiting {
+		all = append(all, wording.Plural(w.Count, what)+" of "+w.Owner)
 	}
-	return &failure.Error{
-		Code: "too_much", Exit: failure.ExitFailed, Hint: "see the plan with --dry-run; --force allows it",
-		Err: fmt.Errorf("more than half of the %s of %s would be deleted; nothing was done", what, strings.Join(owners, ", ")),
-	}
-}
-
-// NoteSpared names the owners of whom nothing goes because more than half of
-// what they have would. It is said with --quiet too: the run does not do all
-// that it was asked for.
-func NoteSpared(run *workspace.Run, what string, owners []string, dryRun bool) {
-	if len(owners) == 0 {
+	if len(all) == 0 {
 		return
 	}
-	text := fmt.Sprintf("more than half of the %s of %s would be deleted: they are kept", what, strings.Join(owners, ", "))
-	hint := "see the plan with --dry-run; --force deletes them too"
-	if dryRun {
-		hint = "--force deletes them too"
-	}
-	run.Tell(workspace.Note{Message: text, Hint: hint})
+	run.Notice(workspace.Note{
+		Message: "left for the next run: " + strings.Join(all, ", ") + ", as one run deletes at most half of what an agent has",
+		Hint:    "--force deletes all now",
+	})
 }
 
-// SpareOutcome is the exit code of a run that left owners alone.
-func SpareOutcome(owners []string) error {
-	if len(owners) == 0 {
-		return nil
+// countWaiting returns the agents of which something waits, and how much does in all.
+func countWaiting(waiting []retention.Waiting) (owners []string, count int) {
+	owners = []string{}
+	for _, w := range waiting {
+		owners, count = append(owners, w.Owner), count+w.Count
 	}
-	return &failure.Outcome{Exit: failure.ExitPartly}
+	return owners, count
 }

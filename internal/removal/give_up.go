@@ -33,11 +33,11 @@ func GiveUp(ctx context.Context, run *workspace.Run, id string) (*audit.GivenUp,
 	var f *failure.Error
 	switch {
 	case errors.As(err, &f) && f.Code == unknownRun:
-		return &audit.GivenUp{GivenUp: compact.GivenUp{ID: before.ID}, Nothing: true}, nil
+		return &audit.GivenUp{ID: before.ID, Nothing: true}, nil
 	case err != nil:
 		return nil, err
 	case now.given:
-		return &audit.GivenUp{GivenUp: compact.GivenUp{ID: now.ID, Entry: now.Path, Change: now.Intent.String(), Archives: []compact.Archived{}}}, nil
+		return &audit.GivenUp{ID: now.ID, Entry: now.Path, Change: now.Intent.String(), Archives: []audit.AsideArchive{}}, nil
 	}
 	store, err := storeOfUnfinished(run, now.Unfinished)
 	if err != nil {
@@ -47,7 +47,11 @@ func GiveUp(ctx context.Context, run *workspace.Run, id string) (*audit.GivenUp,
 	if err != nil {
 		return nil, fmt.Errorf("give up %s: %w", now.ID, err)
 	}
-	return &audit.GivenUp{GivenUp: given}, nil
+	doc := &audit.GivenUp{ID: given.ID, Entry: given.Entry, Change: given.Change, Finished: given.Finished, Archives: []audit.AsideArchive{}}
+	for _, a := range given.Archives {
+		doc.Archives = append(doc.Archives, audit.AsideArchive(a))
+	}
+	return doc, nil
 }
 
 // unknownRun is the code of an id that no entry has.

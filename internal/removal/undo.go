@@ -7,6 +7,7 @@ import (
 
 	"github.com/sessctl/sessctl/internal/audit"
 	"github.com/sessctl/sessctl/internal/failure"
+	"github.com/sessctl/sessctl/internal/selection"
 	"github.com/sessctl/sessctl/internal/wording"
 	"github.com/sessctl/sessctl/internal/workspace"
 	"github.com/sessctl/sessctl/pkg/compact"
@@ -21,14 +22,14 @@ type UndoOptions struct {
 
 // UndoDocument is `compact --undo --json`.
 type UndoDocument struct {
-	Schema  int              `json:"schema"`
-	DryRun  bool             `json:"dry_run"`
-	Undoes  string           `json:"undoes"` // id of the compaction's receipt
-	Session compact.Result   `json:"session"`
-	From    string           `json:"from"`     // what the log comes from: "kept" or "archive"
-	PutAway []compact.Result `json:"put_away"` // newer sessions that were compacted first
-	Memory  undoneMemory     `json:"memory"`
-	Notes   []workspace.Note `json:"notes"`
+	Schema  int                          `json:"schema"`
+	DryRun  bool                         `json:"dry_run"`
+	Undoes  string                       `json:"undoes"` // id of the compaction's receipt
+	Session selection.CompactedSession   `json:"session"`
+	From    string                       `json:"from"`     // what the log comes from: "kept" or "archive"
+	PutAway []selection.CompactedSession `json:"put_away"` // newer sessions that were compacted first
+	Memory  undoneMemory                 `json:"memory"`
+	Notes   []workspace.Note             `json:"notes"`
 }
 
 type undoneMemory struct {
@@ -71,7 +72,7 @@ func (u *UndoRun) Plan(ctx context.Context) (*compact.UndoPlan, error) {
 		if err != nil {
 			return nil, err
 		}
-		u.Doc.PutAway = append(u.Doc.PutAway, result)
+		u.Doc.PutAway = append(u.Doc.PutAway, selection.NewCompactedSession(result))
 	}
 	return nil, errors.New("new sessions keep taking its place")
 }
@@ -114,11 +115,7 @@ func (u *UndoRun) Failure(err error) error {
 
 // Take notes what a plan says.
 func (d *UndoDocument) Take(p *compact.UndoPlan) {
-	r := p.Receipt
-	d.Session = compact.Result{
-		Runtime: r.Runtime, Agent: r.Agent, Session: r.Session, Key: r.Key, Path: r.Source.Path, Outcome: p.Outcome, Reason: p.Reason,
-		Strategy: r.Strategy, TokensAfter: r.TokensBefore, TokenSource: r.TokenSource, Bytes: r.Source.Bytes, Archive: r.Archive,
-	}
+	d.Session = selection.NewCompactedSession(p.Result())
 	d.Memory.Kept = p.KeepMemory
 	switch {
 	case p.Undo != nil && p.Undo.From != "":
@@ -127,8 +124,8 @@ func (d *UndoDocument) Take(p *compact.UndoPlan) {
 		d.From = "archive"
 	}
 	if p.First != nil && p.Outcome == compact.Planned {
-		d.PutAway = append(d.PutAway, compact.Result{
-			Runtime: r.Runtime, Agent: r.Agent, Session: p.First.Session, Path: p.First.Path, Outcome: compact.Planned, Messages: p.First.Messages,
+		d.PutAway = append(d.PutAway, selection.CompactedSession{
+			Runtime: p.Receipt.Runtime, Agent: p.Receipt.Agent, Session: p.First.Session, Path: p.First.Path, Outcome: compact.Planned, Messages: p.First.Messages,
 		})
 	}
 }

@@ -24,6 +24,7 @@
 //
 // JSON:
 //
+//	nest FILE DEPTH OPEN CLOSE        put 1, nested so deep, where NESTED stands
 //	[!] jsonhas FILE PATH REGEXP      a value matches
 //	jsonget NAME FILE PATH            set $NAME to a value
 //

@@ -3,6 +3,7 @@ package scriptcmd
 import (
 	"encoding/json"
 	"fmt"
+	"os"
 	"regexp"
 	"strings"
 
@@ -58,4 +59,19 @@ func stepInto(ts *testscript.TestScript, value any, step string) any {
 	}
 	ts.Fatalf("%q of a value that has no parts", step)
 	return nil
+}
+
+// nest FILE DEPTH OPEN CLOSE puts 1 between so many brackets where NESTED stands
+// in a file.
+func nest(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 4 {
+		ts.Fatalf("usage: nest FILE DEPTH OPEN CLOSE")
+	}
+	before, after, found := strings.Cut(ts.ReadFile(args[0]), "NESTED")
+	if !found {
+		ts.Fatalf("%s has no NESTED", args[0])
+	}
+	depth := number(ts, args[1])
+	text := before + strings.Repeat(args[2], depth) + "1" + strings.Repeat(args[3], depth) + after
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(text), 0o600))
 }

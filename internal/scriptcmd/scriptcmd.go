@@ -32,6 +32,7 @@ func Commands() map[string]func(*testscript.TestScript, bool, []string) {
 		"mkfifo":    makeFIFO,
 		"mode":      mode,
 		"model":     model,
+		"nest":      nest,
 		"overwrite": overwrite,
 		"read":      read,
 		"receiver":  receiver,

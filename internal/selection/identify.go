@@ -2,10 +2,10 @@ package selection
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/sessctl/sessctl/internal/failure"
 	"github.com/sessctl/sessctl/internal/wording"
@@ -258,60 +258,13 @@ func Archived(ctx context.Context, run *workspace.Run, f archive.Filter) ([]arch
 	return store.List(ctx, f)
 }
 
-// FindArchive resolves what a person types: an archive's id, the start of one,
-// or the id of a session with one archive, or the start of that.
-func FindArchive(ctx context.Context, store *archive.Store, name string) (archive.Entry, error) {
-	entry, err := store.Get(ctx, name)
-	if err == nil || !errors.Is(err, archive.ErrAmbiguous) && !errors.Is(err, archive.ErrNotFound) {
-		return entry, err
-	}
-	all, err := store.List(ctx, archive.Filter{})
-	if err != nil {
-		return entry, err
-	}
-	var ids, sessions []Candidate
-	for _, e := range all {
-		ids = append(ids, ArchiveCandidate(e))
-		sessions = append(sessions, Candidate{e.Session, e.Agent + ", " + e.Runtime})
-	}
-	if fits := ArchiveIDs().Matching(name, ids); len(fits) > 1 {
-		return entry, ArchiveIDs().Ambiguous(name, fits)
-	}
-	id, err := SessionIDs().Resolve(name, sessions)
-	if f := (*failure.Error)(nil); errors.As(err, &f) && f.Code == "ambiguous" {
-		return entry, err
-	}
-	var mine []archive.Entry
-	for _, e := range all {
-		if err == nil && e.Session == id {
-			mine = append(mine, e)
-		}
-	}
-	if i := slices.IndexFunc(mine, func(e archive.Entry) bool { return IsAttachment(e) && e.Session == name }); i >= 0 {
-		return mine[i], nil // a file is what its hash says, whatever else had its name
-	}
-	return onlyArchive(name, mine)
-}
-
-// onlyArchive is the only one of a session's archives.
-func onlyArchive(name string, mine []archive.Entry) (archive.Entry, error) {
-	switch len(mine) {
-	case 0:
-		return archive.Entry{}, ArchiveIDs().Unknown(name)
-	case 1:
-		return mine[0], nil
-	}
-	var fits []Candidate
-	for _, e := range mine {
-		fits = append(fits, ArchiveCandidate(e))
-	}
-	return archive.Entry{}, &failure.Error{Code: "ambiguous", Exit: failure.ExitUsage, Hint: "name one of them by its own id: " + listCandidates(fits), Err: fmt.Errorf("session %q has %d archives", mine[0].Session, len(mine))}
-}
-
 // ArchiveCandidate is an archive that a typed id may mean.
 func ArchiveCandidate(e archive.Entry) Candidate {
-	return Candidate{e.ID, e.Agent + ", " + e.CreatedAt.UTC().Format("2006-01-02 15:04")}
+	return Candidate{e.ID, e.Agent + ", " + atSecond(e.CreatedAt) + ", " + wording.Count(e.Bytes) + " bytes"}
 }
+
+// atSecond tells apart what one run made after the other.
+func atSecond(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05") }
 
 // FindReceipt resolves what a person types: a path, an id, or the start or the
 // end of one.
@@ -328,7 +281,7 @@ func FindReceipt(run *workspace.Run, name string) (compact.Receipt, error) {
 	}
 	ids := make([]Candidate, 0, len(all))
 	for _, r := range all {
-		ids = append(ids, Candidate{r.ID, r.Agent + ", " + r.At.UTC().Format("2006-01-02 15:04")})
+		ids = append(ids, Candidate{r.ID, r.Agent + ", " + atSecond(r.At)})
 	}
 	id, err := ReceiptIDs().Resolve(name, ids)
 	if len(unreadable) > 0 && len(ReceiptIDs().Matching(name, ids)) == 0 {

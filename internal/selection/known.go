@@ -174,7 +174,7 @@ func (t *Tally) NothingToDo() string {
 
 // IdleReason is why nothing was done with a session, as a tally names it; "" if
 // something was done or has gone wrong.
-func IdleReason(r compact.Result) string {
+func IdleReason(r CompactedSession) string {
 	switch {
 	case r.Unchanged:
 		return session.ReasonCountUnchanged.Text()
@@ -192,7 +192,7 @@ func IdleReason(r compact.Result) string {
 
 // Uncut says whether nothing was done with a session because all of it is to be
 // kept, and no earlier run has archived and remembered it as it is.
-func Uncut(r compact.Result) bool {
+func Uncut(r CompactedSession) bool {
 	return r.Outcome == compact.NothingToDo && r.Irreducible && !r.Unchanged
 }
 

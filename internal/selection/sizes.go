@@ -446,9 +446,20 @@ func OpenTailCache(run *workspace.Run, cached bool) {
 func SaveTailCache(run *workspace.Run) { _ = run.TailCache.Save() }
 
 // CacheFile is where that is kept, or "" without a home directory.
-func CacheFile(a *workspace.Settings) string {
+func CacheFile(a *workspace.Settings) string { return cacheFile(a, "sizes") }
+
+func cacheFile(a *workspace.Settings, name string) string {
 	if dir := a.Xdg("XDG_CACHE_HOME", ".cache"); filepath.IsAbs(dir) {
-		return filepath.Join(dir, "sessctl", "sizes")
+		return filepath.Join(dir, "sessctl", name)
+	}
+	return ""
+}
+
+// UnchangedCache is where archive remembers which files it need not read again, or ""
+// where it cannot.
+func UnchangedCache(run *workspace.Run) string {
+	if path := cacheFile(&run.Settings, "unchanged"); path != "" && workspace.Ours(&run.Settings, path) {
+		return path
 	}
 	return ""
 }

@@ -72,14 +72,14 @@ func (r *SessionRow) foresee(plan *compact.Plan) {
 // look asks the store whether somebody is writing a session whose end is not that
 // of a finished turn. What its times and its locks tell the listing has said.
 func (m *Measurer) look(ctx context.Context, r *SessionRow, s *workspace.Found, tail session.Tail) error {
-	if s.State != session.StateIdle || session.CheckAnswered(s.Path, tail) == nil {
+	if s.State != session.StateIdle || tail.Finished() {
 		return nil
 	}
 	liveness := s.Adapter.Capabilities().Liveness
 	if liveness == nil || s.Kind.Closed() {
 		return nil
 	}
-	err := liveness.Busy(ctx, s.Ref, m.Now(), m.Policy.Quiet)
+	err := liveness.Busy(ctx, m.Policy.IsBusy(s.Ref, m.Now()))
 	var busy *session.BusyError
 	switch {
 	case errors.As(err, &busy) && busy.Served: // it would be asked to change it

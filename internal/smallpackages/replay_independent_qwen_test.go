@@ -70,8 +70,8 @@ func qwenHeard(m replayThing) (all []heard) {
 }
 
 // What is trimmed of a session of Qwen Code is not missed: the independent reader
-// finds the same context in what stays. Nothing goes of a log that is not
-// understood.
+// finds the same context in what stays. A torn last line stays where it is. Nothing
+// goes of a log that is not understood.
 func TestReplayTrimmedQwenGoesOnAlike(t *testing.T) {
 	trimmed := 0
 	for _, path := range wholeLogs(t) {
@@ -87,11 +87,14 @@ func TestReplayTrimmedQwenGoesOnAlike(t *testing.T) {
 			t.Errorf("%s: %d bytes of %d, %v (-before +after):\n%s", path, len(after), len(log), err, diff)
 		}
 		trimmed++
+		const torn = `{"uuid":"x","parent`
+		if cut, err := trimQwen(t, append(bytes.Clone(log), torn...)); err != nil || string(cut) != string(after)+torn {
+			t.Errorf("%s, a torn line: %v, %d bytes", path, err, len(cut))
+		}
 		for name, spoiled := range map[string]string{
 			"an unknown record": string(log) + `{"uuid":"x","parentUuid":null,"sessionId":"s","type":"vision"}` + "\n",
 			"an odd subtype":    string(log) + `{"uuid":"x","parentUuid":null,"sessionId":"s","type":"system","subtype":"dreamt"}` + "\n",
 			"no record":         string(log) + `{"kind":"other"}` + "\n",
-			"a cut line":        string(log) + `{"uuid":"x","parent`,
 			"NULs":              string(log) + "\x00\x00" + string(log[:bytes.IndexByte(log, '\n')+1]),
 			"an id again":       string(log) + string(log[:bytes.IndexByte(log, '\n')+1]),
 			"no parent":         string(log) + `{"uuid":"x","parentUuid":"nobody","sessionId":"s","type":"user","message":{"parts":[]}}` + "\n",

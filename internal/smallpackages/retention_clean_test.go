@@ -34,9 +34,9 @@ func (a *adapter) Tail(context.Context, session.Ref) (session.Tail, error) {
 	return session.Tail{}, nil
 }
 
-func (a *adapter) Busy(_ context.Context, ref session.Ref, _ time.Time, _ time.Duration) error {
-	if ref.ID == a.busy {
-		return &session.BusyError{Path: ref.Path, Reason: "somebody uses it"}
+func (a *adapter) Busy(_ context.Context, q session.BusyQuestion) error {
+	if q.Ref.ID == a.busy {
+		return &session.BusyError{Path: q.Ref.Path, Reason: "somebody uses it"}
 	}
 	return nil
 }
@@ -482,27 +482,34 @@ func TestRetentionCleanRemembersFirst(t *testing.T) {
 	}
 }
 
-// Of an agent that would lose more than half of its sessions nothing goes, and of
-// the others what is due. Force lets it go, but nothing that was used within a
-// day.
-func TestRetentionCleanSparesAnAgent(t *testing.T) {
+// One run takes at most half of an agent's sessions, the oldest, and the next ones go
+// on until only the newest is left. Force takes all, but nothing that was used within
+// a day.
+func TestRetentionCleanMovesOn(t *testing.T) {
 	r := newRoom(t)
 	r.clean.Force = false
-	for i, agent := range []string{"a", "a", "a", "b", "b", "b", "b"} {
+	for i, agent := range []string{"a", "a", "a", "a", "b", "b", "b", "b"} {
 		id := fmt.Sprintf("%s%d", agent, i)
-		r.session(id, []int{1, 30, 40, 1, 2, 3, 40}[i])
+		r.session(id, []int{1, 30, 40, 50, 1, 2, 3, 40}[i])
 		r.sessions[i].Agent = agent
 	}
 	plan := r.plan()
 	got := reasons(plan)
-	if diff := cmp.Diff([]string{"test a"}, plan.Spared); diff != "" || got["a1"] != session.ReasonKeepHalf.Text() || got["a2"] != session.ReasonKeepHalf.Text() || got["b6"] != "goes with 1 files" {
+	if diff := cmp.Diff([]retention.Waiting{{Owner: "test a", Count: 1}}, plan.Waiting); diff != "" || got["a3"] != "goes with 1 files" || got["a2"] != "goes with 1 files" || got["a1"] != session.ReasonKeepHalf.Text() || got["b7"] != "goes with 1 files" {
 		t.Error(diff, got)
 	}
+	r.clean.Force = true
+	if plan := r.plan(); len(plan.Waiting) > 0 || reasons(plan)["a1"] != "goes with 1 files" {
+		t.Error(plan.Waiting, reasons(plan))
+	}
+	r.clean.Force = false
+	r.sessions = append(r.sessions[:2:2], r.sessions[4:]...) // as after the first run
+	if plan := r.plan(); len(plan.Waiting) > 0 || reasons(plan)["a1"] != "goes with 1 files" {
+		t.Error("the second run does not go on:", plan.Waiting, reasons(plan))
+	}
 	r.clean.Force, r.clean.MaxAge = true, time.Hour
-	r.file("b4.jsonl", 0)
-	plan = r.plan()
-	got = reasons(plan)
-	if len(plan.Spared) > 0 || got["a1"] != "goes with 1 files" || got["b4"] != "b4.jsonl was changed within a day" {
-		t.Error(plan.Spared, got)
+	r.file("b5.jsonl", 0)
+	if got := reasons(r.plan()); got["b5"] != "b5.jsonl was changed within a day" {
+		t.Error(got)
 	}
 }

@@ -314,7 +314,7 @@ func TestRetentionPruneCountsOffSite(t *testing.T) {
 	sent, unsent := h.put("sent", 5, 100*day), h.put("unsent", 5, 100*day)
 	h.recorded(sent, true)
 	plan := h.prune(func(p *retention.Prune) { p.LocalKeep, p.MaxAge, p.Keep = 0, 90*day, 0 })
-	if h.Here(sent) || !h.Here(unsent) || len(plan.Spared) > 0 {
+	if h.Here(sent) || !h.Here(unsent) || len(plan.Waiting) > 0 {
 		t.Fatalf("%+v", plan)
 	}
 	if _, err := h.Get(t.Context(), sent.ID); err != nil {

@@ -42,9 +42,6 @@ func TestRetentionChoose(t *testing.T) {
 	if verdicts[3].Goes || verdicts[3].Reason != "its time is in the future" || !verdicts[4].Goes {
 		t.Errorf("%+v", verdicts)
 	}
-	if got := retention.MoreThanHalf(verdicts); !cmp.Equal(got, []string{"b"}) {
-		t.Errorf("more than half of %v", got)
-	}
 }
 
 // Whatever the times, the newest of every owner stay and nothing young goes.

@@ -70,6 +70,8 @@ func TestScriptcmdCommands(t *testing.T) {
 		{"jsonhas dir/a.json list.1.n 1", false},
 		{"jsonget n dir/a.json list.1.n\nmkdir $n\nexists 2", true},
 		{"jsonget n dir/b.json list", false},
+		{"replace 7 NESTED dir/a.json\nnest dir/a.json 2 [ ]\ngrep '\\[\\[1\\]\\]' dir/a.json", true},
+		{"nest dir/a.json 2 [ ]", false},
 	} {
 		if passed := run(t, fmt.Sprint(i), c.script); passed != c.passes {
 			t.Errorf("%q: passes is %v, want %v", c.script, passed, c.passes)

@@ -84,10 +84,10 @@ func SessionsToArchive(ctx context.Context, run *workspace.Run, o ArchiveOptions
 }
 
 // archiveOne archives one session. The error is why it could not.
-func archiveOne(ctx context.Context, run *workspace.Run, store *archive.Store, s workspace.Found) (selection.ArchiveRow, error) {
+func archiveOne(ctx context.Context, run *workspace.Run, store *archive.Store, s workspace.Found) (archive.Entry, selection.ArchiveRow, error) {
 	if s.Kind == session.KindDatabase {
 		row := selection.ArchiveRow{Runtime: s.Runtime, Agent: s.Agent, Session: s.ID, Path: s.Path, Bytes: s.Bytes, Outcome: "failed", Reason: s.Reason}
-		return row, errors.New(s.Reason)
+		return archive.Entry{}, row, errors.New(s.Reason)
 	}
 	entry, err := removal.PutArchive(ctx, run, store, s)
 	row := NewArchiveRow(entry)
@@ -96,7 +96,7 @@ func archiveOne(ctx context.Context, run *workspace.Run, store *archive.Store, s
 		row = NewArchiveRow(unentered.Entry)
 		row.Outcome, row.Reason = "archived", err.Error()
 		run.TellUnentered(unentered)
-		return row, nil
+		return archive.Entry{}, row, nil
 	}
 	if err != nil {
 		row = selection.ArchiveRow{Runtime: s.Runtime, Agent: s.Agent, Session: s.ID, Key: s.Key, Path: s.Path, Bytes: s.Bytes, Outcome: "failed", Reason: err.Error()}
@@ -104,16 +104,16 @@ func archiveOne(ctx context.Context, run *workspace.Run, store *archive.Store, s
 			row.Outcome = "busy"
 		}
 	}
-	return row, err
+	return entry, row, err
 }
 
 // ArchiveOutcome decides the exit code of archive.
 func ArchiveOutcome(rows []selection.ArchiveRow) error {
-	results := make([]compact.Result, 0, len(rows))
+	outcomes := make([]compact.Outcome, 0, len(rows))
 	for _, r := range rows {
-		results = append(results, compact.Result{Outcome: compact.Outcome(r.Outcome)})
+		outcomes = append(outcomes, compact.Outcome(r.Outcome))
 	}
-	return OutcomeOf(results)
+	return OutcomeOf(outcomes)
 }
 
 // ParseLines reads "120-140" or "120" as a range of 1-based lines; empty is

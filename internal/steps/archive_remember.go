@@ -3,6 +3,7 @@ package steps
 import (
 	"context"
 	"errors"
+	"os"
 
 	"github.com/sessctl/sessctl/internal/selection"
 	"github.com/sessctl/sessctl/internal/wording"
@@ -18,26 +19,22 @@ type Keeper struct {
 	*workspace.Workspace
 	remember bool
 	policy   compact.Policy
-	there    map[string]bool // ids of the archives before the run
+	there    map[string]bool // ids of the archives before the run, nil until one is asked for
+	settled  *archive.Unchanged
+	counts   bool // what was there already is counted and not shown
 	done     []compact.Result
 	lacking  int // texts that were pasted into prompts of this run and are gone
 }
 
 // NewKeeper prepares to remember what was archived.
 func NewKeeper(ctx context.Context, run *workspace.Run, w *workspace.Workspace, o ArchiveOptions) (*Keeper, error) {
-	k := &Keeper{Run: run, Workspace: w, remember: o.Remember, there: map[string]bool{}}
-	entries, err := w.Archives.List(ctx, archive.Filter{})
-	if err != nil && ctx.Err() != nil {
-		return nil, err
-	}
-	for _, e := range entries { // of a catalogue that cannot be read every session says so
-		k.there[e.ID] = true
-	}
+	k := &Keeper{Run: run, Workspace: w, remember: o.Remember, counts: o.All && !run.JSON, settled: archive.OpenUnchanged(selection.UnchangedCache(run))}
 	if !k.remember {
 		return k, nil
 	}
 	k.policy = run.RecoveryPolicy()
 	k.policy.LeaveSessions = true
+	var err error
 	k.policy.Known, err = selection.KnownOrNone(ctx, run, w)
 	return k, err
 }
@@ -52,25 +49,73 @@ func (k *Keeper) Keep(ctx context.Context, s workspace.Found) selection.ArchiveR
 }
 
 func (k *Keeper) keepOne(ctx context.Context, s workspace.Found) selection.ArchiveRow {
-	var unremembered error
 	read, isOutput := selection.Output(s)
-	if k.remember && s.Kind != session.KindDatabase && (isOutput || s.Kind != session.KindOutput) {
-		row, err := k.rememberOne(ctx, read)
-		if row.Outcome != "" {
-			return row
-		}
-		unremembered = err
+	if !k.remember || s.Kind == session.KindDatabase || !isOutput && s.Kind == session.KindOutput {
+		return k.archive(ctx, s)
 	}
-	row, err := archiveOne(ctx, k.Run, k.Archives, s)
-	switch {
-	case row.Outcome == "failed":
-		k.Run.Failed(s.Path, err)
-	case unremembered != nil && row.Outcome == "archived":
+	row, unremembered := k.rememberOne(ctx, read)
+	if row.Outcome != "" {
+		return row
+	}
+	row = k.archive(ctx, s)
+	if unremembered != nil && row.Outcome == "archived" {
 		k.tellUnremembered(s, &row, unremembered)
 	}
-	row.Unchanged = row.Outcome == "archived" && k.there[row.ID]
+	return row
+}
+
+// archive archives a session that has not been as it is now, as far as its file's
+// times and those of its archive's can tell.
+func (k *Keeper) archive(ctx context.Context, s workspace.Found) selection.ArchiveRow {
+	before, err := os.Lstat(s.Path)
+	ownFile := err == nil && s.Kind.InFile() && s.Kind != session.KindDatabase && s.Adapter.Capabilities().Attacher == nil
+	if ownFile {
+		if row, ok := k.before(ctx, s); ok {
+			selection.LogArchive(ctx, k.Run, s, row)
+			return row
+		}
+	}
+	there := k.archivedBefore(ctx)
+	entry, row, err := archiveOne(ctx, k.Run, k.Archives, s)
+	if row.Outcome == "failed" {
+		k.Run.Failed(s.Path, err)
+	}
+	row.Unchanged = row.Outcome == "archived" && there[row.ID]
+	if ownFile && row.Outcome == "archived" && row.Reason == "" {
+		k.settled.Keep(k.Archives, workspace.ArchiveMeta(s.Ref), entry, before, k.Now())
+	}
 	selection.LogArchive(ctx, k.Run, s, row)
 	return row
+}
+
+// before returns what was archived of a session's file in an earlier run, if neither
+// has changed since.
+func (k *Keeper) before(ctx context.Context, s workspace.Found) (selection.ArchiveRow, bool) {
+	id, ok := k.settled.Find(k.Archives, workspace.ArchiveMeta(s.Ref))
+	if !ok {
+		return selection.ArchiveRow{}, false
+	}
+	if k.counts {
+		return selection.ArchiveRow{ID: id, Outcome: "archived", Unchanged: true}, true
+	}
+	entry, err := k.Archives.Get(ctx, id)
+	row := NewArchiveRow(entry)
+	row.Outcome, row.Unchanged = "archived", true
+	return row, err == nil
+}
+
+// archivedBefore are the ids of the archives that were there before this run made
+// its first. Of a catalogue that cannot be read every session says so.
+func (k *Keeper) archivedBefore(ctx context.Context) map[string]bool {
+	if k.there != nil {
+		return k.there
+	}
+	entries, _ := k.Archives.List(ctx, archive.Filter{})
+	k.there = make(map[string]bool, len(entries))
+	for _, e := range entries {
+		k.there[e.ID] = true
+	}
+	return k.there
 }
 
 // tellUnremembered tells that a session is archived and not remembered. Where memory
@@ -134,6 +179,7 @@ func (k *Keeper) End(ctx context.Context) error {
 	if k.lacking > 0 {
 		k.Notice(workspace.Note{Message: "texts that were pasted into prompts and are gone: " + wording.Count(int64(k.lacking)) + "; the prompts are archived without them"})
 	}
+	_ = k.settled.Save()
 	if !k.remember {
 		return nil
 	}

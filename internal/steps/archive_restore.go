@@ -68,6 +68,20 @@ func Restore(ctx context.Context, run *workspace.Run, w *workspace.Workspace, pl
 	return noteRestored(run, plan)
 }
 
+// WarnOfLonger says that an archive is only the beginning of a longer one, if it is.
+func WarnOfLonger(ctx context.Context, run *workspace.Run, archives *archive.Store, entry archive.Entry) error {
+	longer, err := selection.LongerArchive(ctx, archives, entry)
+	if err != nil || longer.ID == "" {
+		return err
+	}
+	run.Notice(workspace.Note{
+		Hint: "sessctl archive restore " + longer.ID + " restores all of it",
+		Message: fmt.Sprintf("archive %s of this session goes on after %s: it has %s bytes in %s, this one %s in %s", longer.ID, entry.ID,
+			wording.Count(longer.Bytes), wording.Plural(int(longer.Lines), "line"), wording.Count(entry.Bytes), wording.Plural(int(entry.Lines), "line")),
+	})
+	return nil
+}
+
 // CountAttached is [RestoreAttached] in a dry run: it returns how many files the
 // log names.
 func CountAttached(ctx context.Context, _ *workspace.Run, w *workspace.Workspace, entry archive.Entry, _ compact.RestoreRequest) (int, error) {

@@ -146,19 +146,19 @@ func failedResult(t workspace.Found, err error) compact.Result {
 
 // OutcomeOf decides the exit code of a run: failures before busy sessions
 // before everything else.
-func OutcomeOf(results []compact.Result) error {
+func OutcomeOf(outcomes []compact.Outcome) error {
 	count := map[compact.Outcome]int{}
-	for _, r := range results {
-		count[r.Outcome]++
+	for _, outcome := range outcomes {
+		count[outcome]++
 	}
 	switch failed := count[compact.Failed]; {
-	case failed > 0 && failed < len(results):
+	case failed > 0 && failed < len(outcomes):
 		return &failure.Outcome{Exit: failure.ExitPartly}
 	case failed > 0:
 		return &failure.Outcome{Exit: failure.ExitFailed}
 	case count[compact.Busy] > 0:
 		return &failure.Outcome{Exit: failure.ExitBusy}
-	case count[compact.Unsupported] > 0 && count[compact.Unsupported] == len(results):
+	case count[compact.Unsupported] > 0 && count[compact.Unsupported] == len(outcomes):
 		return &failure.Outcome{Exit: failure.ExitFailed}
 	}
 	return nil
@@ -198,7 +198,7 @@ func PlanAll(ctx context.Context, run *workspace.Run, targets []workspace.Found,
 }
 
 // DescribeResult is one session for people.
-func DescribeResult(r compact.Result) string {
+func DescribeResult(r selection.CompactedSession) string {
 	var b strings.Builder
 	name := r.Key
 	if name == "" {
@@ -221,7 +221,7 @@ func DescribeResult(r compact.Result) string {
 	return b.String()
 }
 
-func details(r compact.Result) [][2]string {
+func details(r selection.CompactedSession) [][2]string {
 	lines := [][2]string{
 		{"session", wording.Visible(r.Session)},
 		{"log", fmt.Sprintf("%s, %s messages, %s tokens (%s)", wording.Bytes(r.Bytes), wording.Count(int64(r.Messages)), wording.Count(r.TokensBefore), r.TokenSource)},
@@ -264,7 +264,7 @@ func details(r compact.Result) [][2]string {
 	return lines
 }
 
-func thenLine(r compact.Result) string {
+func thenLine(r selection.CompactedSession) string {
 	if r.Via == session.ViaGateway {
 		return "archive, remember, and ask the running gateway for a fresh session (" + string(r.Strategy) + ")"
 	}
@@ -286,7 +286,7 @@ func thenLine(r compact.Result) string {
 	return "archive, remember, and start a fresh session (" + string(r.Strategy) + ")"
 }
 
-func memoryLine(r compact.Result) string {
+func memoryLine(r selection.CompactedSession) string {
 	s := wording.Plural(r.Chunks, "chunk")
 	switch {
 	case r.Forgotten > 0 && r.Forgotten == r.Chunks:

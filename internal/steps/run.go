@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sessctl/sessctl/internal/audit"
 	"github.com/sessctl/sessctl/internal/failure"
 	"github.com/sessctl/sessctl/internal/wording"
 	"github.com/sessctl/sessctl/internal/workspace"
@@ -20,10 +21,10 @@ func ProfileNames(a *workspace.Settings) []string {
 	return slices.Compact(slices.Sorted(slices.Values(append(slices.Collect(maps.Keys(a.Config.Profiles)), operate.DefaultProfile))))
 }
 
-// RunDocument is `run --json` (docs/json.md): the record of the run, with the
-// document of each step.
+// RunDocument is `run --json` (docs/json.md): the run, with the document of each
+// step.
 type RunDocument struct {
-	operate.RunRecord
+	audit.RunRow
 	Notes []workspace.Note `json:"notes"`
 }
 
@@ -40,7 +41,7 @@ func Took(s float64) string {
 }
 
 // Growth says what became more or less on the disk.
-func Growth(before, after operate.Sizes) string {
+func Growth(before, after audit.RunSizes) string {
 	var parts []string
 	for _, of := range []struct {
 		what          string

@@ -28,17 +28,6 @@ type StartedRun struct {
 // ExitUnknown is the exit code of a run or step that was killed.
 const ExitUnknown = -1
 
-// WithoutDocuments leaves out what only --json shows.
-func WithoutDocuments(record operate.RunRecord) operate.RunRecord {
-	steps := make([]operate.StepRecord, 0, len(record.Steps))
-	for _, s := range record.Steps {
-		s.Document = nil
-		steps = append(steps, s)
-	}
-	record.Steps = steps
-	return record
-}
-
 // NotBegun is the reason of a step that the run did not come to.
 const NotBegun = "the run ended before it"
 

@@ -147,7 +147,7 @@ func TellClean(doc removal.CleanDocument) StepResult {
 	for _, row := range doc.Sessions {
 		outcomes = append(outcomes, row.Outcome)
 	}
-	return tellDeletions(outcomes, doc.Bytes, doc.Spared)
+	return tellDeletions(outcomes, doc.Bytes, doc.Waiting)
 }
 
 // TellUpload says in one line what the step did.
@@ -171,7 +171,7 @@ func TellPrune(doc removal.PruneDocument) StepResult {
 	for _, row := range doc.Archives {
 		outcomes = append(outcomes, row.Outcome)
 	}
-	return tellDeletions(outcomes, doc.Bytes, doc.Spared)
+	return tellDeletions(outcomes, doc.Bytes, doc.Waiting)
 }
 
 // TellPush says in one line what the step did.
@@ -187,8 +187,9 @@ func TellPush(doc recall.PushDocument) (r StepResult) {
 	return r
 }
 
-// tellDeletions sums up what went, of so many bytes, and what stayed.
-func tellDeletions(outcomes []string, bytes int64, spared []string) (r StepResult) {
+// tellDeletions sums up what went, of so many bytes, what stayed, and how much of that
+// waits for the next run.
+func tellDeletions(outcomes []string, bytes int64, waiting int) (r StepResult) {
 	count := map[string]int{}
 	for _, outcome := range outcomes {
 		count[outcome]++
@@ -198,13 +199,11 @@ func tellDeletions(outcomes []string, bytes int64, spared []string) (r StepResul
 	t.Add("into the trash", count[retention.ActionTrash])
 	t.Add("only off-site", count[workspace.OutcomeOffSite])
 	t.Add("removed from the trash", count[retention.ActionPurge])
-	t.Add("kept", count[removal.PruneKept])
+	t.Add("kept", count[removal.PruneKept]-waiting)
+	t.Add("left for the next run", waiting)
 	r.Summary = say(&t, "nothing is old enough")
 	if r.Changed > 0 {
 		r.Summary += " (" + wording.Bytes(bytes) + ")"
-	}
-	if len(spared) > 0 {
-		r.Problems = append(r.Problems, fmt.Sprintf("more than half of what %s have would be deleted: it is kept", strings.Join(spared, ", ")))
 	}
 	return r
 }

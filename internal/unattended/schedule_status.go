@@ -90,7 +90,7 @@ func RunScheduleFailed(ctx context.Context, a *workspace.Run, profile string) er
 			continue
 		}
 		e := outbox.Event{ID: outbox.DeriveID(r.Started, "run "+r.ID), Type: outbox.RunFailed, Subject: profile}
-		if err := workspace.EmitOnce(ctx, a, e, r); err != nil {
+		if err := workspace.EmitOnce(ctx, a, e, audit.NewRunRow(r)); err != nil {
 			return err
 		}
 		a.Tell(workspace.Note{Message: fmt.Sprintf("the run %s of %s was ended from outside: %s", r.ID, profile, unitResult(&a.Settings))})

@@ -45,11 +45,13 @@ type Config struct {
 type compactionConfig struct {
 	Threshold int64         `mapstructure:"threshold" json:"threshold"`       // tokens
 	Quiet     time.Duration `mapstructure:"quiet_period" json:"quiet_period"` // how long a session must be untouched
-	Strategy  string        `mapstructure:"strategy" json:"strategy"`
-	Gateway   string        `mapstructure:"gateway" json:"gateway"`                       // auto, never or require
-	Keep      int64         `mapstructure:"keep_recent_tokens" json:"keep_recent_tokens"` // 0 = the runtime's own
-	Reserve   int64         `mapstructure:"reserve_tokens" json:"reserve_tokens"`         // of the window, for the answer
-	Window    int64         `mapstructure:"context_window" json:"context_window"`         // tokens; 0 = the runtime's own
+	// LongestTurn is how long after its last change a turn can still be going on.
+	LongestTurn time.Duration `mapstructure:"longest_turn" json:"longest_turn"`
+	Strategy    string        `mapstructure:"strategy" json:"strategy"`
+	Gateway     string        `mapstructure:"gateway" json:"gateway"`                       // auto, never or require
+	Keep        int64         `mapstructure:"keep_recent_tokens" json:"keep_recent_tokens"` // 0 = the runtime's own
+	Reserve     int64         `mapstructure:"reserve_tokens" json:"reserve_tokens"`         // of the window, for the answer
+	Window      int64         `mapstructure:"context_window" json:"context_window"`         // tokens; 0 = the runtime's own
 }
 
 type openClawConfig struct {
@@ -132,6 +134,7 @@ func Defaults() map[string]any {
 		"lock_wait":                     0,
 		"compaction.threshold":          150_000,
 		"compaction.quiet_period":       "1m",
+		"compaction.longest_turn":       "24h",
 		"compaction.strategy":           "",
 		"compaction.gateway":            "auto",
 		"openclaw.command":              "openclaw",
@@ -277,8 +280,15 @@ type yarnnnConfig struct {
 	UserMessages int           `mapstructure:"min_user_messages" json:"min_user_messages"`
 }
 
-// CheckStores looks at what becomes part of a path.
+// LeastTurn is the shortest bound for a turn that can be configured: while a tool
+// works for an hour, nothing is written.
+const LeastTurn = time.Hour
+
+// CheckStores looks at what becomes part of a path, and at the bound of a turn.
 func (c *Config) CheckStores() error {
+	if longest := c.Compaction.LongestTurn; longest < LeastTurn {
+		return failure.Usage(KeysHint, "compaction.longest_turn must be at least %s, not %s", LeastTurn, longest)
+	}
 	if id := c.MacStats.LessonsAgent; id != "" && !session.SafeID(id) {
 		return failure.Usage("it is the id of an agent of mac-stats, without agent-", "macstats.lessons_agent: %q cannot be part of a path", id)
 	}

@@ -19,14 +19,23 @@ import (
 type LateLines struct {
 	Runtime string `json:"runtime"`
 	Agent   string `json:"agent"`
-	Session string `json:"session"` // that was compacted
-	compact.LateProof
+	Session string `json:"session"`    // that was compacted
+	Bytes   int64  `json:"size_bytes"` // the rest is of a [compact.LateProof]
+	Archive string `json:"archive"`
+	Carried int    `json:"carried"`
+	LeftOut int    `json:"left_out"`
+	Into    string `json:"into,omitempty"`
+	Waiting bool   `json:"waiting,omitempty"`
+	Reason  string `json:"reason,omitempty"`
 }
 
 // tellLate says what became of lines that an agent wrote to a log after it was
 // moved aside.
 func tellLate(run *Run, old session.Rotation, l compact.LateProof) {
-	run.Late = append(run.Late, LateLines{Runtime: old.Runtime, Agent: old.Agent, Session: old.Session, LateProof: l})
+	run.Late = append(run.Late, LateLines{
+		Runtime: old.Runtime, Agent: old.Agent, Session: old.Session,
+		Bytes: l.Bytes, Archive: l.Archive, Carried: l.Carried, LeftOut: l.LeftOut, Into: l.Into, Waiting: l.Waiting, Reason: l.Reason,
+	})
 	if l.Carried > 0 {
 		run.Notice(Note{Path: l.Into, Message: fmt.Sprintf("%s that session %s got after it was closed %s appended here",
 			english.Plural(l.Carried, "record", ""), old.Session, wording.Were(l.Carried))})

@@ -20,7 +20,7 @@ const (
 // run could not embed of it waits for EmbedWaiting: no other run of the agent may come.
 func (w *Workspace) RememberOnce(ctx context.Context, run *Run, log retention.Session, e archive.Entry, why string) error {
 	if all, err := Remembered(ctx, run, w.Memory, w.Archives, e); err == nil && all {
-		w.Unchanged = append(w.Unchanged, compact.Result{Runtime: log.Runtime, Agent: log.Agent, Unchanged: true})
+		w.Unchanged = append(w.Unchanged, compact.Result{Compaction: compact.Compaction{Runtime: log.Runtime, Agent: log.Agent}, Unchanged: true})
 		if named, err := w.namedByReceipts(run, e.ID); err != nil || named {
 			return err
 		}

@@ -352,7 +352,7 @@ func (run *Run) Journal() compact.Journal {
 // RecoveryPolicy is that of commands that finish earlier runs and change no
 // session themselves.
 func (run *Run) RecoveryPolicy() compact.Policy {
-	return compact.Policy{Quiet: compact.DefaultQuiet, OutputLimit: run.OutputLimit(), Pins: run.Pins}
+	return compact.Policy{Quiet: compact.DefaultQuiet, LongestTurn: run.Config.Compaction.LongestTurn, OutputLimit: run.OutputLimit(), Pins: run.Pins}
 }
 
 // QuietWhere is the quiet period of a command for the sessions that it names, and
@@ -543,14 +543,22 @@ type Archiver struct {
 	Reason  string // why: "compact" or "archive"
 }
 
-// PutEntry archives a session from an open log.
+// PutEntry archives a session from an open log. Where its hash is known, and there is
+// an archive of such bytes, src is not read.
 func (r Archiver) PutEntry(ctx context.Context, ref session.Ref, snap session.Snapshot, src io.Reader) (archive.Entry, error) {
 	meta := ArchiveMeta(ref)
 	meta.SourceModTime, meta.Reason = snap.ModTime, r.Reason
 	if !ref.Kind.InFile() && meta.SourceModTime.IsZero() {
 		meta.SourceModTime = ref.ModTime // by its runtime: it is no file
 	}
-	e, err := r.Store.Put(ctx, meta, src, snap.Size, r.Now())
+	var err error
+	e, there := archive.Entry{}, false
+	if snap.SHA256 != "" {
+		e, there = r.Store.Existing(ctx, meta, snap.SHA256)
+	}
+	if !there {
+		e, err = r.Store.Put(ctx, meta, src, snap.Size, r.Now())
+	}
 	if err == nil && ref.Kind == session.KindStored {
 		e, err = r.Store.NoteSource(ctx, e, ref.Path)
 	}

@@ -2,8 +2,6 @@ package archive
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -295,30 +293,6 @@ func (s *Store) Adopt(ctx context.Context, e Entry) (bool, error) {
 	return err == nil, err
 }
 
-// Begins reads an archive to its end, where it is checked, and reports whether
-// its session begins with the bytes of another one.
-func (sf *storedFiles) Begins(ctx context.Context, e, with Entry) (bool, error) {
-	if e.Bytes < with.Bytes {
-		return false, nil
-	}
-	r, err := sf.openEntry(ctx, e)
-	if err != nil {
-		return false, err
-	}
-	defer r.Close()
-	sum := sha256.New()
-	if _, err := io.CopyN(sum, r, with.Bytes); err != nil {
-		return false, err
-	}
-	if _, err := io.CopyBuffer(struct{ io.Writer }{io.Discard}, r, make([]byte, bufferSize)); err != nil {
-		return false, err
-	}
-	if err := r.stored.check(e); err != nil {
-		return false, err
-	}
-	return hex.EncodeToString(sum.Sum(nil)) == with.SHA256, nil
-}
-
 // mustEncode is an entry's text, empty if it has none.
 func mustEncode(e Entry) []byte {
 	var text encoded
@@ -357,7 +331,7 @@ func (s *Store) sweep(ctx context.Context, m Meta, olderThan time.Duration) erro
 		return err
 	}
 	s.files.forget(dir)
-	if err := s.pins.EndMoves(dir); err != nil {
+	if err := s.endMoves(dir); err != nil {
 		return err
 	}
 	leftovers, err := s.pins.Leftovers(dir, olderThan)
@@ -370,6 +344,20 @@ func (s *Store) sweep(ctx context.Context, m Meta, olderThan time.Duration) erro
 		}
 	}
 	return s.pins.Sweep(s.catalogue.dir, olderThan)
+}
+
+// endMoves ends the moves in a directory of archives that were killed. One that is
+// not there has none.
+func (s *Store) endMoves(dir string) error {
+	root, err := s.pins.OpenDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	return durable.EndMovesIn(root)
 }
 
 // rescueOrRemove deals with one temporary file of the archives, unless somebody

@@ -40,6 +40,20 @@ func (s *Store) Put(ctx context.Context, m Meta, src io.Reader, size int64, now 
 	return e, nil
 }
 
+// Existing returns the archive of a session's bytes with this hash (lower-case
+// hexadecimal), if there is one whose file verifies: [Store.Put] would return the
+// same.
+func (s *Store) Existing(ctx context.Context, m Meta, sha256Hex string) (e Entry, ok bool) {
+	m, err := m.normalise()
+	if err != nil {
+		return Entry{}, false
+	}
+	if e, err = s.load(ID(m, sha256Hex)); err != nil || s.VerifyFile(ctx, e) != nil {
+		return Entry{}, false
+	}
+	return e, s.syncNames(e) == nil
+}
+
 // source is what is to be archived.
 type source struct {
 	io.Reader
@@ -288,7 +302,7 @@ func (s *Store) adopt(ctx context.Context, dir string, e Entry) (Entry, error) {
 			found.Remote = nil // that is a copy of another file
 		}
 		s.step("found")
-		if err := s.pins.SyncFile(found.Path); errors.Is(err, fs.ErrNotExist) {
+		if err := s.syncFound(found.Path); errors.Is(err, fs.ErrNotExist) {
 			continue // it was another Put's, which was not the first and removed it
 		} else if err != nil {
 			return Entry{}, err
@@ -311,6 +325,16 @@ func (s *Store) adopt(ctx context.Context, dir string, e Entry) (Entry, error) {
 	return Entry{}, nil
 }
 
+// syncFound makes an archive durable that another Put may have left half way.
+func (s *Store) syncFound(path string) error {
+	root, err := s.pins.OpenDir(filepath.Dir(path))
+	if err != nil {
+		return fmt.Errorf("sync %s: %w", path, err)
+	}
+	defer root.Close()
+	return durable.SyncFileIn(root, filepath.Base(path))
+}
+
 // alone reports whether only this catalogue can name the archives of a directory:
 // it lies below the directory of the catalogue. Any other, such as OpenClaw's
 // session_archive, may be shared.
@@ -331,7 +355,7 @@ func (s *Store) nameOwn(dir string, e Entry, found *Entry) (bool, error) {
 	}
 	own := filepath.Join(dir, name)
 	if err := s.pins.LinkFile(found.Path, own); err != nil {
-		if s.pins.SameFile(found.Path, own) || diskFails(err) {
+		if durable.SameFile(s.pins, found.Path, own) || diskFails(err) {
 			return false, err
 		}
 		return false, nil

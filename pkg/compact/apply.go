@@ -48,7 +48,7 @@ func (r *run) rotate(ctx context.Context) error {
 // will have been once it is done.
 func (r *run) newIntent(rotation session.Rotation) Intent {
 	r.rotation = rotation
-	r.result.Outcome, r.result.Reason = Compacted, r.because
+	r.result.Outcome, r.result.Reason = Compacted, both(r.because, r.plan.brokenOff())
 	id := r.NewID()
 	r.result.Receipt = r.Receipts.Path(id)
 	return Intent{Schema: 1, ID: id, Rotation: rotation, Archive: r.archived, Settled: r.snapshot.Size, Receipt: r.newReceipt(id)}
@@ -98,7 +98,7 @@ func (r *run) giveUp(in Intent, cause error) error {
 
 func (r *run) newReceipt(id string) Receipt {
 	receipt := Receipt{
-		Schema: 1, ID: id, Version: r.Version, At: r.Now().UTC(), Result: r.result,
+		Schema: 1, ID: id, Version: r.Version, At: r.Now().UTC(), Compaction: r.result.Compaction,
 		Source: proofOf(r.snapshot), Content: contentOf(r.survey, r.remembered, r.policy),
 		NewID: r.rotation.NewSession, Kept: r.rotation.Kept,
 		LLMCalls: r.spent.calls, LLMTokens: r.spent.tokens,

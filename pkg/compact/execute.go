@@ -193,8 +193,7 @@ func (r *run) archive(ctx context.Context, log io.Reader) error {
 		return &session.BusyError{Path: r.plan.Ref.Path, Reason: session.ReasonChangedArchived.Text(), Change: session.ChangeTouched}
 	}
 	r.archived = archived
-	result := ArchiveResult(archived)
-	r.result.Archive = &result
+	r.result.Archive = &archived
 	return nil
 }
 
@@ -697,7 +696,7 @@ func (r *run) stillIdle(ctx context.Context) error {
 			return err
 		}
 	}
-	err := cutShort(r.plan.Ref, liveness.Busy(ctx, r.plan.Ref, r.Now(), r.policy.Quiet))
+	err := cutShort(r.plan.Ref, liveness.Busy(ctx, r.policy.IsBusy(r.plan.Ref, r.Now())))
 	var busy *session.BusyError
 	switch {
 	case err == nil, errors.As(err, &busy) && busy.Served && r.plan.Via == session.ViaGateway:

@@ -342,7 +342,7 @@ func (h *workspace) wantAllOfIt(result compact.Result, messages int) {
 		h.t.Fatal("the archive does not have all of it")
 	case result.Bytes != int64(len(h.log)) || result.Messages != messages || result.Archive.Bytes != result.Bytes:
 		h.t.Fatalf("result %+v", result)
-	case r.Source.Bytes != result.Bytes || r.Source.SHA256 != result.Archive.SHA256 || r.Content.Messages != messages || r.Result.Bytes != result.Bytes:
+	case r.Source.Bytes != result.Bytes || r.Source.SHA256 != result.Archive.SHA256 || r.Content.Messages != messages || r.Bytes != result.Bytes:
 		h.t.Fatalf("receipt %+v", r)
 	case r.Content.ChunksStored != result.Chunks || r.Content.ChunksExisting != 0:
 		h.t.Fatalf("the run stored all of %d chunks, its receipt says %d and %d before", result.Chunks, r.Content.ChunksStored, r.Content.ChunksExisting)

@@ -51,7 +51,7 @@ func (s *store) Scan(ctx context.Context, r io.Reader, o session.ScanOptions, em
 	return piformat.Scan(ctx, r, o, emit)
 }
 
-func (s *store) Busy(context.Context, session.Ref, time.Time, time.Duration) error { return s.busy }
+func (s *store) Busy(context.Context, session.BusyQuestion) error { return s.busy }
 
 func (s *store) PlanRotation(_ context.Context, ref session.Ref, snap session.Snapshot, now time.Time) (session.Rotation, error) {
 	return session.Rotation{Runtime: "test", Agent: ref.Agent, Session: ref.ID, Store: s.dir, Live: ref.Path, Kept: ref.Path + ".kept", At: now, Snapshot: snap}, s.plan

@@ -5,7 +5,6 @@ import (
 	"io"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/sessctl/sessctl/pkg/compact"
 	"github.com/sessctl/sessctl/pkg/session"
@@ -33,7 +32,7 @@ func (s readOnly) Scan(ctx context.Context, r io.Reader, o session.ScanOptions, 
 	return s.fake.Scan(ctx, r, o, emit)
 }
 
-func (s readOnly) Busy(context.Context, session.Ref, time.Time, time.Duration) error {
+func (s readOnly) Busy(context.Context, session.BusyQuestion) error {
 	return &session.BusyError{Reason: "it is being written"}
 }
 

@@ -26,18 +26,22 @@ type Plan struct {
 	Strategy    session.Strategy
 	Tokens      int64
 	TokenSource string
-	Cut         session.Cut      // what is summed up and what stays, with overlay and rewrite
-	BytesAfter  int64            // of the log, with trim
-	Cleared     bool             // by rewrite: the session goes, and no summary takes its place
-	Via         string           // session.ViaGateway or ViaFiles where a gateway may run, else ""
-	Advice      string           // with none: the runtime's own command
-	Survey      Survey           // only of planned sessions; unless they are only shown, without Redacted, and with texts and chunks as long as before redaction
-	Remembered  *Receipt         // of an earlier run, if the session has not changed since
-	Irreducible bool             // nothing can be cut away: all of its context is to be kept
-	seen        session.Snapshot // without a hash: which bytes the survey read
-	print       fingerprint      // of those bytes
-	followed    bool             // it is a plan for a log that grew meanwhile
-	rewriting   error            // why it stopped at a log that is shorter than it was
+	Cut         session.Cut // what is summed up and what stays, with overlay and rewrite
+	BytesAfter  int64       // of the log, with trim
+	Cleared     bool        // by rewrite: the session goes, and no summary takes its place
+	Via         string      // session.ViaGateway or ViaFiles where a gateway may run, else ""
+	Advice      string      // with none: the runtime's own command
+	Survey      Survey      // only of planned sessions; unless they are only shown, without Redacted, and with texts and chunks as long as before redaction
+	Remembered  *Receipt    // of an earlier run, if the session has not changed since
+	Irreducible bool        // nothing can be cut away: all of its context is to be kept
+	// BrokenOff is when the last turn was broken off, zero if it was finished: a turn
+	// is going on no longer, and the log shows no end of it.
+	BrokenOff time.Time
+	openCall  bool             // a call of a tool has no result, and will get none
+	seen      session.Snapshot // without a hash: which bytes the survey read
+	print     fingerprint      // of those bytes
+	followed  bool             // it is a plan for a log that grew meanwhile
+	rewriting error            // why it stopped at a log that is shorter than it was
 }
 
 // Result is the plan as `compact --dry-run --json` shows it.
@@ -199,8 +203,33 @@ func (p *Plan) begin(ctx context.Context, store session.Store, policy Policy, no
 	if p.Ref.Bytes == 0 {
 		return p.stop(NothingToDo, session.ReasonNoBytes.Text())
 	}
-	_, err = p.idle(ctx, store, policy, now)
+	idle, err := p.idle(ctx, store, policy, now)
+	if err == nil && idle && !tail.Finished() && !p.followed && p.Strategy != session.StrategyNone {
+		p.breakOff(tail)
+	}
 	return err
+}
+
+// breakOff notes that the last turn of an idle session has no end, and says so.
+func (p *Plan) breakOff(tail session.Tail) {
+	p.BrokenOff, p.openCall = tail.LastActivity, !tail.Answered
+	p.Reason = p.brokenOff()
+}
+
+// brokenOff says when the last turn was broken off, "" if it was finished.
+func (p *Plan) brokenOff() string {
+	if p.BrokenOff.IsZero() {
+		return ""
+	}
+	return session.ReasonBrokenOff.Text(p.BrokenOff.UTC().Format(time.DateOnly))
+}
+
+// both joins two things that are to be said, of which either may be "".
+func both(one, other string) string {
+	if one == "" || other == "" {
+		return one + other
+	}
+	return one + "; " + other
 }
 
 // survey reads the whole log and remembers which bytes it read.
@@ -340,7 +369,7 @@ func (p *Plan) idle(ctx context.Context, store session.Store, policy Policy, now
 	if p.followed {
 		return true, nil // it has just been written, and is asked about again before it is changed
 	}
-	err := cutShort(p.Ref, liveness.Busy(ctx, p.Ref, now, policy.Quiet))
+	err := cutShort(p.Ref, liveness.Busy(ctx, policy.IsBusy(p.Ref, now)))
 	if err != nil && !errors.Is(err, session.ErrBusy) {
 		return false, fmt.Errorf("look for writers: %w", err)
 	}
@@ -374,7 +403,7 @@ func (p *Plan) tryChange(ctx context.Context, store session.Store, policy Policy
 	case errors.Is(err, durable.ErrHeld):
 		return p.stop(Busy, session.ReasonOpenElsewhere.Text())
 	case errors.Is(err, session.ErrUnsupported) && p.fallsBack(store, policy):
-		p.Reason = fmt.Sprintf("starts fresh: %v", err)
+		p.Reason = both(p.brokenOff(), fmt.Sprintf("starts fresh: %v", err))
 		return p.tryChange(ctx, store, policy, now)
 	case errors.Is(err, session.ErrUnsupported):
 		return p.stop(Unsupported, err.Error())
@@ -429,7 +458,7 @@ func (p *Plan) fallsBack(store session.Store, policy Policy) bool {
 // tryShortening finds the cut and asks the store for the change with a summary
 // that is still to be written.
 func (p *Plan) tryShortening(ctx context.Context, store session.Store, now time.Time) error {
-	cut, err := p.Survey.outline.cut()
+	cut, err := p.Survey.outline.cut(p.openCall)
 	if err != nil {
 		return err
 	}
@@ -475,6 +504,11 @@ func (p Policy) quietOf(of session.Rotation) time.Duration {
 	return cmp.Or(quiet, DefaultQuiet)
 }
 
+// IsBusy is the question whether somebody is writing a session.
+func (p Policy) IsBusy(ref session.Ref, now time.Time) session.BusyQuestion {
+	return session.BusyQuestion{Ref: ref, Now: now, Quiet: p.Quiet, LongestTurn: p.LongestTurn}
+}
+
 // DefaultQuiet is how long a session must be untouched before it is changed.
 const DefaultQuiet = time.Minute
 
@@ -506,6 +540,7 @@ type Policy struct {
 	Strategy      session.Strategy // "" = the runtime's default
 	Keep          session.Keep     // what stays with overlay and rewrite; zero = the runtime's default
 	Quiet         time.Duration    // how long a session must have been untouched
+	LongestTurn   time.Duration    // after which a turn was broken off; 0 for [session.DefaultLongestTurn]
 	// QuietOf is Quiet for a change that an earlier run began, where it is another
 	// one for sessions that the command does not mean; nil for Quiet.
 	QuietOf func(session.Rotation) time.Duration

@@ -20,7 +20,7 @@ import (
 // Outcome is what became of one session.
 type Outcome string
 
-// The outcomes of the JSON contract (docs/json.md).
+// The outcomes, as documents name them too (docs/json.md).
 const (
 	Compacted      Outcome = "compacted"
 	Planned        Outcome = "planned"
@@ -32,8 +32,17 @@ const (
 	Failed         Outcome = "failed"
 )
 
-// Result is one session of `compact --json`. Fields are added, never renamed.
+// Result is what became of one session in this run. [Receipt] keeps its Compaction;
+// what a command prints of it is a document of its own.
 type Result struct {
+	Compaction
+	Unchanged   bool          // since an earlier run archived and remembered it
+	Irreducible bool          // nothing can be cut away: all of its context is to be kept
+	Missing     []session.Ref // files that the records name and that are gone: this run did not archive their bytes
+}
+
+// Compaction is the part of a [Result] that its receipt keeps for later runs.
+type Compaction struct {
 	Runtime       string           `json:"runtime"`
 	Agent         string           `json:"agent"`
 	Session       string           `json:"session"`
@@ -55,17 +64,11 @@ type Result struct {
 	ChunksPending int              `json:"chunks_pending"`
 	Cut           *session.Cut     `json:"cut,omitempty"`     // with overlay and rewrite
 	Cleared       bool             `json:"cleared,omitempty"` // by rewrite: no summary takes the session's place
-	Archive       *ArchiveResult   `json:"archive"`
+	Archive       *Archived        `json:"archive"`
 	Summary       *SummaryResult   `json:"summary"`
-	SummaryEmpty  bool             `json:"summary_empty,omitempty"` // there was nothing to sum up: none is remembered
-	Receipt       string           `json:"receipt"`
-	Unchanged     bool             `json:"unchanged,omitempty"`       // since an earlier run archived and remembered it
-	Irreducible   bool             `json:"irreducible,omitempty"`     // nothing can be cut away: all of its context is to be kept
+	SummaryEmpty  bool             `json:"summary_empty,omitempty"`   // there was nothing to sum up: none is remembered
+	Receipt       string           `json:"receipt"`                   // where it was written: by it a data directory that has moved is known
 	Unknown       map[string]int   `json:"unknown_records,omitempty"` // types, roles and blocks that are not known, and how often: in the archive only
-
-	// Missing are files that the records name and that are gone: their bytes are
-	// not archived by this run.
-	Missing []session.Ref `json:"-"`
 }
 
 // Archived names the verified copy of a log.
@@ -74,16 +77,6 @@ type Archived struct {
 	Path   string `json:"path"`
 	SHA256 string `json:"sha256"`
 	Bytes  int64  `json:"size_bytes"` // of the session, not of the compressed file
-}
-
-// ArchiveResult is Archived in a [Result], where the JSON contract calls the
-// size "bytes"; journals and the rest of a receipt call it "size_bytes". Each
-// type converts to the other, so a field that one gets the other must get too.
-type ArchiveResult struct {
-	ID     string `json:"id"`
-	Path   string `json:"path"`
-	SHA256 string `json:"sha256"`
-	Bytes  int64  `json:"bytes"`
 }
 
 // SummaryResult says which summary was stored.
@@ -111,10 +104,10 @@ func newSummaryResult(s Summary) *SummaryResult {
 
 // NewResult starts a result with what the reference alone tells.
 func NewResult(ref session.Ref, outcome Outcome, reason string) Result {
-	return Result{
+	return Result{Compaction: Compaction{
 		Runtime: ref.Runtime, Agent: ref.Agent, Session: ref.ID, Key: ref.Key, Path: ref.Path,
 		Outcome: outcome, Reason: reason, Bytes: ref.Bytes,
-	}
+	}}
 }
 
 // spent counts what models were asked for one session, also for a summary that
@@ -136,7 +129,7 @@ type Receipt struct {
 	ID      string    `json:"id"`     // ULID; the file is <id>.json
 	Version string    `json:"version"`
 	At      time.Time `json:"at"`
-	Result
+	Compaction
 	Source    SourceProof `json:"source"`
 	Content   Content     `json:"content"`
 	NewID     string      `json:"new_session,omitempty"`

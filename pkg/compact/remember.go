@@ -275,8 +275,8 @@ const nothingSaid = "nothing was said that a summary could tell"
 // need only be able to read the log's format. Where the model fails again the
 // old summary stays, and the outcome is NothingToDo with the reason.
 func (c *Compactor) Resummarize(ctx context.Context, store session.Store, old Receipt, policy Policy) (Result, error) {
-	r := &run{Compactor: c, store: store, policy: policy, plan: &Plan{Ref: old.ref()}, result: old.Result}
-	r.archived = Archived(*old.Archive)
+	r := &run{Compactor: c, store: store, policy: policy, plan: &Plan{Ref: old.ref()}, result: Result{Compaction: old.Compaction}}
+	r.archived = *old.Archive
 	r.result.Receipt, r.result.Reason, r.result.Chunks, r.result.TokensAfter = "", "", 0, old.TokensBefore
 	r.result.Forgotten = 0
 	err := r.resummarize(ctx, old)
@@ -323,7 +323,7 @@ func (r *run) resummarize(ctx context.Context, old Receipt) error {
 // listen reads the archived log for its summarizer. What was summed up then is
 // summed up now.
 func (m memories) listen(ctx context.Context, store session.Store, old Receipt, policy Policy) (*recorder, error) {
-	open := func() (io.ReadCloser, error) { return m.archives.Open(ctx, Archived(*old.Archive)) }
+	open := func() (io.ReadCloser, error) { return m.archives.Open(ctx, *old.Archive) }
 	survey, err := takeSurvey(ctx, store, policy.survey(), open)
 	if err != nil {
 		return nil, err

@@ -286,8 +286,7 @@ func (c *Compactor) RememberProven(ctx context.Context, store session.Store, ref
 	r.result.Outcome, r.result.Reason, r.result.Bytes = Partial, a.Why, a.Bytes
 	r.result.Chunks, r.result.Messages, r.result.LinesSkipped = r.survey.Chunks, r.survey.Scan.Records, r.survey.skipped()
 	r.result.Forgotten, r.result.Unknown = r.remembered.Forgotten, r.survey.Scan.Unknown
-	archived := ArchiveResult(a.Archived)
-	r.result.Archive = &archived
+	r.result.Archive = &a.Archived
 	id := c.NewID()
 	r.result.Receipt = c.Receipts.Path(id)
 	receipt := r.newReceipt(id)
@@ -340,7 +339,7 @@ func (in Intent) endMoves(pins *durable.Pins) error {
 		if err := pins.Sweep(dir, 0); err != nil { // a kill may have left half a log, or half an index
 			return err
 		}
-		if !pins.SameFile(pair.place, pair.other) {
+		if !durable.SameFile(pins, pair.place, pair.other) {
 			continue
 		}
 		if err := pins.RemoveFile(pair.other); err != nil {

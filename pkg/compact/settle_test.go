@@ -41,7 +41,7 @@ func TestSettleBelievesNoCache(t *testing.T) {
 		"rotated": func(h *workspace) compact.Archived {
 			result, err := h.Execute(context.Background(), h.store, h.newPlan(h.policy()), h.policy())
 			must(h.t, err)
-			return compact.Archived(*result.Archive)
+			return *result.Archive
 		},
 		"replaced": func(h *workspace) compact.Archived {
 			r := h.request("older\n")

@@ -79,9 +79,9 @@ func TestSummaryFails(t *testing.T) {
 // undone.
 func TestUpgradable(t *testing.T) {
 	made := func(id, of string, change func(*compact.Receipt)) compact.Receipt {
-		r := compact.Receipt{ID: id, Result: compact.Result{
+		r := compact.Receipt{ID: id, Compaction: compact.Compaction{
 			Runtime: "pi", Agent: "a", Session: of, Outcome: compact.Compacted,
-			Archive: &compact.ArchiveResult{ID: id}, Summary: &compact.SummaryResult{Kind: "extractive", Degraded: true},
+			Archive: &compact.Archived{ID: id}, Summary: &compact.SummaryResult{Kind: "extractive", Degraded: true},
 		}}
 		change(&r)
 		return r

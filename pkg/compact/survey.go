@@ -313,11 +313,13 @@ func nothingToCut(format string, args ...any) error {
 //     there is none, the nearest before it.
 //   - A cut is valid before a message that is not a tool result, where no
 //     tool call before it is answered after it, and where a record begins.
+//   - With openCall the last turn was broken off in a call, which no runtime can
+//     send without its result: if it stands in what would stay, nothing stays.
 //
 // errNothingToCut is returned when everything is to be kept, when there is no
 // valid cut, and when there is nothing but the summary of an earlier
 // compaction: that one is never summed up again.
-func (o *outline) cut() (session.Cut, error) {
+func (o *outline) cut(openCall bool) (session.Cut, error) {
 	switch {
 	case o.count == 0 && o.previous:
 		return session.Cut{}, nothingToCut("nothing was said since the last compaction")
@@ -330,7 +332,21 @@ func (o *outline) cut() (session.Cut, error) {
 	if !ok {
 		return session.Cut{}, nothingToCut("all of it is to be kept")
 	}
+	if openCall && o.opensAfter(at) {
+		at = len(o.context.Entries)
+	}
 	return o.at(at), nil
+}
+
+// opensAfter reports whether a call without a result stands at or after message
+// number at.
+func (o *outline) opensAfter(at int) bool {
+	for _, ordinal := range o.opened {
+		if at < len(o.context.Entries) && ordinal >= o.context.Entries[at].ordinal {
+			return true
+		}
+	}
+	return false
 }
 
 // find returns the index of the first message that stays. It is false if

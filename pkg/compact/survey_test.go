@@ -3,6 +3,7 @@ package compact
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -63,27 +64,33 @@ func TestCutPoints(t *testing.T) {
 		keep  session.Keep
 		log   []said
 		first int // ordinal of the first message kept; -1: nothing to cut
+		open  bool
 	}{
-		"at the message that fills the budget": {tokens(20), []said{user(10), agent(10), user(10), agent(10)}, 2},
-		"moves on from a tool result":          {tokens(25), []said{user(10), agent(10, "a"), result("a", 20), agent(10), user(9)}, 3},
-		"not between parallel calls":           {tokens(22), []said{user(10), agent(9, "a", "b"), result("a", 9), result("b", 9), agent(9)}, 4},
-		"not before a late second result":      {tokens(15), []said{user(9), agent(9, "a", "b"), result("a", 9), user(9), result("b", 9)}, 1},
-		"not at a result without its call":     {tokens(20), []said{user(10), agent(10), result("lost", 10), agent(9), user(9)}, 3},
-		"back from a result at the end":        {tokens(5), []said{user(10), agent(10, "a"), result("a", 10)}, 1},
-		"one turn that is nothing but calls":   {tokens(5), []said{agent(10, "a"), result("a", 10)}, -1},
-		"an unanswered call is no bar":         {tokens(10), []said{user(10), agent(10, "a"), user(10), agent(10)}, 3},
-		"the budget ends at the first message": {tokens(25), []said{user(10), agent(10), user(10)}, -1},
-		"nothing more than the last one kept":  {tokens(20), []said{user(10), agent(10), user(10), agent(10), compaction("m2")}, -1},
-		"the first message cannot be parted":   {tokens(25), []said{user(10), agent(10), user(10), compaction("m1"), agent(10)}, -1},
-		"everything fits":                      {tokens(100), []said{user(10), agent(10)}, -1},
-		"an empty session":                     {tokens(10), nil, -1},
-		"nothing since the last compaction":    {tokens(1), []said{user(10), agent(10), compaction("")}, -1},
-		"from what the last one kept":          {tokens(10), []said{user(10), agent(10), user(10), compaction("m1"), agent(10)}, 4},
-		"the last two turns":                   {session.Keep{Turns: 2}, []said{user(1), agent(1), user(1), agent(1), user(1), agent(1)}, 2},
-		"keep nothing":                         {session.Keep{}, []said{user(1), agent(1)}, 2},
+		"at the message that fills the budget": {tokens(20), []said{user(10), agent(10), user(10), agent(10)}, 2, false},
+		"moves on from a tool result":          {tokens(25), []said{user(10), agent(10, "a"), result("a", 20), agent(10), user(9)}, 3, false},
+		"not between parallel calls":           {tokens(22), []said{user(10), agent(9, "a", "b"), result("a", 9), result("b", 9), agent(9)}, 4, false},
+		"not before a late second result":      {tokens(15), []said{user(9), agent(9, "a", "b"), result("a", 9), user(9), result("b", 9)}, 1, false},
+		"not at a result without its call":     {tokens(20), []said{user(10), agent(10), result("lost", 10), agent(9), user(9)}, 3, false},
+		"back from a result at the end":        {tokens(5), []said{user(10), agent(10, "a"), result("a", 10)}, 1, false},
+		"one turn that is nothing but calls":   {tokens(5), []said{agent(10, "a"), result("a", 10)}, -1, false},
+		"an unanswered call is no bar":         {tokens(10), []said{user(10), agent(10, "a"), user(10), agent(10)}, 3, false},
+		"the budget ends at the first message": {tokens(25), []said{user(10), agent(10), user(10)}, -1, false},
+		"nothing more than the last one kept":  {tokens(20), []said{user(10), agent(10), user(10), agent(10), compaction("m2")}, -1, false},
+		"the first message cannot be parted":   {tokens(25), []said{user(10), agent(10), user(10), compaction("m1"), agent(10)}, -1, false},
+		"everything fits":                      {tokens(100), []said{user(10), agent(10)}, -1, false},
+		"an empty session":                     {tokens(10), nil, -1, false},
+		"nothing since the last compaction":    {tokens(1), []said{user(10), agent(10), compaction("")}, -1, false},
+		"from what the last one kept":          {tokens(10), []said{user(10), agent(10), user(10), compaction("m1"), agent(10)}, 4, false},
+		"the last two turns":                   {session.Keep{Turns: 2}, []said{user(1), agent(1), user(1), agent(1), user(1), agent(1)}, 2, false},
+		"keep nothing":                         {session.Keep{}, []said{user(1), agent(1)}, 2, false},
+		"broken off in a call":                 {tokens(10), []said{user(10), agent(10), user(10), agent(10, "a")}, 4, true},
+		"broken off in one of two calls":       {tokens(10), []said{user(10), agent(10), agent(10, "a", "b"), result("a", 10)}, 4, true},
+		"broken off before the answer":         {tokens(10), []said{user(10), agent(10, "a"), result("a", 10), user(10)}, 3, true},
+		"broken off, an earlier open call":     {tokens(10), []said{user(10), agent(10, "a"), user(10), agent(10), user(10)}, 4, true},
+		"broken off, all is to be kept":        {tokens(90), []said{user(10), agent(10, "a")}, -1, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := outlineOf(c.keep, c.log).cut()
+			got, err := outlineOf(c.keep, c.log).cut(c.open)
 			if c.first < 0 {
 				if !errors.Is(err, errNothingToCut) {
 					t.Fatalf("cut %+v, error %v; want nothing to cut", got, err)
@@ -112,7 +119,8 @@ func TestNoMessageIsInNeitherSummaryNorTail(t *testing.T) {
 			for i, s := range log {
 				_ = o.add(messageOf(i, s))
 			}
-			cut, err := o.cut()
+			open := rapid.Bool().Draw(t, "open")
+			cut, err := o.cut(open)
 			if err != nil {
 				continue
 			}
@@ -120,6 +128,9 @@ func TestNoMessageIsInNeitherSummaryNorTail(t *testing.T) {
 				summed[i] = true
 			}
 			checkCut(t, log, cut, summed)
+			if open {
+				checkClosed(t, log[cut.FirstKept:])
+			}
 			log = append(log, compaction(cut.KeptID))
 		}
 	})
@@ -237,5 +248,16 @@ func TestModifiedOnly(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"back.go", "both.go", "changed.go", "old.go"}, made.ModifiedFiles); diff != "" {
 		t.Errorf("modified (-want +got)\n%s", diff)
+	}
+}
+
+// checkClosed fails if a call among the messages has no result.
+func checkClosed(t *rapid.T, log []said) {
+	for i, m := range log {
+		for _, call := range m.calls {
+			if !slices.ContainsFunc(log[i:], func(later said) bool { return later.answer == call }) {
+				t.Fatalf("call %q is kept and its result is not", call)
+			}
+		}
 	}
 }

@@ -42,15 +42,14 @@ type UndoPlan struct {
 	again string // receipt of the last compaction of the same log that stands
 }
 
-// result is the plan as one row of JSON.
-func (p *UndoPlan) result() Result {
-	r := p.Receipt.Result
-	row := Result{
+// Result is what the plan says of the session.
+func (p *UndoPlan) Result() Result {
+	r := p.Receipt
+	return Result{Compaction: Compaction{
 		Runtime: r.Runtime, Agent: r.Agent, Session: r.Session, Key: r.Key, Path: p.Receipt.Source.Path, Outcome: p.Outcome,
 		Reason: p.Reason, Strategy: r.Strategy, TokensAfter: r.TokensBefore, TokenSource: r.TokenSource, Bytes: p.Receipt.Source.Bytes,
 		Archive: r.Archive,
-	}
-	return row
+	}}
 }
 
 // PlanUndo looks what there is to do. A [*session.NewerError] is returned when
@@ -119,7 +118,7 @@ func (r Receipt) whole() Archived {
 	if r.Late != nil {
 		return *r.Late
 	}
-	return Archived(*r.Archive)
+	return *r.Archive
 }
 
 // undoing reverses compactions: the log comes back, and what was stored of it
@@ -198,7 +197,7 @@ const Undone Outcome = "undone"
 // A [*session.BusyError] without Begun changes nothing.
 func (c *Compactor) Undo(ctx context.Context, store session.Store, p *UndoPlan) (Receipt, error) {
 	if p.Outcome != Planned {
-		return Receipt{Result: p.result()}, nil
+		return Receipt{Compaction: p.Result().Compaction}, nil
 	}
 	u, in := c.undoing(), c.newUndo(p)
 	if p.Restore != nil {
@@ -221,10 +220,10 @@ func (c *Compactor) Undo(ctx context.Context, store session.Store, p *UndoPlan) 
 // newUndo says what is about to be done.
 func (c *Compactor) newUndo(p *UndoPlan) Intent {
 	in := Intent{Schema: 1, ID: c.NewID(), Kind: KindUndo, Rotation: *p.Receipt.Rotation, Archive: p.Archive}
-	result := p.result()
-	result.Outcome, result.Receipt = Undone, c.Receipts.Path(in.ID)
+	undone := p.Result().Compaction
+	undone.Outcome, undone.Receipt = Undone, c.Receipts.Path(in.ID)
 	in.Receipt = Receipt{
-		Schema: 1, ID: in.ID, Version: c.Version, At: c.Now().UTC(), Result: result, Source: p.Receipt.Source,
+		Schema: 1, ID: in.ID, Version: c.Version, At: c.Now().UTC(), Compaction: undone, Source: p.Receipt.Source,
 		Content: Content{Chunker: chunk.Version, OutputLimit: p.Policy.recordedLimit()}, // of what is newer
 		Undo:    &UndoProof{Receipt: p.Receipt.ID, MemoryKept: p.KeepMemory},
 	}

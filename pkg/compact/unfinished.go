@@ -256,7 +256,7 @@ func (in Intent) archives() []string {
 	if in.Restore != nil {
 		ids = append(ids, in.Restore.Archive.ID)
 	}
-	for _, a := range []*Archived{(*Archived)(in.Receipt.Archive), in.Receipt.Late} {
+	for _, a := range []*Archived{in.Receipt.Archive, in.Receipt.Late} {
 		if a != nil {
 			ids = append(ids, a.ID)
 		}
@@ -266,14 +266,14 @@ func (in Intent) archives() []string {
 
 // GivenUp is what became of an entry that a person gave up.
 type GivenUp struct {
-	ID     string `json:"id"`
-	Entry  string `json:"entry"`  // where it is kept
-	Change string `json:"change"` // of what, for people
+	ID     string
+	Entry  string // where it is kept
+	Change string // of what, for people
 	// Finished is true if only a part had to be given up: an undo whose log is
 	// back leaves memory as it is.
-	Finished bool `json:"finished"`
+	Finished bool
 	// Archives hold the logs that the change had put aside, as they are now.
-	Archives []Archived `json:"archives"`
+	Archives []Archived
 }
 
 // GiveUp ends a change that recovery cannot finish, without losing anything: no

@@ -86,7 +86,7 @@ func (u withdrawing) withdraw(ctx context.Context, store session.Store, undo Rec
 // canWithdraw reads the archives that [withdrawing.withdraw] will need, before
 // anything is begun.
 func (u withdrawing) canWithdraw(ctx context.Context, p *UndoPlan) error {
-	_, err := u.plan(ctx, Receipt{Result: p.Receipt.Result, Undo: &UndoProof{Receipt: p.Receipt.ID}})
+	_, err := u.plan(ctx, Receipt{Compaction: p.Receipt.Compaction, Undo: &UndoProof{Receipt: p.Receipt.ID}})
 	return err
 }
 
@@ -146,7 +146,7 @@ func vouchedFor(receipts []Receipt, undo Receipt) (all []vouched) {
 		case r.Undo != nil && r.Undo.Newer != nil:
 			add(*r.Undo.Newer, Receipt{Content: r.Content})
 		case !gone && r.Archive != nil && (r.Outcome == Compacted || r.Outcome == Partial):
-			add(Archived(*r.Archive), r)
+			add(*r.Archive, r)
 			if r.Late != nil {
 				add(*r.Late, r)
 			}
@@ -180,7 +180,7 @@ func (a archives) withdrawnFrom(ctx context.Context, receipts []Receipt, undone 
 		_, is := gone[r.ID]
 		same := r.Runtime == undone.Runtime && r.Agent == undone.Agent && r.Session == undone.Session
 		if same && (is || r.ID == undone.ID) {
-			add(r, (*Archived)(r.Archive))
+			add(r, r.Archive)
 			add(r, r.Late)
 		}
 	}
@@ -254,7 +254,7 @@ func (a archives) findBytes(ctx context.Context, all []vouched, undone Receipt) 
 			}
 			continue
 		}
-		own := Archived(*undone.Archive)
+		own := *undone.Archive
 		if own.ID == v.ID && undone.Late == nil {
 			v.covered = true // what the undone compaction has stored names it
 			continue
@@ -287,7 +287,7 @@ func alike(x, y Receipt) bool {
 // stays: another run has remembered the same bytes with another limit. Nothing is
 // taken unless it is known what every other run has made of the session.
 func (w *withdrawal) planAlone(receipts []Receipt, all []vouched, undone Receipt) {
-	own := vouched{Archived: Archived(*undone.Archive), by: undone}
+	own := vouched{Archived: *undone.Archive, by: undone}
 	other := func(v vouched) bool { return v.ID == own.ID && !alike(v.by, undone) }
 	at := slices.IndexFunc(all, other)
 	_, recorded := undone.Content.Limit()

@@ -24,18 +24,10 @@ func SyncDir(dir string) error {
 // SyncDirIn is [SyncDir] for a directory that is held open.
 func SyncDirIn(root *os.Root) error { return name{in: root}.sync() }
 
-// SyncFile makes the content of a file durable that something else wrote, and
-// its name too. [ErrNotRegular] is returned for anything but a regular file.
-func SyncFile(path string) error {
-	n, err := nameAt(path)
-	if err != nil {
-		return fmt.Errorf("sync %s: %w", path, bare(err))
-	}
-	defer n.close()
-	return syncFileIn(n.in, n.base)
-}
-
-func syncFileIn(root *os.Root, base string) error {
+// SyncFileIn makes the content of a file durable that something else wrote in
+// root, which is held open, and its name too. [ErrNotRegular] is returned for
+// anything but a regular file.
+func SyncFileIn(root *os.Root, base string) error {
 	path := filepath.Join(root.Name(), base)
 	if fi, err := root.Lstat(base); err == nil && !fi.Mode().IsRegular() {
 		return fmt.Errorf("sync %s: %w", path, ErrNotRegular)

@@ -54,12 +54,17 @@ func TestSyncDir(t *testing.T) {
 
 func TestSyncFile(t *testing.T) {
 	path := inDir(t, "a")
-	wantIs(t, durable.SyncFile(path), os.ErrNotExist)
+	root, err := os.OpenRoot(filepath.Dir(path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	wantIs(t, durable.SyncFileIn(root, "a"), os.ErrNotExist)
 	mustWrite(t, path, "x")
-	if err := durable.SyncFile(path); err != nil {
+	if err := durable.SyncFileIn(root, "a"); err != nil {
 		t.Error(err)
 	}
-	wantIs(t, durable.SyncFile(filepath.Dir(path)), durable.ErrNotRegular)
+	wantIs(t, durable.SyncFileIn(root, "."), durable.ErrNotRegular)
 }
 
 func TestSweep(t *testing.T) {

@@ -16,14 +16,14 @@ import (
 // and unlink) is completed by calling it again. There, too, [ErrExists] is
 // returned when somebody has renamed another file to from between the two: that
 // file is at from then, and the one that was moved is at to.
-func MoveFile(from, to string) error { return moveBy(renameOrLink, from, to) }
+func MoveFile(from, to string) error { return moveBy(nameAt, renameOrLink, from, to) }
 
 // MoveFileIn is [MoveFile] for two names below root, which is held open: it moves
 // what is there, wherever the path of root leads by now.
 func MoveFileIn(root *os.Root, from, to string) error { return moveIn(renameOrLink, root, from, to) }
 
-func moveBy(rename func(from, to name) error, from, to string) error {
-	names, err := pairOf(nameAt, from, to)
+func moveBy(find func(string) (name, error), rename func(from, to name) error, from, to string) error {
+	names, err := pairOf(find, from, to)
 	if err != nil {
 		return explain("move "+from+" to", to, filepath.Dir(to), err)
 	}
@@ -127,16 +127,6 @@ func sameName(a, b name) bool {
 	fa, errA := a.in.Lstat(a.base)
 	fb, errB := b.in.Lstat(b.base)
 	return errA == nil && errB == nil && os.SameFile(fa, fb)
-}
-
-// linkFile gives a file a second name and makes it durable. [ErrExists] is
-// returned when anything has that name, another error where the file system
-// knows no second names.
-func linkFile(path, second string) error {
-	if err := os.Link(path, second); err != nil {
-		return explain("link "+path+" as", second, filepath.Dir(second), err)
-	}
-	return SyncDir(filepath.Dir(second))
 }
 
 // ExchangeFiles swaps the names of two files in one step: at no time is either
@@ -291,25 +281,11 @@ func giveBack(aside, as name) error {
 	return aside.unlink()
 }
 
-// endMoves ends the moves of files in dir, by [MoveFile], that were killed where
-// the file system can only link and unlink: a hidden name goes where the file
-// has another, and the file gets its name back where it has none. One whose
-// name is taken stays as it is. A directory that is not there has none.
-// [Sweep] does it too.
-func endMoves(dir string) error {
-	root, err := os.OpenRoot(dir)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return explain("sweep", dir, dir, err)
-	}
-	defer root.Close()
-	return endMovesIn(root)
-}
-
-// endMovesIn is endMoves for a directory that is held open.
-func endMovesIn(root *os.Root) error {
+// EndMovesIn ends the moves of files in root, which is held open, by [MoveFile],
+// that were killed where the file system can only link and unlink: a hidden name
+// goes where the file has another, and the file gets its name back where it has
+// none. One whose name is taken stays as it is. [Sweep] does it too.
+func EndMovesIn(root *os.Root) error {
 	dir := root.Name()
 	entries, err := readDirIn(root, ".")
 	if err != nil {

@@ -200,5 +200,5 @@ func TouchIn(root *os.Root, base string, at time.Time) error {
 	if err := root.Chtimes(base, at, at); err != nil {
 		return explain("touch", path, root.Name(), err)
 	}
-	return syncFileIn(root, base)
+	return SyncFileIn(root, base)
 }

@@ -80,16 +80,6 @@ func (p *Pins) End() {
 	p.Release()
 }
 
-// Held reports whether a run is under way.
-func (p *Pins) Held() bool {
-	if p == nil {
-		return false
-	}
-	p.mutex.Lock()
-	defer p.mutex.Unlock()
-	return p.holds > 0
-}
-
 // Top names a directory at which a link is followed. During a run it is opened
 // at once, if it is there, and else when it is.
 func (p *Pins) Top(dir string) {
@@ -221,28 +211,29 @@ func (p *Pins) OpenDir(dir string) (*os.Root, error) {
 	return found.root.OpenRoot(found.below)
 }
 
-// at opens the directory of a path; nil outside of a run.
-func (p *Pins) at(path string) (root *os.Root, base string, err error) {
-	dir := filepath.Dir(path)
-	found, err := p.find(dir)
-	if err != nil || found.root == nil {
-		return nil, "", err
+// name opens the directory of a path.
+func (p *Pins) name(path string) (name, error) {
+	found, err := p.find(filepath.Dir(path))
+	switch {
+	case err != nil:
+		return name{}, err
+	case found.root == nil:
+		return nameAt(path)
 	}
-	root, err = found.root.OpenRoot(found.below)
-	return root, filepath.Base(path), err
+	return nameIn(found.root, filepath.Join(found.below, filepath.Base(path)))
 }
 
 // within calls act with the directory of a path, or byPath outside of a run.
 func (p *Pins) within(path string, byPath func() error, act func(root *os.Root, base string) error) error {
-	root, base, err := p.at(path)
+	if found, err := p.find(filepath.Dir(path)); err == nil && found.root == nil {
+		return byPath()
+	}
+	n, err := p.name(path)
 	if err != nil {
 		return fmt.Errorf("open the directory of %s: %w", path, err)
 	}
-	if root == nil {
-		return byPath()
-	}
-	defer root.Close()
-	return act(root, base)
+	defer n.close()
+	return act(n.in, n.base)
 }
 
 // inside is within for a directory itself. One that is not there is passed over.
@@ -442,11 +433,6 @@ func (p *Pins) SyncDir(dir string) error {
 	return p.inside(dir, func() error { return SyncDir(dir) }, SyncDirIn)
 }
 
-// SyncFile is [SyncFile].
-func (p *Pins) SyncFile(path string) error {
-	return p.within(path, func() error { return SyncFile(path) }, syncFileIn)
-}
-
 // RemoveFile is [RemoveFile].
 func (p *Pins) RemoveFile(path string) error {
 	if found, err := p.find(filepath.Dir(path)); err == nil && found.root != nil {
@@ -473,18 +459,15 @@ func (p *Pins) CreateFile(path string, perm os.FileMode, write func(io.Writer) e
 }
 
 // CreateNamed is [CreateNamed].
-func (p *Pins) CreateNamed(dir, label string, perm os.FileMode, write func(io.Writer) (string, error)) (string, error) {
-	root, base, err := p.at(filepath.Join(dir, label))
-	if err != nil {
-		return "", explain("create", filepath.Join(dir, label), dir, err)
-	}
-	if root == nil {
-		return CreateNamed(dir, label, perm, write)
-	}
-	defer root.Close()
-	j := jobIn(root, base, perm)
-	j.dir = dir
-	return j.runNamed(write)
+func (p *Pins) CreateNamed(dir, label string, perm os.FileMode, write func(io.Writer) (string, error)) (path string, err error) {
+	byPath := func() error { path, err = CreateNamed(dir, label, perm, write); return err }
+	err = p.within(filepath.Join(dir, label), byPath, func(root *os.Root, base string) error {
+		j := jobIn(root, base, perm)
+		j.dir = dir
+		path, err = j.runNamed(write)
+		return err
+	})
+	return path, err
 }
 
 // AppendLine is [AppendLine].
@@ -520,28 +503,21 @@ func (p *Pins) MoveDir(from, to string) error {
 }
 
 // MoveFile is [MoveFile].
-func (p *Pins) MoveFile(from, to string) error {
-	return p.between(from, to, MoveFile, func(a, b name) error { return moveName(renameOrLink, a, b) })
-}
+func (p *Pins) MoveFile(from, to string) error { return moveBy(p.name, renameOrLink, from, to) }
 
 // LinkFile gives a file a second name and makes it durable. [ErrExists] is
 // returned when anything has that name, another error where the file system
 // knows no second names.
 func (p *Pins) LinkFile(path, second string) error {
-	return p.between(path, second, linkFile, func(a, b name) error {
-		if err := a.link(b); err != nil {
-			return explain("link "+path+" as", second, filepath.Dir(second), err)
-		}
-		return b.sync()
-	})
-}
-
-func (p *Pins) between(from, to string, byPath func(from, to string) error, act func(a, b name) error) error {
-	return p.within(from, func() error { return byPath(from, to) }, func(root *os.Root, base string) error {
-		return p.within(to, func() error { return byPath(from, to) }, func(other *os.Root, second string) error {
-			return act(name{root, base}, name{other, second})
-		})
-	})
+	names, err := pairOf(p.name, path, second)
+	if err != nil {
+		return explain("link "+path+" as", second, filepath.Dir(second), err)
+	}
+	defer names.close()
+	if err := names.first.link(names.second); err != nil {
+		return explain("link "+path+" as", second, filepath.Dir(second), err)
+	}
+	return names.second.sync()
 }
 
 // OpenRegular is [OpenRegular].
@@ -612,12 +588,6 @@ func (p *Pins) Sweep(dir string, olderThan ...time.Duration) error {
 	})
 }
 
-// EndMoves ends the moves of files in dir that were killed where the file system
-// can only link and unlink. [Pins.Sweep] does it too.
-func (p *Pins) EndMoves(dir string) error {
-	return p.inside(dir, func() error { return endMoves(dir) }, endMovesIn)
-}
-
 // Leftovers is [Leftovers].
 func (p *Pins) Leftovers(dir string, olderThan time.Duration) (paths []string, err error) {
 	err = p.inside(dir,
@@ -632,10 +602,11 @@ func (p *Pins) Leftovers(dir string, olderThan time.Duration) (paths []string, e
 	return paths, err
 }
 
-// SameFile reports whether two paths are names of one file. A symbolic link is
-// a file of its own; what cannot be looked at is no name of any.
-func (p *Pins) SameFile(a, b string) bool {
-	fa, errA := p.Lstat(a)
-	fb, errB := p.Lstat(b)
+// SameFile reports whether two paths, which pins (nil or not) look at, are names of
+// one file. A symbolic link is a file of its own; what cannot be looked at is no
+// name of any.
+func SameFile(pins *Pins, a, b string) bool {
+	fa, errA := pins.Lstat(a)
+	fb, errB := pins.Lstat(b)
 	return errA == nil && errB == nil && os.SameFile(fa, fb)
 }

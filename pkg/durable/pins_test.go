@@ -66,8 +66,13 @@ func (p pinnedPlace) acts(dir string) map[string]func() error {
 		"MoveFile":   func() error { return p.pins.MoveFile(at("a"), at("moved")) },
 		"RemoveFile": func() error { return p.pins.RemoveFile(at("a")) },
 		"Sweep":      func() error { return p.pins.Sweep(dir, 0) },
-		"SyncFile":   func() error { return p.pins.SyncFile(at("a")) },
-		"EndMoves":   func() error { return p.pins.EndMoves(dir) },
+		"OpenDir": func() error {
+			root, err := p.pins.OpenDir(dir)
+			if err == nil {
+				err = errors.Join(durable.SyncFileIn(root, "a"), durable.EndMovesIn(root), root.Close())
+			}
+			return err
+		},
 	}
 }
 

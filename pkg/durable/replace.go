@@ -387,5 +387,5 @@ func SweepIn(root *os.Root, olderThan ...time.Duration) error {
 			return err
 		}
 	}
-	return endMovesIn(root)
+	return EndMovesIn(root)
 }

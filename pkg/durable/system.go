@@ -31,7 +31,7 @@ func (s System) ExchangeFiles(a, b string) error {
 // MoveFile is [MoveFile], in two steps without renames that never replace.
 func (s System) MoveFile(from, to string) error {
 	if s.NoReplace {
-		return moveBy(renameByLink, from, to)
+		return moveBy(nameAt, renameByLink, from, to)
 	}
 	return MoveFile(from, to)
 }

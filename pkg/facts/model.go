@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -162,27 +163,33 @@ func (l *loose) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// number reads "12", "#12" and "K12".
+// number reads "12", "#12" and "K12"; 0 for anything else, infinity and what is
+// no number too.
 func (l loose) number() float64 {
 	f, err := strconv.ParseFloat(strings.TrimLeft(string(l), "#Kk"), 64)
-	if err != nil {
+	if err != nil || math.IsNaN(f) || math.IsInf(f, 0) {
 		return 0
 	}
 	return f
 }
 
-// mostItems bounds what is read of one answer.
-const mostItems = 100
+// mostItems bounds what is read of one answer; mostStarts at how many brackets a
+// list is looked for, each time to the end of the answer.
+const (
+	mostItems  = 100
+	mostStarts = 1000
+)
 
 // items reads the facts of an answer, whatever stands around them. One that
 // cannot be read does not spoil the others; of an answer that was cut off the
 // whole ones count. It returns how many could not be read.
 func items(answer string) (all []item, bad int, err error) {
 	text := []byte(answer)
-	for i := 0; i < len(text); i++ {
+	for i, starts := 0, 0; i < len(text) && starts < mostStarts; i++ {
 		if text[i] != '{' && text[i] != '[' {
 			continue
 		}
+		starts++
 		raws, ok := list(text[i:])
 		if !ok {
 			continue
@@ -221,10 +228,14 @@ func list(text []byte) ([]json.RawMessage, bool) {
 
 // salvaged reads single facts from an answer that is no whole document.
 func salvaged(text []byte) (all []item) {
-	for i := 0; i < len(text) && len(all) < mostItems; i++ {
+	for i, starts := 0, 0; i < len(text) && len(all) < mostItems && starts < mostStarts; i++ {
+		if text[i] != '{' {
+			continue
+		}
+		starts++
 		var it item
 		dec := json.NewDecoder(bytes.NewReader(text[i:]))
-		if text[i] == '{' && dec.Decode(&it) == nil && it.sentence() != "" {
+		if dec.Decode(&it) == nil && it.sentence() != "" {
 			all = append(all, it)
 			i += int(dec.InputOffset()) - 1
 		}

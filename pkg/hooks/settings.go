@@ -19,10 +19,13 @@ type settings struct {
 }
 
 // readSettings reads a file of settings. No file, or an empty one, is an object
-// without members.
+// without members; what nests deeper than [mostNested] is refused.
 func readSettings(text []byte) (*settings, error) {
 	if len(bytes.TrimSpace(text)) == 0 {
 		text = []byte("{}\n")
+	}
+	if nestedTooDeep(text) {
+		return nil, fmt.Errorf("read settings: %w", errNested)
 	}
 	value, err := hujson.Parse(slices.Clone(text))
 	if err != nil {

@@ -1,7 +1,6 @@
 package jsonl
 
 import (
-	"errors"
 	"fmt"
 	"math/bits"
 )
@@ -29,25 +28,6 @@ var kinds = [256]Kind{
 	'5': Number, '6': Number, '7': Number, '8': Number, '9': Number,
 }
 
-// ErrSyntax is returned, wrapped, for text that is not JSON where JSON is
-// read. The decode function of [Scan] returns it for a line that is not one
-// JSON object.
-var ErrSyntax = errors.New("invalid JSON")
-
-// SyntaxError says where a text stopped being JSON. It unwraps to [ErrSyntax].
-type SyntaxError struct {
-	Offset int // bytes from the start of the text
-	Reason string
-}
-
-// Error implements error.
-func (e *SyntaxError) Error() string {
-	return fmt.Sprintf("%v at byte %d: %s", ErrSyntax, e.Offset, e.Reason)
-}
-
-// Unwrap returns [ErrSyntax].
-func (e *SyntaxError) Unwrap() error { return ErrSyntax }
-
 // Cursor walks one JSON text forwards, once, and decodes only what is asked
 // for. It is made to be used again: Reset it to one text after the other. The
 // zero value is ready for Reset. A Cursor must not be copied.
@@ -61,21 +41,15 @@ func (e *SyntaxError) Unwrap() error { return ErrSyntax }
 // The first error stays; from then on every method returns its zero value, and
 // Err and End return the error.
 type Cursor struct {
-	raw   []byte
-	index index
 	pos   int
 	where place
-	depth int // open containers
 
 	keyFrom, keyTo int  // the key is raw[keyFrom:keyTo]
 	keyDecoded     bool // the key is decodedKey
 	decodedKey     []byte
 
-	reason string // of the first error, "" without one
-	badAt  int
-
-	scratch []byte                  // strings that cannot be slices of raw
-	objects [maxDepth/64 + 1]uint64 // a bit for each open container: set for an object
+	scratch []byte // strings that cannot be slices of raw
+	source
 }
 
 // place is where a cursor stands.
@@ -88,17 +62,12 @@ const (
 	atNext                 // after a value
 )
 
-// maxDepth is how deep arrays and objects may nest, as in encoding/json.
-const maxDepth = 10000
-
 // Reset puts the cursor before the value in raw. Every slice that the cursor
 // handed out before is invalid from here on.
 func (c *Cursor) Reset(raw []byte) {
-	c.raw = raw
-	c.index.build(raw)
-	c.pos, c.where, c.depth = skipSpace(raw, 0), atValue, 0
+	c.begin(raw)
+	c.pos, c.where = skipSpace(raw, 0), atValue
 	c.keyFrom, c.keyTo, c.keyDecoded = 0, 0, false
-	c.reason = ""
 	c.scratch = c.scratch[:0]
 }
 
@@ -152,6 +121,7 @@ func (c *Cursor) EnterArray() bool {
 // open goes past the opening bracket the cursor stands before.
 func (c *Cursor) open(object bool) bool {
 	if !c.push(object, c.pos) {
+		c.where = atNothing
 		return false
 	}
 	c.pos++
@@ -297,62 +267,6 @@ func (c *Cursor) End() error {
 	return c.Err()
 }
 
-// skipSpace returns the index of the first byte at or after i that is not
-// white space.
-func skipSpace(b []byte, i int) int {
-	for i < len(b) && (b[i] == ' ' || b[i] == '\n' || b[i] == '\r' || b[i] == '\t') {
-		i++
-	}
-	return i
-}
-
-// literalEnd returns the index after literal if it stands at i, else -1.
-func literalEnd(b []byte, i int, literal string) int {
-	end := i + len(literal)
-	if end <= len(b) && string(b[i:end]) == literal {
-		return end
-	}
-	return -1
-}
-
-// numberEnd returns the index after the number at i, or -1 if the text there
-// is not a number as JSON writes it.
-func numberEnd(b []byte, i int) int {
-	if i < len(b) && b[i] == '-' {
-		i++
-	}
-	if i < len(b) && b[i] == '0' {
-		i++
-	} else if i = digitsEnd(b, i); i < 0 {
-		return -1
-	}
-	if i < len(b) && b[i] == '.' {
-		if i = digitsEnd(b, i+1); i < 0 {
-			return -1
-		}
-	}
-	if i < len(b) && b[i]|0x20 == 'e' {
-		i++
-		if i < len(b) && (b[i] == '+' || b[i] == '-') {
-			i++
-		}
-		return digitsEnd(b, i)
-	}
-	return i
-}
-
-// digitsEnd returns the index after the digits at i, or -1 if there are none.
-func digitsEnd(b []byte, i int) int {
-	start := i
-	for i < len(b) && b[i]-'0' <= 9 {
-		i++
-	}
-	if i == start {
-		return -1
-	}
-	return i
-}
-
 // Skip goes past the value the cursor stands before.
 func (c *Cursor) Skip() {
 	if c.where == atValue {
@@ -380,152 +294,16 @@ func (c *Cursor) skip() bool {
 		i = c.skipScalar(i)
 	}
 	if i < 0 {
+		c.where = atNothing
 		return false
 	}
 	c.pos, c.where = i, atNext
 	return true
 }
 
-// skipScalar returns the index after the string, number or literal at i, or -1
-// after an error.
-func (c *Cursor) skipScalar(i int) int {
-	b := c.raw
-	end := -1
-	switch {
-	case i >= len(b):
-	case b[i] == '"':
-		end = c.index.stringEnd(i + 1)
-	case b[i] <= '9':
-		end = numberEnd(b, i)
-	case b[i] == 't':
-		end = literalEnd(b, i, "true")
-	case b[i] == 'f':
-		end = literalEnd(b, i, "false")
-	case b[i] == 'n':
-		end = literalEnd(b, i, "null")
-	}
-	if end < 0 {
-		c.fail(i, "no whole value where one must be")
-	}
-	return end
-}
-
-// skipContainer returns the index after the object or array at i, or -1 after
-// an error. It does not recurse: each turn takes a scalar or an opening
-// bracket, and what follows it up to the next value.
-func (c *Cursor) skipContainer(i int) int {
-	b, floor := c.raw, c.depth
-	for {
-		if i >= len(b) || b[i]|0x20 != '{' {
-			i = c.skipScalar(i)
-		} else {
-			object := b[i] == '{'
-			if !c.push(object, i) {
-				return -1
-			}
-			i = skipSpace(b, i+1)
-			if i >= len(b) || b[i]|0x20 != '}' { // not empty
-				if object {
-					i = c.skipKey(i)
-				}
-				if i < 0 {
-					return -1
-				}
-				continue
-			}
-		}
-		if i < 0 {
-			return -1
-		}
-		if i = c.afterValue(i, floor); i < 0 || c.depth == floor {
-			return i
-		}
-	}
-}
-
-// afterValue goes past closing brackets, then past the comma and the key if
-// there is one. It returns the index of the next value, or the index after the
-// bracket that brought the depth down to floor, or -1 after an error.
-func (c *Cursor) afterValue(i, floor int) int {
-	b := c.raw
-	for {
-		i = skipSpace(b, i)
-		if i >= len(b) {
-			c.fail(i, "the text ends inside a value")
-			return -1
-		}
-		object := c.inObject()
-		switch {
-		case b[i] == ',' && object:
-			return c.skipKey(skipSpace(b, i+1))
-		case b[i] == ',':
-			return skipSpace(b, i+1)
-		case b[i] == '}' && object || b[i] == ']' && !object:
-			i++
-			if c.depth--; c.depth == floor {
-				return i
-			}
-		default:
-			c.fail(i, "no comma or closing bracket after a value")
-			return -1
-		}
-	}
-}
-
-// skipKey returns the index of the value of the key at i, or -1 after an
-// error.
-func (c *Cursor) skipKey(i int) int {
-	b := c.raw
-	if i >= len(b) || b[i] != '"' {
-		c.fail(i, "no key where one must be")
-		return -1
-	}
-	end := c.index.stringEnd(i + 1)
-	if end < 0 {
-		c.fail(i, "a key that does not end")
-		return -1
-	}
-	if i = skipSpace(b, end); i >= len(b) || b[i] != ':' {
-		c.fail(i, "no colon after a key")
-		return -1
-	}
-	return skipSpace(b, i+1)
-}
-
-// push notes that the container that begins at byte at is open.
-func (c *Cursor) push(object bool, at int) bool {
-	if c.depth >= maxDepth {
-		return c.fail(at, "nested deeper than 10000")
-	}
-	word, bit := &c.objects[c.depth>>6], uint64(1)<<(c.depth&63)
-	*word &^= bit
-	if object {
-		*word |= bit
-	}
-	c.depth++
-	return true
-}
-
-// inObject tells whether the innermost open container is an object. There must
-// be one.
-func (c *Cursor) inObject() bool {
-	d := c.depth - 1
-	return c.objects[d>>6]>>(d&63)&1 != 0
-}
-
-// Err returns the first error, a [*SyntaxError], or nil.
-func (c *Cursor) Err() error {
-	if c.reason == "" {
-		return nil
-	}
-	return &SyntaxError{Offset: c.badAt, Reason: c.reason}
-}
-
 // fail keeps the first error and stops the cursor. It returns false.
 func (c *Cursor) fail(at int, reason string) bool {
-	if c.reason == "" {
-		c.reason, c.badAt = reason, at
-	}
+	c.broken(at, reason)
 	c.where = atNothing
 	return false
 }

@@ -288,19 +288,6 @@ func (s *scan) object(text []byte) (size, broken int) {
 	}
 }
 
-// ranOut tells whether the error may be gone if the text went on: it is in the
-// string, number or literal that the text ends in, or at the very end.
-func (c *Cursor) ranOut() bool {
-	switch rest := c.raw[c.badAt:]; {
-	case len(rest) < len("false"):
-		return true
-	case rest[0] == '"':
-		return c.index.stringEnd(c.badAt+1) < 0
-	default:
-		return len(bytes.Trim(rest, "+-.0123456789eE")) == 0
-	}
-}
-
 // nextRecord returns where a record begins behind the fragment at raw[from:],
 // which stops being JSON at broken; -1 if none does.
 //

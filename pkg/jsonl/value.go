@@ -72,11 +72,6 @@ func (c *Cursor) allowed(from, to int) bool {
 	return true
 }
 
-// verbatim tells whether raw[from:to] is its own unescaped text.
-func (c *Cursor) verbatim(from, to int) bool {
-	return !c.index.anyEscape(from, to) && (!c.index.high || utf8.Valid(c.raw[from:to]))
-}
-
 // unescape returns raw[from:to] unescaped, in scratch; false after an error.
 // When scratch is full a new one is made, and the strings handed out before
 // stay in the old one.

@@ -143,9 +143,8 @@ func (a *Action) state() (bits int) {
 }
 
 // hasActions tells whether the memory ever had an action.
-func hasActions(ctx context.Context, q database.Querier) (has bool, err error) {
-	err = q.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE type='table' AND name='actions')").Scan(&has)
-	return has, database.Classify(err)
+func hasActions(ctx context.Context, q database.Querier) (bool, error) {
+	return database.HasTable(ctx, q, "actions")
 }
 
 // sumOfAction is the checksum of a record of the category work.
@@ -179,7 +178,7 @@ type storedAction struct {
 func (x *storedAction) sound() bool { return x.sum == sumOfAction(x.Record) }
 
 // scan reads actionColumns.
-func (x *storedAction) scan(scan func(...any) error) error {
+func (x *storedAction) scan(scan database.Scan) error {
 	a := &Action{}
 	x.Record = Record{Category: CategoryWork, Action: a}
 	var state int
@@ -192,19 +191,13 @@ func (x *storedAction) scan(scan func(...any) error) error {
 
 // readActions reads actions; tail is what follows fromActions.
 func readActions(ctx context.Context, q database.Querier, tail string, args ...any) (list []storedAction, err error) {
-	rows, err := q.QueryContext(ctx, "SELECT "+actionColumns+fromActions+tail, args...)
-	if err != nil {
-		return nil, fmt.Errorf("read actions: %w", database.Classify(err))
-	}
-	defer rows.Close()
-	for rows.Next() {
+	err = database.Each(ctx, database.For(q, "read actions"), func(scan database.Scan) error {
 		var x storedAction
-		if err := x.scan(rows.Scan); err != nil {
-			return nil, fmt.Errorf("read actions: %w", database.Classify(err))
-		}
+		err := x.scan(scan)
 		list = append(list, x)
-	}
-	return list, database.Classify(rows.Err())
+		return err
+	}, "SELECT "+actionColumns+fromActions+tail, args...)
+	return list, err
 }
 
 // actionWriter is a writer of what was done.

@@ -63,7 +63,7 @@ func TestRecallBesideAnotherRun(t *testing.T) {
 			for at := range 3 {
 				besideRun(t, 20, at, run)
 			}
-			besideRun(t, chromemLimit+1, 0, run) // they are swept
+			besideRun(t, 1100, 0, run) // they are swept
 		})
 	}
 }

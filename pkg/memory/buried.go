@@ -25,22 +25,16 @@ type buriedPieces struct {
 
 // readBuried reads which pieces of archives that begin alike were forgotten.
 func readBuried(ctx context.Context, tx *sql.Tx, archives []string) (b buriedPieces, err error) {
-	rows, err := tx.QueryContext(ctx, "SELECT id, first_byte, end_byte FROM tombstones WHERE end_byte>0 AND archive IN ("+marks(archives)+")", anyOf(archives)...)
-	if err != nil {
-		return b, fmt.Errorf("look what was forgotten: %w", database.Classify(err))
-	}
-	defer rows.Close()
 	b.missing = map[string]byteRange{}
-	for rows.Next() {
+	err = database.Each(ctx, database.For(tx, "look what was forgotten"), func(scan database.Scan) error {
 		var id string
 		var r byteRange
-		if err := rows.Scan(&id, &r.from, &r.to); err != nil {
-			return b, fmt.Errorf("look what was forgotten: %w", database.Classify(err))
-		}
+		err := scan(&id, &r.from, &r.to)
 		b.missing[id] = r
-	}
+		return err
+	}, "SELECT id, first_byte, end_byte FROM tombstones WHERE end_byte>0 AND archive IN ("+database.Marks(archives)+")", database.Args(archives)...)
 	b.all = joined(b.missing)
-	return b, database.Classify(rows.Err())
+	return b, err
 }
 
 // joined are ranges in order, those that meet as one.

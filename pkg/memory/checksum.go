@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"database/sql"
 	"encoding/binary"
-	"fmt"
 	"math"
 
 	"github.com/sessctl/sessctl/pkg/memory/database"
@@ -63,20 +62,14 @@ const summedPage = 256
 
 // readAfter returns up to summedPage records after a row, and their rows.
 func (s verification) readAfter(ctx context.Context, q database.Querier, after int64) (list []stored, rows []int64, err error) {
-	found, err := q.QueryContext(ctx, "SELECT r.rowid, "+recordColumns+" FROM records r JOIN texts t ON t.record=r.rowid WHERE r.rowid>? ORDER BY r.rowid LIMIT ?", after, summedPage)
-	if err != nil {
-		return nil, nil, fmt.Errorf("read records: %w", database.Classify(err))
-	}
-	defer found.Close()
-	for found.Next() {
+	err = database.Each(ctx, database.For(q, "read records"), func(scan database.Scan) error {
 		var x stored
 		var row int64
-		if err := found.Scan(append([]any{&row}, x.fields()...)...); err != nil {
-			return nil, nil, fmt.Errorf("read records: %w", database.Classify(err))
-		}
+		err := scan(append([]any{&row}, x.fields()...)...)
 		list, rows = append(list, x), append(rows, row)
-	}
-	return list, rows, database.Classify(found.Err())
+		return err
+	}, "SELECT r.rowid, "+recordColumns+" FROM records r JOIN texts t ON t.record=r.rowid WHERE r.rowid>? ORDER BY r.rowid LIMIT ?", after, summedPage)
+	return list, rows, err
 }
 
 // unsound counts the records whose checksum does not hold, and names the first
@@ -117,20 +110,14 @@ func (s verification) unsoundFacts(ctx context.Context, q database.Querier) (n i
 // readFacts reads what is stored of all facts beside their records: facts are
 // few. Of the records they have the id.
 func readFacts(ctx context.Context, q database.Querier) (facts []Fact, sums []int64, err error) {
-	rows, err := q.QueryContext(ctx, selectFact)
-	if err != nil {
-		return nil, nil, fmt.Errorf("read facts: %w", database.Classify(err))
-	}
-	defer rows.Close()
-	for rows.Next() {
+	err = database.Each(ctx, database.For(q, "read facts"), func(scan database.Scan) error {
 		var f Fact
 		var sum int64
-		if err := rows.Scan(f.fields(&sum)...); err != nil {
-			return nil, nil, fmt.Errorf("read facts: %w", database.Classify(err))
-		}
+		err := scan(f.fields(&sum)...)
 		facts, sums = append(facts, f), append(sums, sum)
-	}
-	return facts, sums, database.Classify(rows.Err())
+		return err
+	}, selectFact)
+	return facts, sums, err
 }
 
 // shownIDs is how many damaged records are named; the rest is counted.

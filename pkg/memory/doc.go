@@ -2,8 +2,8 @@
 //
 // The source of truth is one SQLite database: records with their text, where it
 // came from (archive, lines, bytes) and how important it is; an index of their words
-// (package words); and their vectors, in blocks, each with its checksum. A record whose
-// vector is lost or damaged is pending again; its text is still found.
+// (package words); and their vectors (package vectors). A record whose vector is lost or
+// damaged is pending again; its text is still found.
 //
 // A [Store] is made of parts, each a small value over the same connection: what is
 // stored, asked, forgotten, verified, rebuilt, exported, shared. store.go lists them.

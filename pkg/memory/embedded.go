@@ -2,35 +2,29 @@ package memory
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
 
 	"github.com/sessctl/sessctl/pkg/embed"
 	"github.com/sessctl/sessctl/pkg/memory/database"
+	"github.com/sessctl/sessctl/pkg/memory/rank"
+	"github.com/sessctl/sessctl/pkg/memory/vectors"
 	"github.com/sessctl/sessctl/pkg/memory/words"
 )
 
 // embeddedIndex is the index of the database of a store.
 type embeddedIndex struct {
-	store *connection
-	facts bool // the memory has the tables of facts
-
-	query  Query // that the vectors are compared for
-	model  embed.Model
-	vector []float32
-	sweep  *sweep  // nil where vectors are listed first
-	places []place // vectors that pass the filters, if they are listed
-	rows   rowReader
-
+	*vectors.Search
+	store   *connection
+	facts   bool         // the memory has the tables of facts
 	words   *words.Index // nil until words are asked for
 	unsound int          // records that were proposed and are not what was stored
 }
 
 func (s asking) newIndex(ctx context.Context, m embed.Model) (*embeddedIndex, error) {
 	facts, err := s.hasFacts(ctx)
-	return &embeddedIndex{store: s.connection, facts: facts, model: m, rows: rowReader{q: s.reads(), dim: m.Dim}}, err
+	return &embeddedIndex{Search: vectors.NewSearch(s.reads(), m), store: s.connection, facts: facts}, err
 }
 
 // filter is the SQL condition of a query over records r.
@@ -39,99 +33,37 @@ func (x *embeddedIndex) filter(q Query) (string, []any) {
 	return q.filter()
 }
 
-// HasVectors prepares a sweep, or lists the vectors.
-func (x *embeddedIndex) HasVectors(ctx context.Context, q Query, _ embed.Model) (has bool, err error) {
-	x.query = q
-	x.query.facts = x.facts
-	if x.sweep, err = x.newSweep(ctx); err == nil && x.sweep == nil {
-		x.places, err = x.listPlaces(ctx)
+// HasVectors gives the search its scope.
+func (x *embeddedIndex) HasVectors(ctx context.Context, q Query, _ embed.Model) (bool, error) {
+	scope := vectors.Scope{Agent: q.Agent, Unfiltered: q.isUnfiltered(), Narrow: q.isNarrow(), First: rank.Proposed}
+	scope.Condition, scope.Args = x.filter(q)
+	if x.facts && !q.Superseded {
+		scope.Hidden = "SELECT f.record FROM facts f WHERE NOT " + live
 	}
-	return x.sweep != nil || len(x.places) > 0, err
+	if q.Rank == RankSeed {
+		scope.Score = rank.SeedScore
+	}
+	return x.Within(ctx, scope)
+}
+
+// isUnfiltered reports whether there is no filter but the agent, and that for
+// superseded facts.
+func (q Query) isUnfiltered() bool {
+	return q == Query{Text: q.Text, Agent: q.Agent, Limit: q.Limit, MinScore: q.MinScore, LeastFit: q.LeastFit, Rank: q.Rank, Superseded: q.Superseded, Now: q.Now, facts: q.facts}
+}
+
+// isNarrow reports whether few records may pass.
+func (q Query) isNarrow() bool {
+	return q.Session != "" || q.Agent != "" || q.Since != 0 || q.Until != 0
 }
 
 // Models asks which models made the vectors of an agent, or of all.
 func (x *embeddedIndex) Models(ctx context.Context, agent string, m embed.Model) (models Models, err error) {
-	models.Others, models.Own, err = embeddings{x.store}.modelsOf(ctx, agent, m)
+	models.Others, models.Own, err = vectors.Models(ctx, x.store.reads(), agent, m)
 	if err == nil && agent == "" {
-		models.Without, err = embeddings{x.store}.agentsWithout(ctx, m)
+		models.Without, err = vectors.AgentsWithout(ctx, x.store.reads(), m)
 	}
 	return models, err
-}
-
-// Compare sweeps. If that cannot be, the vectors are listed.
-func (x *embeddedIndex) Compare(ctx context.Context, vector []float32) (bool, error) {
-	x.vector = vector
-	if x.sweep == nil {
-		return true, nil
-	}
-	err := x.sweep.compare(ctx, vector)
-	if errors.Is(err, errSweepMore) {
-		return x.listInstead(ctx)
-	}
-	return true, err
-}
-
-// listInstead lists the vectors in place of a sweep.
-func (x *embeddedIndex) listInstead(ctx context.Context) (has bool, err error) {
-	x.sweep = nil
-	x.places, err = x.listPlaces(ctx)
-	return len(x.places) > 0, err
-}
-
-// Nearest asks the sweep, or the vectors that are listed.
-func (x *embeddedIndex) Nearest(ctx context.Context, n int) ([]Scored, error) {
-	x.rows.damaged = 0
-	found, err := x.nearest(ctx, n)
-	list := make([]Scored, len(found))
-	for i, f := range found {
-		list[i] = Scored{Key: f.record, Cosine: f.cosine}
-	}
-	return list, err
-}
-
-func (x *embeddedIndex) nearest(ctx context.Context, n int) ([]scored, error) {
-	if x.sweep != nil {
-		found, err := x.sweep.nearest(ctx, n, &x.rows)
-		if !errors.Is(err, errSweepMore) {
-			return found, err
-		}
-		if has, err := x.listInstead(ctx); err != nil || !has {
-			return nil, err
-		}
-	}
-	q := vectorQuery{vector: x.vector, places: x.places, n: n}
-	if x.query.Rank == RankSeed {
-		return highest(ctx, &x.rows, q)
-	}
-	return nearest(ctx, engineFor(len(x.places)), &x.rows, q)
-}
-
-// Cosines reads the vectors of records.
-func (x *embeddedIndex) Cosines(ctx context.Context, keys []int64) (map[int64]float64, error) {
-	reader := &rowReader{q: x.store.reads(), dim: len(x.vector)} // what is damaged was counted
-	if x.sweep != nil {
-		return x.sweep.cosines(ctx, keys, reader)
-	}
-	wanted := database.Set(keys)
-	var places []place
-	for _, p := range x.places {
-		if wanted[p.record] {
-			places = append(places, p)
-		}
-	}
-	return cosinesOf(ctx, reader, vectorQuery{vector: x.vector, places: places})
-}
-
-// cosinesOf are the cosines of the vectors at places.
-func cosinesOf(ctx context.Context, reader *rowReader, q vectorQuery) (map[int64]float64, error) {
-	cosines := map[int64]float64{}
-	err := reader.each(ctx, q.places, func(b rowsAtOnce) error {
-		for i, p := range b.places {
-			cosines[p.record] = dot(q.vector, b.rows[i])
-		}
-		return nil
-	})
-	return cosines, err
 }
 
 // Words asks the index of words.
@@ -199,24 +131,20 @@ func (x *embeddedIndex) WordScores(ctx context.Context, m Match, keys []int64) (
 // names a source that it is not from.
 func (x *embeddedIndex) Read(ctx context.Context, keys []int64) (list []Found, err error) {
 	x.unsound = 0
-	rows, err := x.store.reads().QueryContext(ctx, "SELECT r.rowid, "+recordColumns+" FROM records r JOIN texts t ON t.record=r.rowid WHERE r.rowid IN "+listed(database.Set(keys)))
-	if err != nil {
-		return nil, fmt.Errorf("read records: %w", database.Classify(err))
-	}
-	defer rows.Close()
-	for rows.Next() {
+	err = database.Each(ctx, database.For(x.store.reads(), "read records"), func(scan database.Scan) error {
 		var key int64
 		var r stored
-		if err := rows.Scan(append([]any{&key}, r.fields()...)...); err != nil {
-			return nil, fmt.Errorf("read records: %w", database.Classify(err))
+		if err := scan(append([]any{&key}, r.fields()...)...); err != nil {
+			return err
 		}
 		if !r.sound() {
 			x.unsound++
-			continue
+			return nil
 		}
 		list = append(list, Found{Key: key, Record: r.Record})
-	}
-	return list, database.Classify(rows.Err())
+		return nil
+	}, "SELECT r.rowid, "+recordColumns+" FROM records r JOIN texts t ON t.record=r.rowid WHERE r.rowid IN "+listed(database.Set(keys)))
+	return list, err
 }
 
 // Count counts the records that have each term.
@@ -245,8 +173,8 @@ func (x *embeddedIndex) Span(ctx context.Context) (first, last int64, err error)
 
 // Notices count what is damaged.
 func (x *embeddedIndex) Notices() (list []string) {
-	if x.rows.damaged > 0 {
-		list = append(list, fmt.Sprintf("%d vectors are lost or damaged, those records were found by words only; sessctl memory reindex --pending makes them again", x.rows.damaged))
+	if n := x.Damaged(); n > 0 {
+		list = append(list, fmt.Sprintf("%d vectors are lost or damaged, those records were found by words only; sessctl memory reindex --pending makes them again", n))
 	}
 	if x.unsound > 0 {
 		list = append(list, fmt.Sprintf("damaged records that may fit were left out: %d; sessctl memory verify says more", x.unsound))

@@ -51,7 +51,7 @@ func putInParts(t *testing.T, s *Store, e *embedding, source Source, list []Reco
 				if err := w.settle(); err != nil {
 					return err
 				}
-				if err := w.vectors.flush(); err != nil {
+				if err := w.vectors.Flush(); err != nil {
 					return err
 				}
 			}

@@ -13,6 +13,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/sessctl/sessctl/pkg/embed"
 	"github.com/sessctl/sessctl/pkg/memory/database"
+	"github.com/sessctl/sessctl/pkg/memory/vectors"
 	"github.com/sessctl/sessctl/pkg/memory/words"
 )
 
@@ -229,7 +230,7 @@ func TestPutEmbeddedBesideAnotherModel(t *testing.T) {
 	s, e := embeddingStore(t)
 	other := e.model
 	other.Revision += "-other"
-	if err := s.inTransaction(t.Context(), func(tx *sql.Tx) error { return registerIn(t.Context(), tx, other) }); err != nil {
+	if err := s.inTransaction(t.Context(), func(tx *sql.Tx) error { return vectors.Register(t.Context(), tx, other) }); err != nil {
 		t.Fatal(err)
 	}
 	list := toEmbed()[:3]
@@ -278,7 +279,7 @@ func TestFailedPutStoresNothing(t *testing.T) {
 				return err
 			}
 		}
-		return errors.Join(w.settle(), w.vectors.flush(), broken)
+		return errors.Join(w.settle(), w.vectors.Flush(), broken)
 	})
 	if !errors.Is(err, broken) {
 		t.Fatal(err)

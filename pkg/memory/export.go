@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/sessctl/sessctl/pkg/memory/database"
+	"github.com/sessctl/sessctl/pkg/memory/vectors"
 )
 
 // ExportOptions say what Export hands out.
@@ -56,7 +57,7 @@ func (s exporting) export(ctx context.Context, o ExportOptions, fn func(page []E
 		return 0, fmt.Errorf("read records: %w", database.Classify(err))
 	}
 	defer rows.Close()
-	x := &export{store: s.connection, rows: rowReader{q: s.reads(), dim: model.dim}, fn: fn}
+	x := &export{store: s.connection, reader: vectors.NewReader(s.reads(), model.dim), dim: model.dim, fn: fn}
 	for rows.Next() {
 		if err := x.scan(rows); err != nil {
 			return 0, err
@@ -149,9 +150,10 @@ func (s exporting) exportModel(ctx context.Context, o ExportOptions) (m exported
 // export gathers pages.
 type export struct {
 	store  *connection
-	rows   rowReader
+	reader *vectors.Reader
+	dim    int
 	page   []Exported
-	places []place // of the page's vectors; index is that in the page
+	places []vectors.Place // of the page's vectors; Index is that in the page
 	fn     func(page []Exported) error
 
 	damaged int // records that were left out
@@ -161,8 +163,8 @@ func (x *export) scan(rows *sql.Rows) error {
 	var e Exported
 	var f Fact
 	var read stored
-	p := place{index: len(x.page)}
-	if err := rows.Scan(append([]any{&p.record, &p.block, &p.crc, &f.Kind, &f.Confidence, &f.Quote, &f.Speaker, &f.Topic, &f.Value, &f.Instead, &f.MadeBy, &f.Successor}, read.fields()...)...); err != nil {
+	p := vectors.Place{Index: len(x.page)}
+	if err := rows.Scan(append([]any{&p.Record, &p.Block, &p.Sum, &f.Kind, &f.Confidence, &f.Quote, &f.Speaker, &f.Topic, &f.Value, &f.Instead, &f.MadeBy, &f.Successor}, read.fields()...)...); err != nil {
 		return fmt.Errorf("read records: %w", database.Classify(err))
 	}
 	if !read.sound() {
@@ -174,7 +176,7 @@ func (x *export) scan(rows *sql.Rows) error {
 		f.Record = e.Record
 		e.Fact = &f
 	}
-	if p.block >= 0 {
+	if p.Block >= 0 {
 		x.places = append(x.places, p)
 	}
 	x.page = append(x.page, e)
@@ -186,14 +188,9 @@ func (x *export) flush(ctx context.Context) error {
 	if len(x.page) == 0 {
 		return nil
 	}
-	vectors := make([]float32, len(x.page)*x.rows.dim)
-	err := x.rows.each(ctx, x.places, func(b rowsAtOnce) error {
-		for i, p := range b.places {
-			vector := vectors[p.index*x.rows.dim:][:x.rows.dim:x.rows.dim]
-			copy(vector, b.rows[i])
-			x.page[p.index].Vector = vector
-		}
-		return nil
+	all := make([]float32, len(x.page)*x.dim)
+	err := x.reader.Each(ctx, x.places, func(p vectors.Place, vector []float32) {
+		x.page[p.Index].Vector = append(all[p.Index*x.dim:][:0:x.dim], vector...)
 	})
 	if err == nil {
 		err = x.fn(x.page)

@@ -185,33 +185,27 @@ func (s factStore) Facts(ctx context.Context, o FactFilter) ([]Fact, error) {
 		condition, args = condition+" AND f.kind=?", append(args, o.Kind)
 	}
 	if o.IDs != nil {
-		condition, args = condition+" AND r.id IN ("+marks(o.IDs)+")", append(args, anyOf(o.IDs)...)
+		condition, args = condition+" AND r.id IN ("+database.Marks(o.IDs)+")", append(args, database.Args(o.IDs)...)
 	}
 	if !o.Superseded {
 		condition += " AND " + live
 	}
-	rows, err := s.db.QueryContext(ctx, `SELECT r.id, t.text, r.category, r.importance, r.created_at, r.runtime, r.agent, r.session, r.key, r.archive, r.archive_path,
-		r.first_line, r.last_line, r.first_byte, r.end_byte, r.branch, r.position, f.kind, f.confidence, f.quote, f.speaker, f.topic, f.value, f.instead, f.made_by,
-		iif(`+live+`, '', f.successor), f.successor, r.sum, f.sum
-		FROM facts f JOIN records r ON r.rowid=f.record JOIN texts t ON t.record=r.rowid WHERE `+condition+" ORDER BY r.created_at, r.first_line, r.rowid", args...)
-	if err != nil {
-		return nil, fmt.Errorf("list facts: %w", database.Classify(err))
-	}
-	defer rows.Close()
 	var facts []Fact
-	for rows.Next() {
+	err = database.Each(ctx, database.For(s.db, "list facts"), func(scan database.Scan) error {
 		var f Fact
 		var successor string
 		var recordSum, factSum sql.NullInt64
-		if err := rows.Scan(&f.ID, (*keptText)(&f.Text), &f.Category, &f.Importance, &f.CreatedAt, &f.Runtime, &f.Agent, &f.Session, &f.Key, &f.Archive, &f.ArchivePath,
+		err := scan(&f.ID, (*keptText)(&f.Text), &f.Category, &f.Importance, &f.CreatedAt, &f.Runtime, &f.Agent, &f.Session, &f.Key, &f.Archive, &f.ArchivePath,
 			&f.FirstLine, &f.LastLine, &f.FirstByte, &f.EndByte, &f.Branch, &f.Position, &f.Kind, &f.Confidence, &f.Quote, &f.Speaker, &f.Topic, &f.Value, &f.Instead, &f.MadeBy,
-			&f.Successor, &successor, &recordSum, &factSum); err != nil {
-			return nil, fmt.Errorf("list facts: %w", database.Classify(err))
-		}
+			&f.Successor, &successor, &recordSum, &factSum)
 		f.Damaged = !f.sound(successor, recordSum, factSum)
 		facts = append(facts, f)
-	}
-	return facts, database.Classify(rows.Err())
+		return err
+	}, `SELECT r.id, t.text, r.category, r.importance, r.created_at, r.runtime, r.agent, r.session, r.key, r.archive, r.archive_path,
+		r.first_line, r.last_line, r.first_byte, r.end_byte, r.branch, r.position, f.kind, f.confidence, f.quote, f.speaker, f.topic, f.value, f.instead, f.made_by,
+		iif(`+live+`, '', f.successor), f.successor, r.sum, f.sum
+		FROM facts f JOIN records r ON r.rowid=f.record JOIN texts t ON t.record=r.rowid WHERE `+condition+" ORDER BY r.created_at, r.first_line, r.rowid", args...)
+	return facts, err
 }
 
 // sound says whether a fact and its record are what was stored.

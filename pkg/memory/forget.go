@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/sessctl/sessctl/pkg/memory/database"
+	"github.com/sessctl/sessctl/pkg/memory/vectors"
 )
 
 // ErrNothingSelected is returned for a selection that names nothing.
@@ -71,21 +72,11 @@ func (s forgetting) Select(ctx context.Context, selection Selection) ([]Selected
 		query += " UNION ALL SELECT s.runtime, s.agent, s.session, 0, count(*), min(a.created_at), s.archive FROM actions a JOIN sources s ON s.source=a.source WHERE " + work + " GROUP BY 1, 2, 3, 7"
 		args = append(args, more...)
 	}
-	rows, err := s.db.QueryContext(ctx, `SELECT runtime, agent, session, sum(records), sum(actions), count(DISTINCT archive) FILTER (WHERE archive<>'')
+	return database.All(ctx, database.For(s.db, "list records"), func(x *Selected) []any {
+		return []any{&x.Runtime, &x.Agent, &x.Session, &x.Records, &x.Actions, &x.Archives}
+	},
+		`SELECT runtime, agent, session, sum(records), sum(actions), count(DISTINCT archive) FILTER (WHERE archive<>'')
 		FROM (`+query+") GROUP BY 1, 2, 3 ORDER BY 2, 1, min(created_at), 3", args...)
-	if err != nil {
-		return nil, fmt.Errorf("list records: %w", database.Classify(err))
-	}
-	defer rows.Close()
-	var list []Selected
-	for rows.Next() {
-		var x Selected
-		if err := rows.Scan(&x.Runtime, &x.Agent, &x.Session, &x.Records, &x.Actions, &x.Archives); err != nil {
-			return nil, fmt.Errorf("list records: %w", database.Classify(err))
-		}
-		list = append(list, x)
-	}
-	return list, database.Classify(rows.Err())
 }
 
 // ids are those that are selected, as JSON; false if ids do not matter.
@@ -167,23 +158,17 @@ type Withdrawal struct {
 func (s forgetting) Containing(ctx context.Context, selection Selection, text string) ([]string, error) {
 	ids, wanted := []string{}, spaced(text)
 	condition, args := selection.filter()
-	rows, err := s.db.QueryContext(ctx, "SELECT records.id, t.text FROM records JOIN texts t ON t.record=records.rowid WHERE "+condition, args...)
-	if err != nil {
-		return nil, fmt.Errorf("look for a text: %w", database.Classify(err))
-	}
-	defer rows.Close()
-	for rows.Next() {
+	err := database.Each(ctx, database.For(s.db, "look for a text"), func(scan database.Scan) error {
 		var id string
 		var found keptText
-		if err := rows.Scan(&id, &found); err != nil {
-			return nil, fmt.Errorf("look for a text: %w", database.Classify(err))
-		}
+		err := scan(&id, &found)
 		if strings.Contains(spaced(string(found)), wanted) {
 			ids = append(ids, id)
 		}
-	}
-	if err := rows.Err(); err != nil {
-		return nil, database.Classify(err)
+		return err
+	}, "SELECT records.id, t.text FROM records JOIN texts t ON t.record=records.rowid WHERE "+condition, args...)
+	if err != nil {
+		return nil, err
 	}
 	has, err := hasActions(ctx, s.db)
 	if err != nil || !has {
@@ -266,10 +251,10 @@ func without(ids, others map[string]bool) string {
 func (w Withdrawal) filter() (string, []any) {
 	condition, args := "runtime=? AND agent=? AND session=? AND branch<>?", []any{w.Runtime, w.Agent, w.Session, BranchStored}
 	if len(w.Categories) > 0 {
-		condition, args = condition+" AND category IN ("+marks(w.Categories)+")", append(args, anyOf(w.Categories)...)
+		condition, args = condition+" AND category IN ("+database.Marks(w.Categories)+")", append(args, database.Args(w.Categories)...)
 	}
-	condition += " AND (archive IN (" + marks(w.From) + ") OR category IN (" + marks(w.Regardless) + "))"
-	return condition, append(append(args, anyOf(w.From)...), anyOf(w.Regardless)...)
+	condition += " AND (archive IN (" + database.Marks(w.From) + ") OR category IN (" + database.Marks(w.Regardless) + "))"
+	return condition, append(append(args, database.Args(w.From)...), database.Args(w.Regardless)...)
 }
 
 // forget records what is to be forgotten, beside the database and in it, and
@@ -324,7 +309,7 @@ func remove(ctx context.Context, tx *sql.Tx, condition string, args []any) (int,
 	if err := recordWords().RemoveWords(ctx, tx, "SELECT rowid FROM records WHERE "+condition, args...); err != nil {
 		return 0, err
 	}
-	if err := removeVectors(ctx, tx, "record IN (SELECT rowid FROM records WHERE "+condition+")", args...); err != nil {
+	if err := vectors.Remove(ctx, tx, "record IN (SELECT rowid FROM records WHERE "+condition+")", args...); err != nil {
 		return 0, err
 	}
 	result, err := tx.ExecContext(ctx, "DELETE FROM record_rows WHERE record IN (SELECT rowid FROM records WHERE "+condition+")", args...)

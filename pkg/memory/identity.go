@@ -39,7 +39,7 @@ func (s identity) MakeIdentity(ctx context.Context) (identity string, err error)
 // KnownIDs are the ids of all records that this memory has or had: those that are
 // here, those that a server is noted to have from here, and what was forgotten.
 func (s identity) KnownIDs(ctx context.Context, server string) (map[string]bool, error) {
-	noted, err := s.hasTable(ctx, "shared")
+	noted, err := database.HasTable(ctx, s.db, "shared")
 	if err != nil {
 		return nil, err
 	}

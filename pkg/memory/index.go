@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/sessctl/sessctl/pkg/embed"
+	"github.com/sessctl/sessctl/pkg/memory/vectors"
 	"github.com/sessctl/sessctl/pkg/memory/words"
 )
 
@@ -48,10 +49,7 @@ type Index interface {
 type Match = words.Match
 
 // Scored is a record and its cosine with the question.
-type Scored struct {
-	Key    int64
-	Cosine float64
-}
+type Scored = vectors.Scored
 
 // Found is a record that was read. Host is where it was remembered, "" in a
 // memory of one host.

@@ -258,19 +258,8 @@ func (s storedWords) ListOwnWords(ctx context.Context, o OwnWordsFilter) (list [
 
 func (s storedWords) ownWords(ctx context.Context, q database.Querier, o OwnWordsFilter) (list []stored, err error) {
 	condition, args := Query{Runtime: o.Runtime, Agent: o.Agent, Category: o.Category}.filter()
-	rows, err := q.QueryContext(ctx, "SELECT "+recordColumns+" FROM records r JOIN texts t ON t.record=r.rowid WHERE r.branch=? AND "+condition+" ORDER BY r.created_at DESC, r.rowid DESC", append([]any{BranchStored}, args...)...)
-	if err != nil {
-		return nil, fmt.Errorf("list own words: %w", database.Classify(err))
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var r stored
-		if err := rows.Scan(r.fields()...); err != nil {
-			return nil, fmt.Errorf("list own words: %w", database.Classify(err))
-		}
-		list = append(list, r)
-	}
-	return list, database.Classify(rows.Err())
+	return database.All(ctx, database.For(q, "list own words"), (*stored).fields,
+		"SELECT "+recordColumns+" FROM records r JOIN texts t ON t.record=r.rowid WHERE r.branch=? AND "+condition+" ORDER BY r.created_at DESC, r.rowid DESC", append([]any{BranchStored}, args...)...)
 }
 
 // RepairedOwnWords is what RepairOwnWords did.

@@ -1,12 +1,17 @@
 package memory
 
 import (
-	"hash/crc32"
-	"math"
-
 	"github.com/sessctl/sessctl/pkg/embed"
+	"github.com/sessctl/sessctl/pkg/memory/quantized"
 	"github.com/sessctl/sessctl/pkg/memory/words"
 )
+
+// embedding is how the texts of an agent get their vectors while they are stored.
+type embedding struct {
+	embedder *embed.Builtin
+	model    embed.Model
+	agent    string
+}
 
 // preparedText is what is stored of a text, and what was made of it for that.
 type preparedText struct {
@@ -17,20 +22,17 @@ type preparedText struct {
 	kept  any // see textWriter
 	words words.Read
 	row   []byte // of its vector; nil where none was asked for, or there is none
-	crc   uint32 // of the row
 	err   error  // why there is no vector that was asked for
 }
 
 // preparer makes of texts what is stored of them: it compresses them, and reads
 // each once for both its words and its vector.
 type preparer struct {
-	texts   *textWriter
-	reader  *embed.Reader
-	agent   string // whose texts get vectors
-	dim     int    // of the vectors, 0 for none
-	vector  []float32
-	unit    []float32
-	numbers []int8
+	texts  *textWriter
+	reader *embed.Reader
+	agent  string            // whose texts get vectors
+	packer *quantized.Packer // nil for no vectors
+	vector []float32
 }
 
 // newPreparer returns one that makes vectors of the texts of one agent; e is nil
@@ -45,9 +47,9 @@ func newPreparer(e *embedding) (*preparer, error) {
 		p.reader = embed.NewReader(nil)
 		return p, nil
 	}
-	p.reader, p.agent, p.dim = embed.NewReader(e.embedder), e.agent, e.model.Dim
-	p.vector, p.unit, p.numbers = make([]float32, p.dim), make([]float32, 0, p.dim), make([]int8, p.dim)
-	return p, nil
+	p.reader, p.agent, p.vector = embed.NewReader(e.embedder), e.agent, make([]float32, e.model.Dim)
+	p.packer, err = quantized.NewPacker(e.model.Dim)
+	return p, err
 }
 
 // read reads the words of a text, and makes its vector.
@@ -57,21 +59,15 @@ func (p *preparer) read(x *preparedText, b *textBatch) {
 	}
 	p.reader.Read(x.text)
 	x.words, b.counts = words.Of(p.reader, b.counts)
-	if p.dim == 0 || x.agent != p.agent {
+	if p.packer == nil || x.agent != p.agent {
 		return
 	}
 	if x.err = p.reader.Vector(p.vector); x.err != nil {
 		return
 	}
-	if length := norm(p.vector); length == 0 || math.IsNaN(length) || math.IsInf(length, 0) {
+	if b.rows, x.row = p.packer.Append(b.rows, p.vector); x.row == nil {
 		x.err = embed.ErrNotFinite
-		return
 	}
-	from := len(b.rows)
-	p.unit = appendUnit(p.unit[:0], p.vector)
-	b.rows = appendRow(b.rows, p.unit, p.numbers)
-	x.row = b.rows[from:len(b.rows):len(b.rows)]
-	x.crc = crc32.Checksum(x.row, castagnoli())
 }
 
 // batchTexts and batchBytes bound the texts that are prepared together.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/sessctl/sessctl/pkg/embed"
 	"github.com/sessctl/sessctl/pkg/memory/database"
+	"github.com/sessctl/sessctl/pkg/memory/vectors"
 	"github.com/sessctl/sessctl/pkg/memory/words"
 )
 
@@ -142,8 +143,8 @@ type writer struct {
 	result     *PutResult
 	models     []string // fingerprints of those that are known
 	prepared   map[string]*sql.Stmt
-	texts      *textWriter   // of the work; nil until there is one
-	vectors    *vectorWriter // nil where records are only made pending
+	texts      *textWriter     // of the work; nil until there is one
+	vectors    *vectors.Writer // nil where records are only made pending
 	ahead      *preparation
 	sources    map[Record]int64 // what records have in common, and where it is kept
 	terms      []byte
@@ -174,10 +175,10 @@ func (s putting) newEmbeddingWriter(ctx context.Context, tx *sql.Tx, e *embeddin
 	w := &writer{memory: s.connection, cancelled: ctx.Err, ctx: context.WithoutCancel(ctx), tx: tx, result: result, prepared: map[string]*sql.Stmt{}, sources: map[Record]int64{}, words: recordWords().NewWriter(ctx, tx), workWords: workWords().NewWriter(ctx, tx)}
 	var err error
 	if e != nil {
-		if w.vectors, err = newVectorWriter(w.ctx, tx, e.model, e.agent); err != nil {
+		if w.vectors, err = vectors.NewWriter(w.ctx, tx, e.model, e.agent); err != nil {
 			return nil, err
 		}
-		w.vectors.exec = w.exec
+		w.vectors.Exec = w.exec
 	}
 	if w.ahead, err = newPreparation(e); err != nil {
 		return nil, err
@@ -200,7 +201,7 @@ func (w *writer) finish() error {
 		return err
 	}
 	if w.vectors != nil {
-		if err := w.vectors.flush(); err != nil {
+		if err := w.vectors.Flush(); err != nil {
 			return err
 		}
 	}
@@ -484,10 +485,10 @@ const insertPending = "INSERT INTO pending (model, agent, record, tries, reason)
 // embed names the vector that was made of a text, or makes the text pending.
 func (w *writer) embed(x *preparedText, model string) error {
 	tries, reason := 0, ""
-	if w.vectors != nil && model == w.vectors.fingerprint {
+	if w.vectors != nil && model == w.vectors.Fingerprint() {
 		switch {
 		case x.row != nil:
-			return w.vectors.add(x.record, x.row, x.crc)
+			return w.vectors.Add(x.record, x.row)
 		case errors.Is(x.err, embed.ErrNoVector):
 			tries, reason = nothingTries, x.err.Error()
 		case x.err != nil:
@@ -575,11 +576,11 @@ func (w *writer) rewrite(rowid int64, r Record) error {
 // dropVectors deletes the vectors of a record.
 func (w *writer) dropVectors(rowid int64) error {
 	if w.vectors != nil {
-		if err := w.vectors.flush(); err != nil { // it may be in the block that is filled
+		if err := w.vectors.Flush(); err != nil { // it may be in the block that is filled
 			return err
 		}
 	}
-	return removeVectors(w.ctx, w.tx, "record=?", rowid)
+	return vectors.Remove(w.ctx, w.tx, "record=?", rowid)
 }
 
 // sum gives a record its checksum as it is stored now.

@@ -125,16 +125,16 @@ func (b Rebuild) prepareBegun(ctx context.Context, tx *sql.Tx) error {
 // finish removes what should not be there any more, and marks the session.
 func (b Rebuild) finish(ctx context.Context, tx *sql.Tx, result *RebuildResult) error {
 	const mine = "runtime=? AND agent=? AND session=? AND category=? AND archive IN ("
-	args := append([]any{b.Source.Runtime, b.Source.Agent, b.Source.Session, b.Category}, anyOf(b.Archives)...)
+	args := append([]any{b.Source.Runtime, b.Source.Agent, b.Source.Session, b.Category}, database.Args(b.Archives)...)
 	var err error
-	result.Removed, err = remove(ctx, tx, mine+marks(b.Archives)+") AND id NOT IN (SELECT id FROM temp.made)", args)
+	result.Removed, err = remove(ctx, tx, mine+database.Marks(b.Archives)+") AND id NOT IN (SELECT id FROM temp.made)", args)
 	if err != nil {
 		return err
 	}
 	// A tombstone whose id was made again has served its purpose. Any other
 	// marks text that another rule had cut: every record with a part of it
 	// goes.
-	buried, err := remove(ctx, tx, mine+marks(b.Archives)+`) AND EXISTS (SELECT 1 FROM temp.begun b JOIN tombstones t ON t.archive=b.beginning
+	buried, err := remove(ctx, tx, mine+database.Marks(b.Archives)+`) AND EXISTS (SELECT 1 FROM temp.begun b JOIN tombstones t ON t.archive=b.beginning
 		WHERE b.archive=records.archive AND t.id NOT IN (SELECT id FROM temp.made) AND records.first_byte<t.end_byte AND records.end_byte>t.first_byte)`, args)
 	if err != nil {
 		return err
@@ -152,8 +152,8 @@ func (b Rebuild) finish(ctx context.Context, tx *sql.Tx, result *RebuildResult) 
 // those that stand in a piece that was forgotten of their archive, or of one with whose
 // bytes that begins.
 func (b Rebuild) finishWork(ctx context.Context, tx *sql.Tx) error {
-	args := append([]any{b.Source.Runtime, b.Source.Agent, b.Source.Session}, anyOf(b.Archives)...)
-	_, err := removeActions(ctx, tx, `s.runtime=? AND s.agent=? AND s.session=? AND s.archive IN (`+marks(b.Archives)+`)
+	args := append([]any{b.Source.Runtime, b.Source.Agent, b.Source.Session}, database.Args(b.Archives)...)
+	_, err := removeActions(ctx, tx, `s.runtime=? AND s.agent=? AND s.session=? AND s.archive IN (`+database.Marks(b.Archives)+`)
 		AND (lower(hex(a.id)) NOT IN (SELECT id FROM temp.made) OR EXISTS (SELECT 1 FROM temp.begun b JOIN tombstones f ON f.archive=b.beginning WHERE b.archive=s.archive AND f.end_byte>0 AND `+standsIn("f")+"))", args)
 	return err
 }
@@ -230,19 +230,7 @@ func textsAfter(ctx context.Context, q database.Querier, x words.Lexicon, after 
 	if x == workWords() {
 		query = "SELECT text, body FROM work_texts WHERE text>? ORDER BY text LIMIT ?"
 	}
-	rows, err := q.QueryContext(ctx, query, after, summedPage)
-	if err != nil {
-		return nil, database.Classify(err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var text recordText
-		if err := rows.Scan(&text.record, (*keptText)(&text.text)); err != nil {
-			return nil, database.Classify(err)
-		}
-		list = append(list, text)
-	}
-	return list, database.Classify(rows.Err())
+	return database.All(ctx, database.For(q, "read texts"), func(t *recordText) []any { return []any{&t.record, (*keptText)(&t.text)} }, query, after, summedPage)
 }
 
 // addText gives a writer the words of a text.

@@ -50,7 +50,7 @@ func TestRebuildByAnotherRule(t *testing.T) {
 	if got, want := rebuild(t, s, append(cut("two", 150), extract)...), (memory.RebuildResult{PutResult: memory.PutResult{Stored: 7, Existing: 1}, Removed: 10}); got != want {
 		t.Fatalf("%+v, want %+v", got, want)
 	}
-	if n, _, _ := s.CountSession(context.Background(), "pi", "a", "s1"); n != 9 {
+	if n, _ := s.CountRecords(context.Background(), "a"); n != 9 {
 		t.Fatalf("%d records", n)
 	}
 	if hits := recall(t, s, memory.Query{Text: "summary model", Rank: memory.RankText}).Hits; len(hits) != 1 {
@@ -83,7 +83,7 @@ func TestRebuildKeepsForgotten(t *testing.T) {
 					s = open(t, dir)
 				}
 				rebuild(t, s, cut(c.rule, c.size)...)
-				if n, _, _ := s.CountSession(context.Background(), "pi", "a", "s1"); n != c.want {
+				if n, _ := s.CountRecords(context.Background(), "a"); n != c.want {
 					t.Errorf("%s: %d records, want %d", made, n, c.want)
 				}
 				verify(t, s)
@@ -277,7 +277,7 @@ func TestRebuildTakesNothingFromAnotherLog(t *testing.T) {
 	if err != nil || result.Buried != 2 || result.Removed != 0 {
 		t.Errorf("%+v, %v", result, err)
 	}
-	if n, _, _ := s.CountSession(ctx, "r", "a", "s"); n != 1 {
+	if n, _ := s.CountRecords(ctx, "a"); n != 1 {
 		t.Errorf("%d records", n)
 	}
 	if hits := work(t, s, memory.WorkQuery{Command: "make bread"}); len(hits) != 1 {

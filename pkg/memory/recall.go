@@ -12,6 +12,7 @@ import (
 	"github.com/sessctl/sessctl/pkg/embed"
 	"github.com/sessctl/sessctl/pkg/memory/database"
 	"github.com/sessctl/sessctl/pkg/memory/rank"
+	"github.com/sessctl/sessctl/pkg/memory/vectors"
 )
 
 // The ways to rank.
@@ -106,9 +107,8 @@ func (s asking) embedQuery(ctx context.Context, q Query, e embed.QueryEmbedder, 
 	if e == nil || q.Rank == RankText {
 		return v, nil
 	}
-	var some bool
-	if err := s.db.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM vector_spaces s WHERE s.model=? AND "+hasVectors+")", m.Fingerprint()).Scan(&some); err != nil || !some {
-		return v, database.Classify(err)
+	if some, err := vectors.Any(ctx, s.db, m); err != nil || !some {
+		return v, err
 	}
 	v.vector, v.err = e.EmbedQuery(ctx, q.Text)
 	return v, ctx.Err()
@@ -540,20 +540,12 @@ func (s asking) Neighbors(ctx context.Context, x Record, n int) (near Neighborho
 	if n < 1 || x.Position < 0 {
 		return near, nil
 	}
-	rows, err := s.reads().QueryContext(ctx, "SELECT "+recordColumns+` FROM records r JOIN texts t ON t.record=r.rowid
+	list, err := database.All(ctx, database.For(s.reads(), "read neighbours"), (*stored).fields, "SELECT "+recordColumns+` FROM records r JOIN texts t ON t.record=r.rowid
 		WHERE r.agent=? AND r.runtime=? AND r.session=? AND r.category=? AND r.position BETWEEN max(?, 0) AND ? AND r.position<>?
 		ORDER BY r.position, r.archive=? DESC, r.rowid DESC`,
 		x.Agent, x.Runtime, x.Session, x.Category, x.Position-n, x.Position+n, x.Position, x.Archive)
-	if err != nil {
-		return near, fmt.Errorf("read neighbours: %w", database.Classify(err))
-	}
-	defer rows.Close()
 	last := -1
-	for rows.Next() {
-		var r stored
-		if err := rows.Scan(r.fields()...); err != nil {
-			return near, fmt.Errorf("read neighbours: %w", database.Classify(err))
-		}
+	for _, r := range list {
 		switch {
 		case !r.sound():
 			near.Damaged++
@@ -566,5 +558,5 @@ func (s asking) Neighbors(ctx context.Context, x Record, n int) (near Neighborho
 		}
 		last = r.Position
 	}
-	return near, database.Classify(rows.Err())
+	return near, err
 }

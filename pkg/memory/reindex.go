@@ -6,11 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"strings"
 	"time"
 
 	"github.com/sessctl/sessctl/pkg/embed"
 	"github.com/sessctl/sessctl/pkg/memory/database"
+	"github.com/sessctl/sessctl/pkg/memory/vectors"
 )
 
 // ReindexResult is what Reindex did.
@@ -36,8 +36,8 @@ func (s embeddings) EmbedMissing(ctx context.Context, e embed.Embedder, m embed.
 	if err != nil {
 		return result, err
 	}
-	vectors, err := countVectors(ctx, s.db, m.Fingerprint(), agents)
-	result.Vectors, result.Done = vectors, result.Waiting == 0
+	result.Vectors, err = vectors.Count(ctx, s.db, m, agents)
+	result.Done = result.Waiting == 0
 	return result, err
 }
 
@@ -47,15 +47,18 @@ func (s embeddings) EmbedMissing(ctx context.Context, e embed.Embedder, m embed.
 // go, and the database is written anew, so that their room is given back. A Reindex that was killed, or found the embedder out of
 // service, is taken up again where it stopped.
 func (s embeddings) Reindex(ctx context.Context, e embed.Embedder, m embed.Model, agents []string, progress ReindexProgress) (ReindexResult, error) {
-	result, err := s.embedAgents(ctx, e, beside(m), agents, progress)
+	result, err := s.embedAgents(ctx, e, vectors.Beside(m), agents, progress)
 	if err != nil || result.Waiting > 0 {
 		return result, err
 	}
-	vectors, err := s.changeOver(ctx, m, agents)
+	err = s.inTransaction(ctx, func(tx *sql.Tx) error {
+		result.Vectors, err = vectors.ChangeOver(ctx, tx, m, agents)
+		return err
+	})
 	if err != nil {
 		return result, fmt.Errorf("change over to the new vectors: %w", err)
 	}
-	result.Vectors, result.Done = vectors, true
+	result.Done = true
 	return result, s.giveBack(ctx)
 }
 
@@ -88,92 +91,10 @@ func (s embeddings) embedAgent(ctx context.Context, e embed.Embedder, m embed.Mo
 	return pending - waiting, waiting, err
 }
 
-func countVectors(ctx context.Context, q database.Querier, fingerprint string, agents []string) (n int, err error) {
-	err = q.QueryRowContext(ctx, "SELECT count(*) FROM vectors WHERE model=? AND agent IN ("+marks(agents)+")", append([]any{fingerprint}, anyOf(agents)...)...).Scan(&n)
-	return n, database.Classify(err)
-}
-
-// stagedMark ends the identity of vectors that are made while others are in use.
-const stagedMark = "+anew"
-
-// beside is the identity under which the vectors of a model are made while
-// others are in use.
-func beside(m embed.Model) embed.Model {
-	m.Chunker += stagedMark
-	return m
-}
-
-// isBeside says whether an identity is one that beside makes.
-func isBeside(name string) bool { return strings.HasSuffix(name, stagedMark) }
-
 // untried counts the pending records of an agent that no embedder has seen.
 func (s embeddings) untried(ctx context.Context, m embed.Model, agent string) (n int, err error) {
 	err = s.db.QueryRowContext(ctx, "SELECT count(*) FROM pending WHERE model=? AND agent=? AND tries=0", m.Fingerprint(), agent).Scan(&n)
 	return n, database.Classify(err)
-}
-
-// changeOver makes the vectors that were made beside those of the model.
-func (s embeddings) changeOver(ctx context.Context, m embed.Model, agents []string) (vectors int, err error) {
-	staged := beside(m).Fingerprint()
-	err = s.inTransaction(ctx, func(tx *sql.Tx) error {
-		if err := registerIn(ctx, tx, m); err != nil {
-			return err
-		}
-		for _, agent := range agents {
-			if err := replaceVectors(ctx, tx, staged, m.Fingerprint(), agent); err != nil {
-				return err
-			}
-		}
-		if err := dropModel(ctx, tx, staged); err != nil {
-			return err
-		}
-		if err := dropUnused(ctx, tx, m.Fingerprint()); err != nil {
-			return err
-		}
-		if err := dropSpaces(ctx, tx, "NOT "+hasVectors); err != nil {
-			return err
-		}
-		vectors, err = countVectors(ctx, tx, m.Fingerprint(), agents)
-		return err
-	})
-	return vectors, err
-}
-
-// replaceVectors drops what an agent has of every model but the staged one,
-// and gives that to the model it is of. Of the models that are left the
-// agent's records are pending.
-func replaceVectors(ctx context.Context, tx *sql.Tx, staged, model, agent string) error {
-	if err := dropSpaces(ctx, tx, "s.agent=? AND s.model<>?", agent, staged); err != nil {
-		return err
-	}
-	for _, step := range []struct {
-		sql  string
-		args []any
-	}{
-		{"DELETE FROM pending WHERE agent=? AND model=?", []any{agent, model}},
-		{"UPDATE vector_spaces SET model=? WHERE agent=? AND model=?", []any{model, agent, staged}},
-		{"UPDATE pending SET model=? WHERE agent=? AND model=?", []any{model, agent, staged}},
-		{`INSERT OR IGNORE INTO pending (model, agent, record, tries, reason)
-			SELECT fingerprint, agent, rowid, 0, '' FROM models, records WHERE agent=? AND fingerprint NOT IN (?, ?)`, []any{agent, staged, model}},
-	} {
-		if _, err := tx.ExecContext(ctx, step.sql, step.args...); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// marks are the placeholders of an SQL list.
-func marks(list []string) string {
-	return strings.TrimSuffix(strings.Repeat("?,", len(list)), ",")
-}
-
-func anyOf(list []string) []any {
-	args := make([]any, len(list))
-	for i, x := range list {
-		args[i] = x
-	}
-	return args
 }
 
 // giveBack writes the database anew after much of it has become free. Where somebody
@@ -274,34 +195,32 @@ func (s embeddings) embeddedPages(ctx context.Context, e embed.Embedder, m embed
 }
 
 // embedTexts embeds one page.
-func embedTexts(ctx context.Context, e embed.Embedder, m embed.Model, page []PendingText) (p embeddedPage, err error) {
+func embedTexts(ctx context.Context, e embed.Embedder, m embed.Model, page []pendingText) (p embeddedPage, err error) {
 	texts := make([]string, len(page))
 	for i, p := range page {
-		texts[i] = p.Text
+		texts[i] = p.text
 	}
 	for r := range embed.Batches(ctx, e, texts, embed.BatchOptions{Dim: m.Dim}) {
 		switch {
 		case r.Err == nil:
-			p.vectors = append(p.vectors, Vector{ID: page[r.Index].ID, Values: r.Vector})
+			p.vectors = append(p.vectors, Vector{ID: page[r.Index].id, Values: r.Vector})
 		case errors.Is(r.Err, embed.ErrUnavailable):
 			p.down = true // not the text's fault: it is not counted against it
 		case errors.Is(r.Err, embed.ErrNoVector):
-			p.failures = append(p.failures, Failure{ID: page[r.Index].ID, Reason: r.Err.Error(), Nothing: true})
+			p.failures = append(p.failures, Failure{ID: page[r.Index].id, Reason: r.Err.Error(), Nothing: true})
 			p.made++
 		default:
-			p.failures = append(p.failures, Failure{ID: page[r.Index].ID, Reason: r.Err.Error()})
+			p.failures = append(p.failures, Failure{ID: page[r.Index].id, Reason: r.Err.Error()})
 		}
 	}
 	p.made += len(p.vectors)
 	return p, ctx.Err()
 }
 
-// PendingText is a record that has no vector yet.
-type PendingText struct {
-	ID   string
-	Text string
-
-	row int64
+// pendingText is a record that has no vector yet.
+type pendingText struct {
+	row      int64
+	id, text string
 }
 
 const (
@@ -311,37 +230,16 @@ const (
 	nothingTries = 1000
 )
 
-// Pending returns up to limit records of an agent that have no vector of this
-// model, in the order they were stored, those that Reclaim finds included. What an embedder has refused three times is not offered.
-func (s embeddings) Pending(ctx context.Context, model embed.Model, agent string, limit int) ([]PendingText, error) {
-	if _, err := s.Reclaim(ctx, model, agent); err != nil {
-		return nil, err
-	}
-	return s.pendingAfter(ctx, model, agent, page{limit: limit})
-}
-
 // page is a part of a long list: up to limit rows after a row.
 type page struct {
 	after int64
 	limit int
 }
 
-func (s embeddings) pendingAfter(ctx context.Context, model embed.Model, agent string, p page) ([]PendingText, error) {
-	rows, err := s.db.QueryContext(ctx, `SELECT r.rowid, r.id, t.text FROM pending p JOIN records r ON r.rowid=p.record JOIN texts t ON t.record=p.record
+func (s embeddings) pendingAfter(ctx context.Context, model embed.Model, agent string, p page) ([]pendingText, error) {
+	return database.All(ctx, database.For(s.db, "list pending records"), func(p *pendingText) []any { return []any{&p.row, &p.id, (*keptText)(&p.text)} },
+		`SELECT r.rowid, r.id, t.text FROM pending p JOIN records r ON r.rowid=p.record JOIN texts t ON t.record=p.record
 		WHERE p.model=? AND p.agent=? AND p.record>? AND p.tries<? ORDER BY p.record LIMIT ?`, model.Fingerprint(), agent, p.after, maxTries, p.limit)
-	if err != nil {
-		return nil, fmt.Errorf("list pending records: %w", database.Classify(err))
-	}
-	defer rows.Close()
-	var pending []PendingText
-	for rows.Next() {
-		var p PendingText
-		if err := rows.Scan(&p.row, &p.ID, (*keptText)(&p.Text)); err != nil {
-			return nil, fmt.Errorf("list pending records: %w", database.Classify(err))
-		}
-		pending = append(pending, p)
-	}
-	return pending, database.Classify(rows.Err())
 }
 
 // CountPending returns how many records of an agent have no vector of a model:

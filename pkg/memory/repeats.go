@@ -115,19 +115,8 @@ func (s storedWords) nearWords(ctx context.Context, w OwnWords, words []string) 
 	if len(rows) == 0 {
 		return nil, nil
 	}
-	found, err := s.db.QueryContext(ctx, "SELECT "+recordColumns+" FROM records r JOIN texts t ON t.record=r.rowid WHERE r.rowid IN "+listed(rows))
-	if err != nil {
-		return nil, fmt.Errorf("read records: %w", database.Classify(err))
-	}
-	defer found.Close()
-	for found.Next() {
-		var r stored
-		if err := found.Scan(r.fields()...); err != nil {
-			return nil, fmt.Errorf("read records: %w", database.Classify(err))
-		}
-		list = append(list, r.Record)
-	}
-	return list, database.Classify(found.Err())
+	return database.All(ctx, database.For(s.db, "read records"), func(r *Record) []any { return append(r.fields(), new(any)) },
+		"SELECT "+recordColumns+" FROM records r JOIN texts t ON t.record=r.rowid WHERE r.rowid IN "+listed(rows))
 }
 
 // wordsOf are the words of a text as they are compared: in lower case, without

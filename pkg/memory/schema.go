@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sessctl/sessctl/pkg/memory/database"
+	"github.com/sessctl/sessctl/pkg/memory/vectors"
 	"github.com/sessctl/sessctl/pkg/memory/words"
 )
 
@@ -191,41 +192,13 @@ CREATE TABLE pending (
   PRIMARY KEY (model, agent, record)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX pending_by_record ON pending (record);
-` + textTable + vectorTables
+` + textTable + vectors.Tables
 
 const textTable = `
 CREATE TABLE texts (
   record INTEGER PRIMARY KEY REFERENCES record_rows (record) ON DELETE CASCADE,
   text   ANY     NOT NULL -- compressed, see keptText
 ) STRICT;
-`
-
-// vectorTables: see vectorblocks.go. The view vectors is what queries read that ask
-// for the model or the agent.
-const vectorTables = `
--- vector_spaces: the vectors of an agent and model
-CREATE TABLE vector_spaces (
-  space   INTEGER PRIMARY KEY,
-  model   TEXT    NOT NULL REFERENCES models (fingerprint),
-  agent   TEXT    NOT NULL,
-  checked INTEGER NOT NULL, -- epoch milliseconds of the last check of every vector
-  UNIQUE (model, agent)
-) STRICT;
-CREATE TABLE vector_blocks (
-  block   INTEGER PRIMARY KEY, -- of a space: its number times 4294967296, and how many blocks came before
-  sum     INTEGER NOT NULL, -- checksum of all else, see sumOfBlock
-  records BLOB    NOT NULL, -- whose the rows are
-  rows    BLOB    NOT NULL
-) STRICT;
-CREATE TABLE vector_rows (
-  record INTEGER NOT NULL REFERENCES record_rows (record),
-  space  INTEGER NOT NULL REFERENCES vector_spaces (space),
-  block  INTEGER NOT NULL, -- that has the row
-  crc    INTEGER NOT NULL, -- CRC-32C of the row, as a number with a sign: it is shorter
-  PRIMARY KEY (record, space)
-) STRICT, WITHOUT ROWID;
-CREATE VIEW vectors AS SELECT s.model, s.agent, v.record, v.block, v.crc & 4294967295 AS crc
-  FROM vector_rows v LEFT JOIN vector_spaces s ON s.space=v.space;
 `
 
 const stateTable = `

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/sessctl/sessctl/pkg/memory/database"
+	"github.com/sessctl/sessctl/pkg/memory/vectors"
 )
 
 // What a memory that hosts share has of this one is noted here, record by
@@ -71,7 +72,7 @@ type Unshared struct {
 // VectorModel is the model that made the most vectors: what is shared has those
 // of one model. It has no name if there are no vectors.
 func (s sharing) VectorModel(ctx context.Context) (m VectorModel, err error) {
-	err = s.db.QueryRowContext(ctx, `SELECT fingerprint, name, dim FROM models WHERE name NOT LIKE '%`+stagedMark+`'
+	err = s.db.QueryRowContext(ctx, `SELECT fingerprint, name, dim FROM models WHERE name NOT LIKE '%`+vectors.StagedMark+`'
 		AND EXISTS (SELECT 1 FROM vectors v WHERE v.model=fingerprint)
 		ORDER BY (SELECT count(*) FROM vectors v WHERE v.model=fingerprint) DESC, fingerprint LIMIT 1`).Scan(&m.Fingerprint, &m.Name, &m.Dim)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -141,18 +142,13 @@ func (s sharing) shareSource(ctx context.Context) (x shareSource, err error) {
 		fact = "coalesce(f.sum, 0)"
 	}
 	x.said += ", coalesce(v.crc & 4294967295, -1), " + fact
-	if x.noted, err = s.hasTable(ctx, "shared"); err != nil || !x.noted {
+	if x.noted, err = database.HasTable(ctx, s.db, "shared"); err != nil || !x.noted {
 		x.differ = "?='' OR 1=1"
 		return x, err
 	}
 	x.known = " LEFT JOIN shared p ON p.server=? AND p.id=r.id"
 	x.differ = "p.id IS NULL OR p.sum IS NOT r.sum OR p.vector IS NOT coalesce(v.crc & 4294967295, -1) OR p.fact IS NOT " + fact
 	return x, nil
-}
-
-func (s *connection) hasTable(ctx context.Context, name string) (has bool, err error) {
-	err = s.db.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE type='table' AND name=?)", name).Scan(&has)
-	return has, database.Classify(err)
 }
 
 // from is the part of a query that begins with FROM, over records that differ;
@@ -175,13 +171,13 @@ func (s sharing) sharePage(ctx context.Context, source shareSource, q ShareQuery
 	}
 	defer rows.Close()
 	last = after
-	var places []place
+	var places []vectors.Place
 	for rows.Next() {
 		var x Shared
 		var r stored
 		var f Fact
-		var p place
-		if err := rows.Scan(append([]any{&x.row, &p.block, &f.Kind, &f.Confidence, &f.Quote, &f.Speaker, &f.Topic, &f.Value, &f.Instead, &f.MadeBy, &f.Successor,
+		var p vectors.Place
+		if err := rows.Scan(append([]any{&x.row, &p.Block, &f.Kind, &f.Confidence, &f.Quote, &f.Speaker, &f.Topic, &f.Value, &f.Instead, &f.MadeBy, &f.Successor,
 			&x.marks[1], &x.marks[2]}, r.fields()...)...); err != nil {
 			return nil, after, 0, fmt.Errorf("read records: %w", database.Classify(err))
 		}
@@ -190,8 +186,8 @@ func (s sharing) sharePage(ctx context.Context, source shareSource, q ShareQuery
 			continue
 		}
 		x.complete(r, f, q.Model)
-		if p.block >= 0 {
-			p.record, p.crc, p.index = x.row, uint32(x.marks[1]), len(page)
+		if p.Block >= 0 {
+			p.Record, p.Sum, p.Index = x.row, uint32(x.marks[1]), len(page)
 			places = append(places, p)
 		}
 		page = append(page, x)
@@ -221,13 +217,9 @@ func (x *Shared) complete(r stored, f Fact, m VectorModel) {
 }
 
 // readShared reads the vectors of a page.
-func (s sharing) readShared(ctx context.Context, page []Shared, places []place, dim int) error {
-	reader := rowReader{q: s.reads(), dim: dim}
-	return reader.each(ctx, places, func(b rowsAtOnce) error {
-		for i, p := range b.places {
-			page[p.index].Vector = append([]float32(nil), b.rows[i]...)
-		}
-		return nil
+func (s sharing) readShared(ctx context.Context, page []Shared, places []vectors.Place, dim int) error {
+	return vectors.NewReader(s.reads(), dim).Each(ctx, places, func(p vectors.Place, vector []float32) {
+		page[p.Index].Vector = slices.Clone(vector)
 	})
 }
 
@@ -256,7 +248,7 @@ func (s sharing) CountUnshared(ctx context.Context, q ShareQuery) (u Unshared, e
 
 // CountShared is how many records a server is noted to have.
 func (s sharing) CountShared(ctx context.Context, server string) (n int, err error) {
-	if has, err := s.hasTable(ctx, "shared"); err != nil || !has {
+	if has, err := database.HasTable(ctx, s.db, "shared"); err != nil || !has {
 		return 0, err
 	}
 	err = s.db.QueryRowContext(ctx, "SELECT count(*) FROM shared WHERE server=?", server).Scan(&n)
@@ -266,7 +258,7 @@ func (s sharing) CountShared(ctx context.Context, server string) (n int, err err
 // CountSharedTombstones is of how many forgotten records a server is noted to
 // know.
 func (s sharing) CountSharedTombstones(ctx context.Context, server string) (n int, err error) {
-	if has, err := s.hasTable(ctx, "shared_tombstones"); err != nil || !has {
+	if has, err := database.HasTable(ctx, s.db, "shared_tombstones"); err != nil || !has {
 		return 0, err
 	}
 	err = s.db.QueryRowContext(ctx, "SELECT count(*) FROM shared_tombstones WHERE server=?", server).Scan(&n)
@@ -276,7 +268,7 @@ func (s sharing) CountSharedTombstones(ctx context.Context, server string) (n in
 // CountHeld counts how many of these records the memory has, and how many of them a
 // server is noted to have from here.
 func (s sharing) CountHeld(ctx context.Context, server string, list []Forgotten) (here, there int, err error) {
-	noted, err := s.hasTable(ctx, "shared")
+	noted, err := database.HasTable(ctx, s.db, "shared")
 	if err != nil || len(list) == 0 {
 		return 0, 0, err
 	}
@@ -307,7 +299,7 @@ func (s sharing) countAmong(ctx context.Context, list []Forgotten, query string,
 // GoneShared lists the records that a server is noted to have and the memory
 // has no more.
 func (s sharing) GoneShared(ctx context.Context, server string) ([]string, error) {
-	if has, err := s.hasTable(ctx, "shared"); err != nil || !has {
+	if has, err := database.HasTable(ctx, s.db, "shared"); err != nil || !has {
 		return nil, err
 	}
 	return database.Strings(ctx, s.db, "SELECT id FROM shared p WHERE server=? AND NOT EXISTS (SELECT 1 FROM record_rows r WHERE r.id=p.id) ORDER BY id", server)
@@ -387,7 +379,7 @@ func (s sharing) note(ctx context.Context, f func(tx *sql.Tx) error) error {
 
 // UnsharedTombstones lists what was forgotten and a server does not know of.
 func (s sharing) UnsharedTombstones(ctx context.Context, server string) ([]Forgotten, error) {
-	has, err := s.hasTable(ctx, "shared_tombstones")
+	has, err := database.HasTable(ctx, s.db, "shared_tombstones")
 	if err != nil {
 		return nil, err
 	}

@@ -15,20 +15,8 @@ import (
 // runtime and agent, in their order. Archives are not named. What an agent stored
 // outside a session is of none.
 func (s reading) Sources(ctx context.Context) ([]Source, error) {
-	rows, err := s.db.QueryContext(ctx, "SELECT DISTINCT runtime, agent, session FROM records WHERE session<>'' ORDER BY agent, runtime, session")
-	if err != nil {
-		return nil, fmt.Errorf("list sessions: %w", database.Classify(err))
-	}
-	defer rows.Close()
-	var all []Source
-	for rows.Next() {
-		var source Source
-		if err := rows.Scan(&source.Runtime, &source.Agent, &source.Session); err != nil {
-			return nil, fmt.Errorf("list sessions: %w", database.Classify(err))
-		}
-		all = append(all, source)
-	}
-	return all, database.Classify(rows.Err())
+	return database.All(ctx, database.For(s.db, "list sessions"), func(source *Source) []any { return []any{&source.Runtime, &source.Agent, &source.Session} },
+		"SELECT DISTINCT runtime, agent, session FROM records WHERE session<>'' ORDER BY agent, runtime, session")
 }
 
 // RecordIDs returns at most limit ids that start with a prefix, in their order:

@@ -2,12 +2,12 @@ package memory
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
 
 	"github.com/sessctl/sessctl/pkg/memory/database"
+	"github.com/sessctl/sessctl/pkg/memory/vectors"
 )
 
 // AgentStats counts what memory has of one agent.
@@ -58,20 +58,12 @@ func (s statistics) Stats(ctx context.Context) (Stats, error) {
 
 // countModels counts the vectors of each model.
 func (s statistics) countModels(ctx context.Context, stats *Stats) error {
-	rows, err := s.db.QueryContext(ctx, `SELECT fingerprint, name, dim, (SELECT count(*) FROM vectors v WHERE v.model=fingerprint),
-		(SELECT coalesce(sum(length(b.records)+length(b.rows)), 0) FROM vector_spaces s JOIN vector_blocks b ON `+inSpace+` WHERE s.model=fingerprint) FROM models ORDER BY name`)
-	if err != nil {
-		return fmt.Errorf("count vectors: %w", database.Classify(err))
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var m ModelStats
-		if err := rows.Scan(&m.Fingerprint, &m.Name, &m.Dimensions, &m.Vectors, &m.Bytes); err != nil {
-			return fmt.Errorf("count vectors: %w", database.Classify(err))
-		}
-		stats.Models = append(stats.Models, m)
-	}
-	return database.Classify(rows.Err())
+	list, err := database.All(ctx, database.For(s.db, "count vectors"), func(m *ModelStats) []any {
+		return []any{&m.Fingerprint, &m.Name, &m.Dimensions, &m.Vectors, &m.Bytes}
+	}, `SELECT fingerprint, name, dim, (SELECT count(*) FROM vectors v WHERE v.model=fingerprint),
+		(SELECT coalesce(sum(length(b.records)+length(b.rows)), 0) FROM vector_spaces s JOIN vector_blocks b ON `+vectors.InSpace+` WHERE s.model=fingerprint) FROM models ORDER BY name`)
+	stats.Models = append(stats.Models, list...)
+	return err
 }
 
 func (s statistics) countAgents(ctx context.Context, stats *Stats) error {
@@ -115,20 +107,15 @@ func (s statistics) countRecords(ctx context.Context, stats *Stats) error {
 // count hands the rows of a query (runtime, agent, name, two counts) to the
 // agents they belong to.
 func (s statistics) count(ctx context.Context, stats *Stats, query string, take func(a *AgentStats, name string, count, sessions int)) error {
-	rows, err := s.db.QueryContext(ctx, query)
-	if err != nil {
-		return fmt.Errorf("count records: %w", database.Classify(err))
-	}
-	defer rows.Close()
-	for rows.Next() {
+	return database.Each(ctx, database.For(s.db, "count records"), func(scan database.Scan) error {
 		var runtime, agent, name string
 		var count, sessions int
-		if err := rows.Scan(&runtime, &agent, &name, &count, &sessions); err != nil {
-			return fmt.Errorf("count records: %w", database.Classify(err))
+		if err := scan(&runtime, &agent, &name, &count, &sessions); err != nil {
+			return err
 		}
 		take(stats.of(runtime, agent), name, count, sessions)
-	}
-	return database.Classify(rows.Err())
+		return nil
+	}, query)
 }
 
 // of returns the counts of an agent.
@@ -158,32 +145,11 @@ func treeBytes(dir string) (total int64) {
 // Agents returns the agents that memory has records of, in order, filtered by
 // runtime and agent where those are not empty.
 func (s statistics) Agents(ctx context.Context, runtime, agent string) ([]string, error) {
-	rows, err := s.db.QueryContext(ctx, "SELECT DISTINCT agent FROM records WHERE (?1='' OR runtime=?1) AND (?2='' OR agent=?2) ORDER BY agent", runtime, agent)
-	if err != nil {
-		return nil, fmt.Errorf("list agents: %w", database.Classify(err))
-	}
-	defer rows.Close()
-	var agents []string
-	for rows.Next() {
-		var name string
-		if err := rows.Scan(&name); err != nil {
-			return nil, fmt.Errorf("list agents: %w", database.Classify(err))
-		}
-		agents = append(agents, name)
-	}
-	return agents, database.Classify(rows.Err())
+	return database.Strings(ctx, s.db, "SELECT DISTINCT agent FROM records WHERE (?1='' OR runtime=?1) AND (?2='' OR agent=?2) ORDER BY agent", runtime, agent)
 }
 
 // CountRecords returns how many records an agent has.
 func (s statistics) CountRecords(ctx context.Context, agent string) (n int, err error) {
 	err = s.db.QueryRowContext(ctx, "SELECT count(*) FROM records WHERE agent=?", agent).Scan(&n)
 	return n, database.Classify(err)
-}
-
-// CountSession returns how many records a session has and how many of them
-// have no vector of any model.
-func (s statistics) CountSession(ctx context.Context, runtime, agent, session string) (records, pending int, err error) {
-	err = s.db.QueryRowContext(ctx, `SELECT count(*), count(*) FILTER (WHERE NOT EXISTS (SELECT 1 FROM vectors v WHERE v.record=r.rowid))
-		FROM records r WHERE runtime=? AND agent=? AND session=?`, runtime, agent, session).Scan(&records, &pending)
-	return records, pending, database.Classify(err)
 }

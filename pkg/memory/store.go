@@ -67,7 +67,7 @@ type Store struct {
 	factStore     // facts (facts.go)
 	storedWords   // what agents stored in their own words (own_words.go)
 	keptSummaries // summaries that models wrote (summary.go)
-	embeddings    // vectors of records that have none (reindex.go, vectors.go, models.go)
+	embeddings    // vectors of records that have none (reindex.go, vectors.go)
 	asking        // questions about what was said and what was done (recall.go, work.go)
 	reading       // records by their ids and sessions (sources.go, verify.go)
 	statistics    // counts (statistics.go)

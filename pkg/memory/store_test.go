@@ -81,6 +81,17 @@ func embedAll(t testing.TB, s *memory.Store, agent string) int {
 	return pending
 }
 
+// pendingOf counts the records of an agent that have no vector and may get one.
+func pendingOf(t testing.TB, s *memory.Store, agent string) int {
+	t.Helper()
+	_, m := builtin(t)
+	open, _, err := s.CountPending(context.Background(), m, agent)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return open
+}
+
 func recall(t testing.TB, s *memory.Store, q memory.Query) memory.Result {
 	t.Helper()
 	b, m := builtin(t)
@@ -104,9 +115,11 @@ func TestPutTwiceStoresOnce(t *testing.T) {
 	if got, want := put(t, s, records...), (memory.PutResult{Existing: 2}); got != want {
 		t.Fatalf("%+v, want %+v", got, want)
 	}
-	n, pending, err := s.CountSession(context.Background(), "pi", "a", "s1")
-	if n != 2 || pending != 0 || err != nil {
-		t.Fatalf("%d records, %d pending, %v", n, pending, err)
+	if n, err := s.CountRecords(context.Background(), "a"); n != 2 || err != nil {
+		t.Fatalf("%d records, %v", n, err)
+	}
+	if pending := pendingOf(t, s, "a"); pending != 0 {
+		t.Fatalf("%d pending", pending)
 	}
 }
 
@@ -137,7 +150,7 @@ func TestPutIsAllOrNothing(t *testing.T) {
 	if !errors.Is(err, broken) {
 		t.Fatal(err)
 	}
-	if n, _, err := s.CountSession(context.Background(), "pi", "a", "s1"); n != 0 || err != nil {
+	if n, err := s.CountRecords(context.Background(), "a"); n != 0 || err != nil {
 		t.Fatalf("%d records, %v", n, err)
 	}
 }
@@ -150,7 +163,7 @@ func TestChangedTextIsIndexedAgain(t *testing.T) {
 	embedAll(t, s, "a")
 	r.Text = "new summary about otters"
 	put(t, s, r)
-	if _, pending, _ := s.CountSession(context.Background(), "pi", "a", "s1"); pending != 1 {
+	if pending := pendingOf(t, s, "a"); pending != 1 {
 		t.Fatalf("%d pending, want 1", pending)
 	}
 	if hits := recall(t, s, memory.Query{Text: "herons", Rank: memory.RankText}).Hits; len(hits) > 0 {
@@ -178,19 +191,17 @@ func TestLostVectorsArePendingAgain(t *testing.T) {
 			put(t, s, record(0, "the importer hangs"), record(1, "use a bigger buffer"), record(2, "ship it on friday"))
 			embedAll(t, s, "a")
 			alter(t, dir, harm)
-			_, m := builtin(t)
+			b, m := builtin(t)
 			if problems, err := s.Verify(context.Background()); err != nil || len(problems) != 1 {
 				t.Fatalf("problems %v, %v", problems, err)
 			}
 			if hits := recall(t, s, memory.Query{Text: "bigger buffer"}).Hits; len(hits) == 0 || hits[0].Position != 1 {
 				t.Fatalf("hits %v", hits)
 			}
-			lost, err := s.Pending(context.Background(), m, "a", 10)
-			if err != nil || len(lost) != 3 {
-				t.Fatalf("%d pending, %v", len(lost), err)
-			}
-			if pending := embedAll(t, s, "a"); pending != 0 {
-				t.Fatalf("%d pending", pending)
+			lost := 0
+			result, err := s.EmbedMissing(context.Background(), b, m, []string{"a"}, func(_ string, done, total int64) { lost = int(total) })
+			if err != nil || lost != 3 || result.Vectors != 3 {
+				t.Fatalf("%d were lost, %+v, %v", lost, result, err)
 			}
 			if problems, err := s.Verify(context.Background()); err != nil || len(problems) != 0 {
 				t.Fatalf("problems %v, %v", problems, err)

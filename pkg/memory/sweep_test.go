@@ -89,7 +89,7 @@ func isSwept(t interface{ Fatal(...any) }, s *Store, d drawn, q Query) bool {
 	if _, err := Ask(ctx, x, q, d, d.model()); err != nil {
 		t.Fatal(err)
 	}
-	return x.sweep != nil
+	return x.Sweeps()
 }
 
 // TestSweepIsExact: records, order and scores are those of listing all vectors,
@@ -149,16 +149,18 @@ func TestSweepOfDamage(t *testing.T) {
 	if err := s.db.QueryRow("SELECT v.block, v.record FROM vectors v JOIN records r ON r.rowid=v.record WHERE r.id='id1004'").Scan(&number, &record); err != nil {
 		t.Fatal(err)
 	}
-	sound, err := readBlock(ctx, s.db, number)
-	if err != nil || sound == nil {
-		t.Fatal(sound, err)
+	var sound []byte
+	var before, all int
+	if err := s.db.QueryRow("SELECT rows, (SELECT count(*) FROM vector_rows v WHERE v.block=b.block AND v.record<?), (SELECT count(*) FROM vector_rows v WHERE v.block=b.block) FROM vector_blocks b WHERE block=?",
+		record, number).Scan(&sound, &before, &all); err != nil {
+		t.Fatal(err)
 	}
-	at := slices.Index(sound.records, record) * len(sound.rows) / len(sound.records)
+	at := before * len(sound) / all
 	for what, harm := range map[string]string{
 		"zeroes": "\x08\x00" + strings.Repeat("\x00", 30), "large": "\x08\x00" + strings.Repeat("\x00\x00\x00\x7f", 4), "not a number": "\x08\x00" + strings.Repeat("\xff", 14),
 		"another size": "\xff\xff", "end of file": "",
 	} {
-		data := slices.Clone(sound.rows)
+		data := slices.Clone(sound)
 		if copy(data[at:], harm); harm == "" {
 			data = data[:at]
 		}
@@ -182,10 +184,35 @@ func TestSweepOfDamage(t *testing.T) {
 			t.Errorf("%s: %v, %v", what, problems, err)
 		}
 	}
-	if lost, err := s.Reclaim(ctx, d.model(), "a"); err != nil || lost != blockVectors {
+	if lost, err := s.Reclaim(ctx, d.model(), "a"); err != nil || lost != 64 {
 		t.Errorf("%d pending again, %v", lost, err)
 	}
 	mustVerify(t, s)
+}
+
+// A sweep takes the row of a record only for what its name says: this row, in this
+// block.
+func TestSweepHoldsRowsToTheirNames(t *testing.T) {
+	ctx, d := t.Context(), drawn{16}
+	for what, harm := range map[string]string{"another checksum": "crc=crc+1", "another block": "block=block+1"} {
+		s := sweptMemory(t, t.TempDir(), d, 3000, 100_000)
+		q := Query{Text: "no404 word13", Rank: RankVector, Limit: 3}
+		whole, err := s.Recall(ctx, q, d, d.model())
+		if err != nil || whole.Hits[0].ID != "id404" || !isSwept(t, s, d, q) {
+			t.Fatal(whole.Hits, err)
+		}
+		if _, err := s.db.Exec("UPDATE vector_rows SET " + harm + " WHERE record=(SELECT rowid FROM records WHERE id='id404')"); err != nil {
+			t.Fatal(err)
+		}
+		got, err := s.Recall(ctx, q, d, d.model())
+		if err != nil || !isSwept(t, s, d, q) {
+			t.Fatal(err)
+		}
+		if !strings.HasPrefix(got.Notice, "1 vectors are lost or damaged") || got.Hits[0].ID != whole.Hits[1].ID {
+			t.Errorf("%s: %q, %v", what, got.Notice, got.Hits)
+		}
+		s.Close()
+	}
 }
 
 // Who embeds checks every vector once a week, and who asks for what is missing does

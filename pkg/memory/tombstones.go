@@ -69,20 +69,8 @@ func ForgottenDir(dir string) string { return filepath.Clean(dir) + "-forgotten"
 func forgottenListPath(dir string) string { return ForgottenDir(dir) + ".json" }
 
 func findTombstones(ctx context.Context, tx *sql.Tx, condition string, args []any) ([]tombstone, error) {
-	rows, err := tx.QueryContext(ctx, "SELECT id, archive, iif(position<0, 0, first_byte), iif(position<0, 0, end_byte) FROM records WHERE "+condition+" ORDER BY rowid", args...)
-	if err != nil {
-		return nil, fmt.Errorf("list what to forget: %w", err)
-	}
-	defer rows.Close()
-	var tombstones []tombstone
-	for rows.Next() {
-		var g tombstone
-		if err := rows.Scan(&g.ID, &g.Archive, &g.FirstByte, &g.EndByte); err != nil {
-			return nil, fmt.Errorf("list what to forget: %w", err)
-		}
-		tombstones = append(tombstones, g)
-	}
-	return tombstones, rows.Err()
+	return database.All(ctx, database.For(tx, "list what to forget"), func(g *tombstone) []any { return []any{&g.ID, &g.Archive, &g.FirstByte, &g.EndByte} },
+		"SELECT id, archive, iif(position<0, 0, first_byte), iif(position<0, 0, end_byte) FROM records WHERE "+condition+" ORDER BY rowid", args...)
 }
 
 // noteForgotten writes a file of a memory in dir, and then the list.
@@ -386,24 +374,20 @@ func (s forgetting) RecordsForgotten(ctx context.Context) bool {
 
 // readTombstones reads those of the database, as the files that they came from.
 func readTombstones(ctx context.Context, q database.Querier) (files []forgottenFile, err error) {
-	rows, err := q.QueryContext(ctx, "SELECT at, id, archive, first_byte, end_byte FROM tombstones ORDER BY at, id")
-	if err != nil {
-		return nil, fmt.Errorf("list tombstones: %w", database.Classify(err))
-	}
-	defer rows.Close()
-	for rows.Next() {
+	err = database.Each(ctx, database.For(q, "list tombstones"), func(scan database.Scan) error {
 		var at int64
 		var g tombstone
-		if err := rows.Scan(&at, &g.ID, &g.Archive, &g.FirstByte, &g.EndByte); err != nil {
-			return nil, fmt.Errorf("list tombstones: %w", database.Classify(err))
+		if err := scan(&at, &g.ID, &g.Archive, &g.FirstByte, &g.EndByte); err != nil {
+			return err
 		}
 		if n := len(files); n == 0 || files[n-1].At != at {
 			files = append(files, forgottenFile{Schema: 1, At: at})
 		}
 		last := &files[len(files)-1]
 		last.Records = append(last.Records, g)
-	}
-	return files, database.Classify(rows.Err())
+		return nil
+	}, "SELECT at, id, archive, first_byte, end_byte FROM tombstones ORDER BY at, id")
+	return files, err
 }
 
 // RepairForgotten looks after the files of what was forgotten: what one of them

@@ -65,7 +65,7 @@ func TestNoTrace(t *testing.T) {
 		}
 		defer s.Close()
 		verify(t, s)
-		n, _, err := s.CountSession(ctx, "pi", "a", "s0")
+		n, err := s.CountRecords(ctx, "a")
 		return n, err
 	}
 	killed := killedWithLog(t)

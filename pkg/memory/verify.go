@@ -15,6 +15,7 @@ import (
 
 	"github.com/sessctl/sessctl/pkg/embed"
 	"github.com/sessctl/sessctl/pkg/memory/database"
+	"github.com/sessctl/sessctl/pkg/memory/vectors"
 	"github.com/sessctl/sessctl/pkg/memory/words"
 )
 
@@ -107,20 +108,9 @@ func (s verification) verifyRecords(ctx context.Context, c *sql.Conn) (problems 
 
 // verifyVectors checks every vector against its name, and every block.
 func (s verification) verifyVectors(ctx context.Context, c *sql.Conn) (problems []Problem, err error) {
-	spaces, err := vectorSpaces(ctx, c, "1=1")
+	lost, strange, err := vectors.Verify(ctx, c)
 	if err != nil {
 		return nil, err
-	}
-	lost, strange := 0, 0
-	for _, space := range spaces {
-		found, err := space.check(ctx, c)
-		if err != nil {
-			return nil, err
-		}
-		if found.lost == 0 && found.strange == 0 {
-			found.strange = len(found.blocks)
-		}
-		lost, strange = lost+found.lost, strange+found.strange
 	}
 	path := filepath.Join(s.dir, "memory.db")
 	if lost > 0 {
@@ -245,28 +235,24 @@ type byteRange struct{ from, to int64 }
 func (s reading) Coverage(ctx context.Context, source Source, category string, archives []string, from ...string) (Coverage, error) {
 	c := Coverage{positions: map[int]bool{}}
 	list, _ := json.Marshal(from) // strings are always JSON
-	rows, err := s.db.QueryContext(ctx, `SELECT r.position, r.first_byte, r.end_byte, t.text FROM records r JOIN texts t ON t.record=r.rowid
-		WHERE runtime=? AND agent=? AND session=? AND category=? AND (? OR archive IN (SELECT value FROM json_each(?)))`,
-		source.Runtime, source.Agent, source.Session, category, len(from) == 0, string(list))
-	if err != nil {
-		return c, fmt.Errorf("look what is covered: %w", database.Classify(err))
-	}
-	defer rows.Close()
 	var ranges []byteRange
-	for rows.Next() {
+	err := database.Each(ctx, database.For(s.db, "look what is covered"), func(scan database.Scan) error {
 		var position int
 		var r byteRange
 		var text keptText
-		if err := rows.Scan(&position, &r.from, &r.to, &text); err != nil {
-			return c, fmt.Errorf("look what is covered: %w", database.Classify(err))
+		if err := scan(&position, &r.from, &r.to, &text); err != nil {
+			return err
 		}
 		c.Records++
 		c.Characters += int64(utf8.RuneCountInString(string(text)))
 		c.positions[position] = true
 		ranges = append(ranges, r)
-	}
-	if err := rows.Err(); err != nil {
-		return c, database.Classify(err)
+		return nil
+	}, `SELECT r.position, r.first_byte, r.end_byte, t.text FROM records r JOIN texts t ON t.record=r.rowid
+		WHERE runtime=? AND agent=? AND session=? AND category=? AND (? OR archive IN (SELECT value FROM json_each(?)))`,
+		source.Runtime, source.Agent, source.Session, category, len(from) == 0, string(list))
+	if err != nil {
+		return c, err
 	}
 	forgotten, err := s.forgottenRanges(ctx, archives)
 	c.Forgotten, c.Bytes = len(forgotten), union(append(ranges, forgotten...))
@@ -280,26 +266,8 @@ func (s reading) ArchivesOf(ctx context.Context, source Source, category string)
 }
 
 func (s reading) forgottenRanges(ctx context.Context, archives []string) (ranges []byteRange, err error) {
-	if len(archives) == 0 {
-		return nil, nil
-	}
-	args := make([]any, 0, len(archives))
-	for _, id := range archives {
-		args = append(args, id)
-	}
-	rows, err := s.db.QueryContext(ctx, "SELECT first_byte, end_byte FROM tombstones WHERE end_byte>0 AND archive IN (?"+strings.Repeat(",?", len(archives)-1)+")", args...)
-	if err != nil {
-		return nil, fmt.Errorf("look what was forgotten: %w", database.Classify(err))
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var r byteRange
-		if err := rows.Scan(&r.from, &r.to); err != nil {
-			return nil, fmt.Errorf("look what was forgotten: %w", database.Classify(err))
-		}
-		ranges = append(ranges, r)
-	}
-	return ranges, database.Classify(rows.Err())
+	return database.All(ctx, database.For(s.db, "look what was forgotten"), func(r *byteRange) []any { return []any{&r.from, &r.to} },
+		"SELECT first_byte, end_byte FROM tombstones WHERE end_byte>0 AND archive IN ("+database.Marks(archives)+")", database.Args(archives)...)
 }
 
 // union is how many bytes ranges cover together.

@@ -71,22 +71,14 @@ func eachAction(ctx context.Context, q database.Querier, condition string, args 
 
 // eachWorkText reads the texts of actions.
 func eachWorkText(ctx context.Context, q database.Querier, fn func(row int64, t workText) error) error {
-	rows, err := q.QueryContext(ctx, "SELECT text, sort, body FROM work_texts ORDER BY text")
-	if err != nil {
-		return fmt.Errorf("read the texts of actions: %w", database.Classify(err))
-	}
-	defer rows.Close()
-	for rows.Next() {
+	return database.Each(ctx, database.For(q, "read the texts of actions"), func(scan database.Scan) error {
 		var row int64
 		var t workText
-		if err := rows.Scan(&row, &t.sort, (*keptText)(&t.body)); err != nil {
-			return fmt.Errorf("read the texts of actions: %w", database.Classify(err))
-		}
-		if err := fn(row, t); err != nil {
+		if err := scan(&row, &t.sort, (*keptText)(&t.body)); err != nil {
 			return err
 		}
-	}
-	return database.Classify(rows.Err())
+		return fn(row, t)
+	}, "SELECT text, sort, body FROM work_texts ORDER BY text")
 }
 
 // verifyWorkWords checks that the index of the texts of actions has their words

@@ -35,17 +35,7 @@ func (s reading) Brief(ctx context.Context) (b Brief, err error) {
 	if models == 0 {
 		query = "SELECT runtime, agent, count(*) FROM records GROUP BY 1, 2 ORDER BY 2, 1"
 	}
-	rows, err := s.db.QueryContext(ctx, query)
-	if err != nil {
-		return b, fmt.Errorf("count what waits for an embedding: %w", database.Classify(err))
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var w Waiting
-		if err := rows.Scan(&w.Runtime, &w.Agent, &w.Records); err != nil {
-			return b, fmt.Errorf("count what waits for an embedding: %w", database.Classify(err))
-		}
-		b.Waiting = append(b.Waiting, w)
-	}
-	return b, database.Classify(rows.Err())
+	b.Waiting, err = database.All(ctx, database.For(s.db, "count what waits for an embedding"), func(w *Waiting) []any { return []any{&w.Runtime, &w.Agent, &w.Records} },
+		query)
+	return b, err
 }

@@ -341,7 +341,7 @@ func (w *workSearch) having(ctx context.Context, index *words.Index, text string
 func (w *workSearch) passing(ctx context.Context, texts []int64) ([]int64, error) {
 	query, args := "SELECT t.text FROM work_texts t WHERE t.text IN "+database.List(texts), []any(nil)
 	if len(w.ask.sorts) > 0 {
-		query, args = query+" AND t.sort IN ("+marks(w.ask.sorts)+")", append(args, anyOf(w.ask.sorts)...)
+		query, args = query+" AND t.sort IN ("+database.Marks(w.ask.sorts)+")", append(args, database.Args(w.ask.sorts)...)
 	}
 	if condition, more := w.query.filter(); len(more) > 0 {
 		query += " AND EXISTS (SELECT 1 FROM actions a JOIN sources s ON s.source=a.source WHERE " + fmt.Sprintf(w.ask.where, "(t.text)") + " AND " + condition + ")"
@@ -383,19 +383,14 @@ func (w *workSearch) judge(ctx context.Context, m *rank.Named, list []fittingTex
 	for i, t := range list {
 		at[t.row], rows[i] = i, t.row
 	}
-	found, err := w.store.db.QueryContext(ctx, "SELECT text, body FROM work_texts WHERE text IN "+database.List(rows))
-	if err != nil {
-		return fmt.Errorf("read texts of actions: %w", database.Classify(err))
-	}
-	defer found.Close()
-	for found.Next() {
+	return database.Each(ctx, database.For(w.store.db, "read texts of actions"), func(scan database.Scan) error {
 		var row int64
 		var body keptText
-		if err := found.Scan(&row, &body); err != nil {
-			return fmt.Errorf("read texts of actions: %w", database.Classify(err))
+		if err := scan(&row, &body); err != nil {
+			return err
 		}
 		t := &list[at[row]]
 		t.fit = math.Round(100*w.ask.fit(m, t.fit, string(body))) / 100
-	}
-	return database.Classify(found.Err())
+		return nil
+	}, "SELECT text, body FROM work_texts WHERE text IN "+database.List(rows))
 }

@@ -1,9 +1,6 @@
 package operate
 
-import (
-	"encoding/json"
-	"time"
-)
+import "time"
 
 // Outcome is how a run, or a step of one, ended.
 type Outcome string
@@ -24,7 +21,7 @@ const (
 
 // RunRecord is one run of a profile. It is written when the run begins, as
 // Interrupted and without an end, so that a run that was killed is seen; and
-// again when it ends. Fields are added, never renamed.
+// again when it ends.
 type RunRecord struct {
 	Schema      int          `json:"schema"` // 1
 	ID          string       `json:"id"`     // ULID; the file is <id>.json
@@ -68,17 +65,7 @@ type StepRecord struct {
 	Summary  string    `json:"summary"` // for people, one line
 	// Problems are what failed in it, by session or archive; the first MaxProblems.
 	Problems []string `json:"problems,omitempty"`
-	// Document is what the command prints with --json. It is not stored.
-	Document json.RawMessage `json:"document,omitempty"`
 }
 
 // MaxProblems bounds the problems of a step that a record keeps.
 const MaxProblems = 20
-
-// Changed counts what the steps of the run have changed.
-func (r RunRecord) Changed() (n int) {
-	for _, s := range r.Steps {
-		n += s.Changed
-	}
-	return n
-}

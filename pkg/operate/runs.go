@@ -28,16 +28,12 @@ func OpenRuns(dir string) Runs { return Runs{Dir: dir} }
 func (r Runs) path(id string) string { return filepath.Join(r.Dir, id+".json") }
 
 // Write makes a record durable, private to the user. It takes the place of the
-// record with the same id; the documents of its steps are left out.
+// record with the same id.
 func (r Runs) Write(record RunRecord) error {
 	if err := r.Pins.MakeDir(r.Dir, 0o700); err != nil {
 		return fmt.Errorf("make directory of runs: %w", err)
 	}
 	record.Schema = 1
-	record.Steps = slices.Clone(record.Steps)
-	for i := range record.Steps {
-		record.Steps[i].Document = nil
-	}
 	text, err := json.MarshalIndent(record, "", "  ")
 	if err != nil {
 		return fmt.Errorf("encode the record of a run: %w", err)

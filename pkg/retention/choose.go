@@ -65,39 +65,35 @@ func Choose(all []Candidate, p Policy, now time.Time) []Verdict {
 	return verdicts
 }
 
-// MoreThanHalf returns the owners, sorted, that would lose more than half of
-// their candidates.
-func MoreThanHalf(verdicts []Verdict) []string {
-	all, going := map[string]int{}, map[string]int{}
+// Waiting is an owner of whom some of what may go waits for a later run.
+type Waiting struct {
+	Owner string
+	Count int // of its candidates
+}
+
+// holdBack keeps what is more than one run may take of an owner: half of its
+// candidates, but at least one, so that every run moves on. The oldest go first. It
+// returns the owners of whom something waits, sorted.
+func holdBack(verdicts []*Verdict) []Waiting {
+	all, going := map[string]int{}, map[string][]*Verdict{}
 	for _, v := range verdicts {
 		all[v.Owner]++
 		if v.Goes {
-			going[v.Owner]++
+			going[v.Owner] = append(going[v.Owner], v)
 		}
 	}
-	var owners []string
-	for owner, n := range going {
-		if 2*n > all[owner] {
-			owners = append(owners, owner)
+	var waiting []Waiting
+	for owner, due := range going {
+		most := max(1, all[owner]/2)
+		if len(due) <= most {
+			continue
 		}
-	}
-	slices.Sort(owners)
-	return owners
-}
-
-// spareOwners keeps everything of the owners that would lose more than half of
-// their candidates, and returns those owners, sorted. What goes of others goes
-// all the same.
-func spareOwners(verdicts []*Verdict) []string {
-	all := make([]Verdict, 0, len(verdicts))
-	for _, v := range verdicts {
-		all = append(all, *v)
-	}
-	owners := MoreThanHalf(all)
-	for _, v := range verdicts {
-		if v.Goes && slices.Contains(owners, v.Owner) {
+		slices.SortStableFunc(due, func(a, b *Verdict) int { return cmp.Or(a.Time.Compare(b.Time), cmp.Compare(a.ID, b.ID)) })
+		for _, v := range due[most:] {
 			v.Goes, v.Reason = false, session.ReasonKeepHalf.Text()
 		}
+		waiting = append(waiting, Waiting{owner, len(due) - most})
 	}
-	return owners
+	slices.SortFunc(waiting, func(a, b Waiting) int { return cmp.Compare(a.Owner, b.Owner) })
+	return waiting
 }

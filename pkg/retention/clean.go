@@ -39,7 +39,9 @@ type Clean struct {
 	Now    func() time.Time
 	MaxAge time.Duration // only what nobody has used for longer
 	Grace  time.Duration // how long what goes can be brought back
-	Force  bool          // also more than half of an agent's sessions
+	// LongestTurn is that of [session.BusyQuestion].
+	LongestTurn time.Duration
+	Force       bool // also more than half of an agent's sessions in this run
 	// Needed returns why nothing of a session may be deleted, or "": an earlier
 	// run is not finished with it.
 	Needed func(ref session.Ref) string
@@ -56,8 +58,8 @@ type Session struct {
 // the trash is over. It is data, and what is shown is what is executed.
 type CleanPlan struct {
 	Sessions []SessionPlan
-	Purge    []Item   // what is removed for good
-	Spared   []string // the agents, with their runtime, that would lose more than half of their sessions: all of these stay
+	Purge    []Item    // what is removed for good
+	Waiting  []Waiting // the agents, with their runtime, that would lose more than half of their sessions: the rest waits for the next run
 }
 
 // SessionPlan is what becomes of one session and of what belongs to it.
@@ -135,7 +137,7 @@ func (c *Clean) Plan(ctx context.Context, all []Session) (*CleanPlan, error) {
 		s.Verdict.Goes = s.Verdict.Reason == ""
 	}
 	if !c.Force {
-		p.spare()
+		p.holdBack()
 	}
 	items, err := c.Trash.List()
 	if err != nil {
@@ -149,13 +151,13 @@ func (c *Clean) Plan(ctx context.Context, all []Session) (*CleanPlan, error) {
 	return p, nil
 }
 
-// spare keeps the agents that would lose too much.
-func (p *CleanPlan) spare() {
+// holdBack leaves to the next run what is more than one may take of an agent.
+func (p *CleanPlan) holdBack() {
 	verdicts := make([]*Verdict, 0, len(p.Sessions))
 	for i := range p.Sessions {
 		verdicts = append(verdicts, &p.Sessions[i].Verdict)
 	}
-	p.Spared = spareOwners(verdicts)
+	p.Waiting = holdBack(verdicts)
 }
 
 // consider tells whether a session is of a kind that may be deleted, and when
@@ -247,7 +249,7 @@ func (c *Clean) mayGo(ctx context.Context, p *SessionPlan, companions session.Co
 			return err.Error()
 		}
 		if liveness := m.Adapter.Capabilities().Liveness; liveness != nil && !closed(m.Kind) {
-			if err := liveness.Busy(ctx, m.Ref, now, 0); err != nil {
+			if err := liveness.Busy(ctx, session.BusyQuestion{Ref: m.Ref, Now: now, LongestTurn: c.LongestTurn}); err != nil {
 				return busyText(err)
 			}
 		}

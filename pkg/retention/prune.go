@@ -45,7 +45,7 @@ type Prune struct {
 	// where OffSite is.
 	ReadOffSite func(ctx context.Context, e archive.Entry) error
 	Grace       time.Duration // how long what goes can be brought back
-	Force       bool          // also more than half of an agent's archives
+	Force       bool          // also more than half of an agent's archives in this run
 	Rule        string        // why it goes, for the audit log
 	// Logs are the sessions in whose logs the bytes of an archive may be. Logs that
 	// the runtime has closed are not among them: it removes them in its own time.
@@ -74,7 +74,7 @@ const Never = time.Duration(math.MaxInt64)
 type PrunePlan struct {
 	Archives []ArchivePlan
 	Purge    []PurgePlan
-	Spared   []string // the agents, with their runtime, that would lose more than half of their archives: all of these stay
+	Waiting  []Waiting // the agents, with their runtime, that would lose more than half of their archives: the rest waits for the next run
 }
 
 // ArchivePlan is what becomes of an archive. The reason of a verdict that it
@@ -127,7 +127,7 @@ func (p *Prune) Plan(ctx context.Context) (*PrunePlan, error) {
 		}
 	}
 	if !p.Force {
-		plan.spare()
+		plan.holdBack()
 	}
 	return plan, p.planPurge(ctx, plan, places)
 }
@@ -189,9 +189,9 @@ func (p *Prune) offSite(ctx context.Context, e archive.Entry) (otherCopy, error)
 	return otherCopy{found: true, reason: reason, offSite: &r}, nil
 }
 
-// spare keeps the agents that would lose too much. Archives of which only the file
-// goes are not lost.
-func (p *PrunePlan) spare() {
+// holdBack leaves to the next run what is more than one may take of an agent. Archives
+// of which only the file goes are not lost.
+func (p *PrunePlan) holdBack() {
 	verdicts := make([]*Verdict, 0, len(p.Archives))
 	for i := range p.Archives {
 		v := &p.Archives[i].Verdict
@@ -202,7 +202,7 @@ func (p *PrunePlan) spare() {
 		}
 		verdicts = append(verdicts, v)
 	}
-	p.Spared = spareOwners(verdicts)
+	p.Waiting = holdBack(verdicts)
 }
 
 // origin is the session that archives and logs are of.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"time"
 )
@@ -329,6 +330,13 @@ type CarryRequest struct {
 	Tail     []byte   // whole lines, at most [MaxCarry] bytes
 	Now      time.Time
 	Quiet    time.Duration // how long the other log must have been untouched
+}
+
+// IsBusy is the question whether somebody is writing the session that followed. A
+// turn without an end is never taken for broken off: what is carried would stand
+// behind a question that it does not answer, and it can wait.
+func (q CarryRequest) IsBusy(ref Ref) BusyQuestion {
+	return BusyQuestion{Ref: ref, Now: q.Now, Quiet: q.Quiet, LongestTurn: math.MaxInt64}
 }
 
 // Carrying is the plan to carry late records.

@@ -204,6 +204,9 @@ const (
 	ReasonCountIrreducible Reason = "irreducible"
 	ReasonCountEmpty       Reason = "count-empty"
 
+	// It is compacted, and the outcome says this of it.
+	ReasonBrokenOff Reason = "broken-off"
+
 	// clean keeps it.
 	ReasonKeepDatabase  Reason = "keep-database"
 	ReasonKeepPrompts   Reason = "keep-prompts"
@@ -246,8 +249,8 @@ var reasons = map[Reason]reasonRow{
 	ReasonJustSaid:           {"something was said a moment ago", "wait, or lower --quiet-period"},
 	ReasonLastMinute:         {"changed within the last minute", "wait a minute"},
 	ReasonRecentlyIdle:       {"it changed within %s", "wait, or lower --idle"},
-	ReasonTorn:               {"its last line is not finished", "wait; the next run looks again"},
-	ReasonUnanswered:         {"its last turn is not answered yet (the last message is from the %s)", "let the agent answer, or start it and stop it"},
+	ReasonTorn:               {"its last line is not finished", "wait; after a day without a change (compaction.longest_turn) it is taken for broken off"},
+	ReasonUnanswered:         {"its last turn is not answered yet (the last message is from the %s)", "let the agent answer; after a day without a change (compaction.longest_turn) the turn is taken for broken off"},
 	ReasonEmpty:              {"it is empty: it may be being rewritten", "wait; the next run looks again"},
 	ReasonShrunk:             {"it was %d bytes long and is %d now: it may be being rewritten", "wait; the next run looks again"},
 	ReasonLeasedTurn:         {"a turn of it is going on, by the program's own lease", "wait until the agent has answered"},
@@ -429,6 +432,9 @@ var reasons = map[Reason]reasonRow{
 	ReasonCountIrreducible: {"irreducible", "sessctl archive --all --remember archives and remembers them"},
 	ReasonCountEmpty:       {"empty", ""},
 
+	// It is compacted, and the outcome says this of it.
+	ReasonBrokenOff: {"its last turn was broken off on %s", ""},
+
 	// clean keeps it.
 	ReasonKeepDatabase:  {"it is in its runtime's database", ""},
 	ReasonKeepPrompts:   {"it is part of a file that its runtime goes on with", ""},
@@ -438,7 +444,7 @@ var reasons = map[Reason]reasonRow{
 	ReasonKeepNewest:    {"among the newest of its agent", ""},
 	ReasonKeepFuture:    {"its time is in the future", "set the clock"},
 	ReasonKeepYoung:     {"not old enough", ""},
-	ReasonKeepHalf:      {"more than half of what its agent has would be deleted; --force allows it", ""},
+	ReasonKeepHalf:      {"waits for the next run, as one deletes at most half of what its agent has; --force deletes it now", ""},
 	ReasonKeepBusy:      {"busy: %s", ""},
 	ReasonKeepUnlooked:  {"it cannot be looked at: %v", ""},
 	ReasonKeepUntold:    {"what belongs to it cannot be told: %v", ""},

@@ -68,13 +68,6 @@ type Store interface {
 	Scan(ctx context.Context, r io.Reader, o ScanOptions, emit func(*Message) error) (Scan, error)
 }
 
-// Liveness is a store that can tell whether somebody is writing a session.
-type Liveness interface {
-	// Busy returns a [*BusyError] when somebody may be writing the session:
-	// a live lock, an unanswered last turn, or a change within quiet.
-	Busy(ctx context.Context, ref Ref, now time.Time, quiet time.Duration) error
-}
-
 // Adviser is a store whose sessions only their runtime changes.
 type Adviser interface {
 	// OwnCommand returns the command with which a person makes a session
@@ -341,37 +334,15 @@ func LineBreak(log io.ReaderAt, size int64) (string, error) {
 	return "\n", nil
 }
 
-// CheckAnswered returns a [*BusyError] when the end of a log shows that a turn
-// is going on: its last line is torn, or its last message waits for an answer
-// or a tool.
-func CheckAnswered(path string, t Tail) error {
-	switch {
-	case t.Torn:
-		return &BusyError{Path: path, Reason: ReasonTorn.Text()}
-	case !t.Answered:
-		return &BusyError{Path: path, Reason: ReasonUnanswered.Text(inPlainWords(t.LastRole))}
-	}
-	return nil
-}
-
-func inPlainWords(r Role) string {
-	switch r {
-	case RoleToolResult:
-		return "tool"
-	case RoleInjected, RoleSummary, RoleShell:
-		return "runtime"
-	}
-	return r.String()
-}
-
 // RuntimeLock is a lock file that a runtime keeps beside its sessions. It is
 // never removed by this tool.
 type RuntimeLock struct {
 	Path    string
 	Process int       // that took it; 0 if the file does not say
 	Alive   bool      // that process still runs, and is not another with its number
+	Unseen  bool      // whether it runs cannot be told: it may be in another container or on another machine
 	Since   time.Time // as the file says, else when it was written
-	Stale   bool      // the runtime itself would take it for forgotten
+	Stale   bool      // it does not count: its process is gone, or the lock is older than it can be
 }
 
 // Head is what a listing needs of the first records of a log.

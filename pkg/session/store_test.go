@@ -53,23 +53,6 @@ func TestCheckWhole(t *testing.T) {
 	}
 }
 
-func TestCheckAnswered(t *testing.T) {
-	for _, c := range []struct {
-		tail   session.Tail
-		reason string
-	}{
-		{session.Tail{Answered: true, LastRole: session.RoleAssistant}, ""},
-		{session.Tail{Answered: true}, ""},
-		{session.Tail{Answered: true, Torn: true}, "its last line is not finished"},
-		{session.Tail{LastRole: session.RoleUser}, "the last message is from the user"},
-		{session.Tail{LastRole: session.RoleToolResult}, "the last message is from the tool"},
-		{session.Tail{LastRole: session.RoleAssistant}, "the last message is from the assistant"},
-		{session.Tail{LastRole: session.RoleInjected}, "the last message is from the runtime"},
-	} {
-		wantReason(t, session.CheckAnswered("x", c.tail), c.reason)
-	}
-}
-
 func wantReason(t *testing.T, err error, reason string) {
 	t.Helper()
 	var busy *session.BusyError

@@ -8,6 +8,8 @@ import (
 	"io"
 	"sync"
 	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
 // RequestLines stands between stdin and the server of MCP. A line that is no
@@ -21,13 +23,13 @@ type RequestLines struct {
 	to   *io.PipeWriter
 
 	mu      sync.Mutex
-	waiting map[string]bool // ids of requests without an answer
+	waiting map[jsonrpc.ID]bool // ids of requests without an answer
 	idle    *sync.Cond
 }
 
 // NewRequestLines bounds the lines of a connection.
 func NewRequestLines(in io.Reader, out io.Writer) *RequestLines {
-	l := &RequestLines{in: bufio.NewReaderSize(in, 64<<10), out: out, waiting: map[string]bool{}}
+	l := &RequestLines{in: bufio.NewReaderSize(in, 64<<10), out: out, waiting: map[jsonrpc.ID]bool{}}
 	l.pipe, l.to = io.Pipe()
 	l.idle = sync.NewCond(&l.mu)
 	return l
@@ -45,12 +47,10 @@ func (l *RequestLines) Write(p []byte) (int, error) {
 	defer l.mu.Unlock()
 	n, err := l.out.Write(p)
 	for line := range bytes.Lines(p) {
-		var answer struct {
-			ID     json.RawMessage `json:"id"`
-			Method string          `json:"method"`
-		}
-		if json.Unmarshal(line, &answer) == nil && answer.Method == "" {
-			delete(l.waiting, string(answer.ID))
+		if answer, err := jsonrpc.DecodeMessage(bytes.TrimSpace(line)); err == nil {
+			if response, ok := answer.(*jsonrpc.Response); ok {
+				delete(l.waiting, response.ID)
+			}
 		}
 	}
 	l.idle.Broadcast()
@@ -119,13 +119,24 @@ func (l *RequestLines) take(line []byte, whole bool) {
 	case json.Unmarshal(line, &request) != nil, request.Version != "2.0", request.Method == nil && request.Result == nil && request.Error == nil, !scalar(request.ID):
 		l.refuse(CodeRequest, "the line is not a JSON-RPC 2.0 request")
 	default:
-		if request.Method != nil && len(request.ID) > 0 {
-			l.mu.Lock()
-			l.waiting[string(request.ID)] = true
-			l.mu.Unlock()
-		}
-		_, _ = l.to.Write(append(bytes.TrimRight(line, "\r\n"), '\n')) // the server has ended, if it does not read
+		l.pass(line)
 	}
+}
+
+// pass hands a request on as the library reads it, which ends the connection where
+// it cannot: it takes case in names seriously, and not each number for an id.
+func (l *RequestLines) pass(line []byte) {
+	message, err := jsonrpc.DecodeMessage(line)
+	if err != nil {
+		l.refuse(CodeRequest, "the line is not a JSON-RPC 2.0 request")
+		return
+	}
+	if request, ok := message.(*jsonrpc.Request); ok && request.IsCall() {
+		l.mu.Lock()
+		l.waiting[request.ID] = true
+		l.mu.Unlock()
+	}
+	_, _ = l.to.Write(append(bytes.TrimRight(line, "\r\n"), '\n')) // the server has ended, if it does not read
 }
 
 // scalar reports what may be an id: a number, a string, or none.

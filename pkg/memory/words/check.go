@@ -5,7 +5,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"hash/maphash"
 	"io"
 
@@ -114,20 +113,10 @@ func (r *segmentCheck) open(ctx context.Context) error {
 	return r.begin(ctx, 0)
 }
 
-func (r *segmentCheck) readIndex(ctx context.Context) error {
-	rows, err := r.q.QueryContext(ctx, r.SQL("SELECT page, term FROM word_index WHERE segment=? ORDER BY term"), r.segment.number)
-	if err != nil {
-		return fmt.Errorf("list the pages of words: %w", database.Classify(err))
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var x indexedPage
-		if err := rows.Scan(&x.page, &x.term); err != nil {
-			return fmt.Errorf("list the pages of words: %w", database.Classify(err))
-		}
-		r.index = append(r.index, x)
-	}
-	return database.Classify(rows.Err())
+func (r *segmentCheck) readIndex(ctx context.Context) (err error) {
+	r.index, err = database.All(ctx, database.For(r.q, "list the pages of words"), func(x *indexedPage) []any { return []any{&x.page, &x.term} },
+		r.SQL("SELECT page, term FROM word_index WHERE segment=? ORDER BY term"), r.segment.number)
+	return err
 }
 
 // entry reads the next entry and returns its postings; io.EOF at the end.

@@ -115,42 +115,27 @@ func (s wordSegment) page(n int64) int64 { return s.number*segmentPages + n }
 
 // readSegments lists the segments, oldest first.
 func (x Lexicon) readSegments(ctx context.Context, q database.Querier) (list []wordSegment, err error) {
-	rows, err := q.QueryContext(ctx, x.SQL("SELECT segment, pages, records FROM word_segments ORDER BY segment"))
-	if err != nil {
-		return nil, fmt.Errorf("list the words: %w", database.Classify(err))
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var s wordSegment
-		if err := rows.Scan(&s.number, &s.pages, &s.records); err != nil {
-			return nil, fmt.Errorf("list the words: %w", database.Classify(err))
-		}
-		list = append(list, s)
-	}
-	return list, database.Classify(rows.Err())
+	return database.All(ctx, database.For(q, "list the words"), func(s *wordSegment) []any { return []any{&s.number, &s.pages, &s.records} },
+		x.SQL("SELECT segment, pages, records FROM word_segments ORDER BY segment"))
 }
 
 // readGone returns the records that were removed: the newest segment of which
 // each is gone.
 func (x Lexicon) readGone(ctx context.Context, q database.Querier) (map[int64]int64, error) {
-	rows, err := q.QueryContext(ctx, x.SQL("SELECT record, segment, sum="+sumOfGone+" FROM word_gone"))
-	if err != nil {
-		return nil, fmt.Errorf("list words that are gone: %w", database.Classify(err))
-	}
-	defer rows.Close()
 	gone := map[int64]int64{}
-	for rows.Next() {
+	err := database.Each(ctx, database.For(q, "list words that are gone"), func(scan database.Scan) error {
 		var record, segment int64
 		var sound bool
-		if err := rows.Scan(&record, &segment, &sound); err != nil {
-			return nil, fmt.Errorf("list words that are gone: %w", database.Classify(err))
+		if err := scan(&record, &segment, &sound); err != nil {
+			return err
 		}
 		if !sound {
-			return nil, fmt.Errorf("%w: a record that is gone from it", ErrDamaged)
+			return fmt.Errorf("%w: a record that is gone from it", ErrDamaged)
 		}
 		gone[record] = segment
-	}
-	return gone, database.Classify(rows.Err())
+		return nil
+	}, x.SQL("SELECT record, segment, sum="+sumOfGone+" FROM word_gone"))
+	return gone, err
 }
 
 func castagnoli() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) }

@@ -115,7 +115,7 @@ func TestCodexBusy(t *testing.T) {
 	codexPlant(t, path, rollout(thread, "/w", user("a"), codexAgent("b")))
 	store := codex.Open(root)
 	busy := func() string {
-		err := store.Busy(context.Background(), session.Ref{ID: thread, Path: path, Store: root}, time.Now(), time.Minute)
+		err := store.Busy(context.Background(), session.BusyQuestion{Ref: session.Ref{ID: thread, Path: path, Store: root}, Now: time.Now(), Quiet: time.Minute})
 		var b *session.BusyError
 		if err != nil && !errors.As(err, &b) {
 			t.Fatal(err)
@@ -131,6 +131,13 @@ func TestCodexBusy(t *testing.T) {
 	codexPlant(t, lock, "")
 	if got := busy(); !strings.Contains(got, "Codex has it open") {
 		t.Errorf("locked, but %q", got)
+	}
+	old := time.Date(2001, 1, 1, 0, 0, 0, 0, time.UTC)
+	if err := os.Chtimes(lock, old, old); err != nil {
+		t.Fatal(err)
+	}
+	if got := busy(); got != "" {
+		t.Errorf("a lock from before the machine was started: %q", got)
 	}
 	if err := os.Remove(lock); err != nil {
 		t.Fatal(err)

@@ -302,16 +302,20 @@ func TestCopilotBusy(t *testing.T) {
 	for name, c := range map[string]struct {
 		log    []byte
 		locks  map[string]string
+		age    time.Duration // of the locks and the log
 		held   bool
 		busy   string
 		listed bool
 	}{
-		"without a lock":          {log: log},
-		"without, and unanswered": {log: open, busy: "not answered"},
-		"of this process":         {log: log, locks: map[string]string{fmt.Sprintf("inuse.%d.lock", os.Getpid()): "", fmt.Sprintf("inuse.%d.hold", os.Getpid()): ""}, busy: "a running Copilot has it open", listed: true},
-		"of a killed one":         {log: open, locks: map[string]string{fmt.Sprintf("inuse.%d.lock", dead): "", fmt.Sprintf("inuse.%d.hold", dead): ""}},
-		"held from elsewhere":     {log: log, locks: map[string]string{fmt.Sprintf("inuse.%d.lock", dead): "", fmt.Sprintf("inuse.%d.hold", dead): ""}, held: true, busy: "a running Copilot has it open", listed: true},
-		"that cannot be judged":   {log: log, locks: map[string]string{fmt.Sprintf("inuse.%d.lock", dead): ""}, busy: "may have it open", listed: true},
+		"without a lock":                      {log: log},
+		"without, and unanswered":             {log: open, busy: "not answered"},
+		"of this process":                     {log: log, locks: map[string]string{fmt.Sprintf("inuse.%d.lock", os.Getpid()): "", fmt.Sprintf("inuse.%d.hold", os.Getpid()): ""}, busy: "a running Copilot has it open", listed: true},
+		"of a killed one":                     {log: open, locks: map[string]string{fmt.Sprintf("inuse.%d.lock", dead): "", fmt.Sprintf("inuse.%d.hold", dead): ""}},
+		"held from elsewhere":                 {log: log, locks: map[string]string{fmt.Sprintf("inuse.%d.lock", dead): "", fmt.Sprintf("inuse.%d.hold", dead): ""}, held: true, busy: "a running Copilot has it open", listed: true},
+		"that cannot be judged":               {log: log, locks: map[string]string{fmt.Sprintf("inuse.%d.lock", dead): ""}, busy: "may have it open", listed: true},
+		"that cannot be judged, of yesterday": {log: log, locks: map[string]string{fmt.Sprintf("inuse.%d.lock", dead): ""}, age: 25 * time.Hour},
+		"from before the machine was started": {log: open, locks: map[string]string{fmt.Sprintf("inuse.%d.lock", os.Getpid()): ""}, age: 20 * 365 * 24 * time.Hour},
+		"held, and as old":                    {log: log, locks: map[string]string{fmt.Sprintf("inuse.%d.lock", dead): "", fmt.Sprintf("inuse.%d.hold", dead): ""}, age: 20 * 365 * 24 * time.Hour, held: true, busy: "a running Copilot has it open", listed: true},
 	} {
 		s, dir := copilotHome(t, c.log)
 		for lock, text := range c.locks {
@@ -324,9 +328,13 @@ func TestCopilotBusy(t *testing.T) {
 				}
 				defer held.Unlock()
 			}
+			if c.age > 0 {
+				old := time.Now().Add(-c.age)
+				copilotMust(t, errors.Join(os.Chtimes(path, old, old), os.Chtimes(filepath.Join(dir, "events.jsonl"), old, old)))
+			}
 		}
 		ref := list(t, s)[0]
-		err := s.Busy(t.Context(), ref, time.Now(), time.Minute)
+		err := s.Busy(t.Context(), session.BusyQuestion{Ref: ref, Now: time.Now(), Quiet: time.Minute})
 		if c.busy == "" && err != nil || c.busy != "" && (!errors.Is(err, session.ErrBusy) || !strings.Contains(err.Error(), c.busy)) {
 			t.Errorf("%s: %v, want %q", name, err, c.busy)
 		}

@@ -201,7 +201,7 @@ func TestGooseListAndTail(t *testing.T) {
 	if tail, err = store.Tail(t.Context(), second); err != nil || tail.TokenSource != session.TokensFromEstimate || tail.Tokens < 10 {
 		t.Errorf("%+v %v", tail, err)
 	}
-	gooseMust(t, store.Busy(t.Context(), first, time.Now(), time.Minute))
+	gooseMust(t, store.Busy(t.Context(), session.BusyQuestion{Ref: first, Now: time.Now(), Quiet: time.Minute}))
 	after, err := os.ReadDir(store.Root())
 	gooseMust(t, err)
 	if len(after) != len(before) {

@@ -78,7 +78,7 @@ func TestHermesListAndSizes(t *testing.T) {
 			if ref.Path != path+"#"+id || ref.Kind != session.KindStored || ref.Bytes == 0 || ref.Model != "mock-large" {
 				t.Errorf("%+v", ref)
 			}
-			if err := s.Busy(t.Context(), ref, time.Now(), time.Minute); err != nil {
+			if err := s.Busy(t.Context(), session.BusyQuestion{Ref: ref, Now: time.Now(), Quiet: time.Minute}); err != nil {
 				t.Error(id, err)
 			}
 		}
@@ -406,17 +406,23 @@ func TestHermesSchemas(t *testing.T) {
 }
 
 // A turn that is going on, by the program's own leases, and one that nobody
-// answered.
+// answered, for as long as a turn can take.
 func TestHermesBusy(t *testing.T) {
 	lease := fmt.Sprintf("INSERT INTO session_turn_leases VALUES ('%s', 'host pid=1', 1, %d)", fakestatedb.First, time.Now().Add(time.Hour).Unix())
 	s, _ := hermesTold(t, 30, false, lease, "INSERT INTO messages (session_id, role, content, timestamp) VALUES ('"+fakestatedb.Branch+"', 'user', 'And on Monday?', 1778034700)")
 	refs := storetest.Listed(t, s)
-	for id, want := range map[string]bool{fakestatedb.First: true, fakestatedb.Branch: true, fakestatedb.Second: false} {
-		if err := s.Busy(t.Context(), refs[id], time.Now(), time.Minute); errors.Is(err, session.ErrBusy) != want {
-			t.Error(id, err)
+	for longest, wants := range map[time.Duration]map[string]bool{
+		10 * 365 * 24 * time.Hour: {fakestatedb.First: true, fakestatedb.Branch: true, fakestatedb.Second: false},
+		0:                         {fakestatedb.First: true, fakestatedb.Branch: false, fakestatedb.Second: false},
+	} {
+		for id, want := range wants {
+			q := session.BusyQuestion{Ref: refs[id], Now: time.Now(), Quiet: time.Minute, LongestTurn: longest}
+			if err := s.Busy(t.Context(), q); errors.Is(err, session.ErrBusy) != want {
+				t.Error(longest, id, err)
+			}
 		}
 	}
-	if err := s.Busy(t.Context(), refs[fakestatedb.New], time.Now(), 2*time.Hour); !errors.Is(err, session.ErrBusy) {
+	if err := s.Busy(t.Context(), session.BusyQuestion{Ref: refs[fakestatedb.New], Now: time.Now(), Quiet: 2 * time.Hour}); !errors.Is(err, session.ErrBusy) {
 		t.Error("within the quiet period:", err)
 	}
 }

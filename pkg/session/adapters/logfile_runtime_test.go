@@ -109,14 +109,14 @@ func TestLogfileLogsRead(t *testing.T) {
 	if n, err := s.CountBy(t.Context(), ref, s.CountIn); n != 2 || err != nil {
 		t.Errorf("%d messages, %v", n, err)
 	}
-	if err := s.Busy(t.Context(), ref, time.Now(), time.Minute); err != nil {
+	if err := s.Busy(t.Context(), session.BusyQuestion{Ref: ref, Now: time.Now(), Quiet: time.Minute}); err != nil {
 		t.Error(err)
 	}
-	if err := s.Busy(t.Context(), ref, time.Now(), 2*time.Hour); !errors.Is(err, session.ErrBusy) {
+	if err := s.Busy(t.Context(), session.BusyQuestion{Ref: ref, Now: time.Now(), Quiet: 2 * time.Hour}); !errors.Is(err, session.ErrBusy) {
 		t.Errorf("error %v of a session that was used an hour ago", err)
 	}
 	logfilePlaceMust(t, os.RemoveAll(filepath.Dir(ref.Path)))
-	if err := s.Busy(t.Context(), ref, time.Now(), time.Minute); !errors.Is(err, session.ErrBusy) {
+	if err := s.Busy(t.Context(), session.BusyQuestion{Ref: ref, Now: time.Now(), Quiet: time.Minute}); !errors.Is(err, session.ErrBusy) {
 		t.Errorf("error %v of a session that is gone", err)
 	}
 	if _, err := s.Tail(t.Context(), session.Ref{Path: "/etc/passwd"}); err == nil {

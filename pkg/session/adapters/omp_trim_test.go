@@ -167,13 +167,13 @@ func TestOmpTrimRefuses(t *testing.T) {
 	for name, log := range map[string]string{
 		"a type of the future":          plain + `{"type":"dream","id":"x","parentId":"a"}` + "\n",
 		"no JSON":                       plain + "what is this\n",
-		"a torn line":                   plain + `{"type":"mess`,
 		"NULs":                          plain + "\x00\x00\n",
 		"an id twice":                   plain + `{"type":"label","id":"9","parentId":"a"}` + "\n",
 		"a parent that is nowhere":      plain + `{"type":"label","id":"x","parentId":"gone"}` + "\n",
 		"no id":                         plain + `{"type":"label"}` + "\n",
 		"another header":                plain + `{"type":"session","version":3,"id":"t"}` + "\n",
 		"nothing kept":                  strings.Replace(plain, `"firstKeptEntryId":"8"`, `"firstKeptEntryId":"gone"`, 1),
+		"kept from itself on":           strings.Replace(plain, `"firstKeptEntryId":"8"`, `"firstKeptEntryId":"c"`, 1),
 		"kept from after it":            strings.Replace(plain, `"firstKeptEntryId":"8"`, `"firstKeptEntryId":"a"`, 1),
 		"history of a provider":         strings.Replace(plain, `"tokensBefore"`, `"preserveData":{},"tokensBefore"`, 1),
 		"replayed by a provider":        strings.Replace(plain, `"tokensBefore"`, `"providerReplayThroughEntryId":"4","tokensBefore"`, 1),
@@ -185,6 +185,11 @@ func TestOmpTrimRefuses(t *testing.T) {
 		if err := piformat.Trim(t.Context(), &bytes.Buffer{}, strings.NewReader(log), int64(len(log))); !errors.Is(err, session.ErrUnsupported) {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+	// A torn last line stays where it is.
+	const torn = `{"type":"mess`
+	if got := string(ompTrimmed(t, []byte(plain+torn))); got != string(ompTrimmed(t, []byte(plain)))+torn {
+		t.Errorf("with a torn line %d bytes stay", len(got))
 	}
 	// One that went back to before its compaction has none: nothing goes.
 	back := plain + `{"type":"message","id":"x","parentId":"2","message":{"role":"user","content":"another way"}}` + "\n"

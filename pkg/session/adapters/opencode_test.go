@@ -68,10 +68,10 @@ func TestOpencodeListAndSizes(t *testing.T) {
 			if ref.Path != path+"#"+id || ref.Kind != session.KindStored || ref.Bytes == 0 || ref.Model != "mock-large" {
 				t.Errorf("%+v", ref)
 			}
-			if err := s.Busy(t.Context(), ref, time.Now(), time.Minute); err != nil {
+			if err := s.Busy(t.Context(), session.BusyQuestion{Ref: ref, Now: time.Now(), Quiet: time.Minute}); err != nil {
 				t.Error(id, err)
 			}
-			if err := s.Busy(t.Context(), ref, ref.ModTime.Add(time.Second), time.Minute); !errors.Is(err, session.ErrBusy) {
+			if err := s.Busy(t.Context(), session.BusyQuestion{Ref: ref, Now: ref.ModTime.Add(time.Second), Quiet: time.Minute}); !errors.Is(err, session.ErrBusy) {
 				t.Error(id, "a second after it was changed:", err)
 			}
 		}

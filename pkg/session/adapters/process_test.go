@@ -98,3 +98,37 @@ func TestProcessFind(t *testing.T) {
 		t.Error("this process is found")
 	}
 }
+
+// A lock holds for as long as its process runs. A number that another process has
+// now, and a lock from before the machine was started, hold nobody.
+func TestClaims(t *testing.T) {
+	own := process.Look(os.Getpid())
+	ended := exec.Command("true")
+	if err := ended.Run(); err != nil {
+		t.Skip(err)
+	}
+	now, before := time.Now(), time.Date(2001, 1, 1, 0, 0, 0, 0, time.UTC)
+	for name, c := range map[string]struct {
+		claim process.Claim
+		want  process.Standing
+	}{
+		"of this process":               {process.Claim{PID: os.Getpid(), Start: own.Start, Since: now}, process.Holds},
+		"without a start":               {process.Claim{PID: os.Getpid(), Since: now}, process.Holds},
+		"without anything":              {process.Claim{PID: os.Getpid()}, process.Holds},
+		"of one that has ended":         {process.Claim{PID: ended.Process.Pid, Since: now}, process.Unseen},
+		"of no process":                 {process.Claim{Since: now}, process.Unseen},
+		"a clock that was wrong":        {process.Claim{PID: os.Getpid(), Start: own.Start, Since: before}, process.Holds},
+		"from before the start":         {process.Claim{PID: os.Getpid(), Since: before}, process.Over},
+		"from before, by another":       {process.Claim{PID: os.Getpid(), Start: own.Start + 1, Since: before}, process.Over},
+		"the number of another process": {process.Claim{PID: os.Getpid(), Start: own.Start + 1, Since: now}, process.Unseen},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if !own.Known && c.claim.Start != 0 {
+				t.Skip("the system does not say when a process was started")
+			}
+			if got := c.claim.Standing(); got != c.want {
+				t.Errorf("%s, want %s", got, c.want)
+			}
+		})
+	}
+}

@@ -194,7 +194,7 @@ func (s *Store) idle(ctx context.Context, d *logfile.Dir, info os.FileInfo, q se
 		return session.CheckQuiet(q.Rotation.Live, info, q.Now, q.Quiet)
 	}
 	ref := session.Ref{Path: q.Rotation.Live}
-	return d.Busy(ctx, logName, logfile.Question{Ref: ref, Now: q.Now, Quiet: q.Quiet, Tail: s.Tail})
+	return d.Busy(ctx, logName, logfile.Question{BusyQuestion: q.IsBusy(ref), Tail: s.Tail})
 }
 
 // carry makes the text that is appended to a log.

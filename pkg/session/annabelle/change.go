@@ -71,9 +71,30 @@ func rewrite(w io.Writer, old io.ReaderAt, plan session.Shortening) error {
 	if _, err := w.Write(append(header, plan.Record...)); err != nil {
 		return err
 	}
-	from := cutAt(plan.Cut, size)
-	_, err = io.Copy(w, io.NewSectionReader(old, from, size-from))
+	end, err := wholeEnd(old, size)
+	if err != nil {
+		return err
+	}
+	from := min(cutAt(plan.Cut, size), end)
+	_, err = io.Copy(w, io.NewSectionReader(old, from, end-from))
 	return err
+}
+
+// wholeEnd is where the last line of a log ends that is no torn one: what is written
+// next would stand on the same line.
+func wholeEnd(log io.ReaderAt, size int64) (int64, error) {
+	last, err := jsonl.NewBackwardReader(log, size, jsonl.Options{}).Prev()
+	if errors.Is(err, io.EOF) {
+		return size, nil
+	}
+	if err != nil {
+		return 0, fmt.Errorf("read the end of the log: %w", err)
+	}
+	var d decoder
+	if last.Complete || d.decode(last.Raw) == nil {
+		return size, nil
+	}
+	return last.Offset, nil
 }
 
 // headerLine returns the first line byte for byte. A log without a header is

@@ -224,13 +224,9 @@ func (s *Store) OpenLog(ctx context.Context, ref session.Ref) (io.ReadCloser, er
 		cache = pasteCache{} // the listing tells it; the prompts themselves are there
 	}
 	log := promptLog{file: file, cache: cache}
-	reader := promptReader{}
-	_, err = jsonl.Scan(ctx, file, jsonl.Options{}, func(r *jsonl.Record) error {
-		if p, ok := reader.read(r.Raw); ok && p.id() == id && (p.named || p.agent == agent) {
-			log.add(r, p)
-		}
-		return nil
-	})
+	if err = s.collect(ctx, &log, agent, id); errors.Is(err, errOtherLines) {
+		err = s.collect(ctx, &log, agent, id)
+	}
 	if err == nil && len(log.lines) == 0 {
 		err = fmt.Errorf("prompts of %s: %w", id, fs.ErrNotExist)
 	}
@@ -239,6 +235,38 @@ func (s *Store) OpenLog(ctx context.Context, ref session.Ref) (io.ReadCloser, er
 	}
 	log.Reader = io.MultiReader(log.lines...)
 	return &log, nil
+}
+
+// errOtherLines means that the history was written anew since its lines were found.
+var errOtherLines = errors.New("the history has other lines than before")
+
+// collect puts the prompts that are listed under an agent and an id into a log. Each
+// line is read again: where one is another than was found there, it returns
+// errOtherLines, and the next call reads the whole history.
+func (s *Store) collect(ctx context.Context, log *promptLog, agent, id string) error {
+	found, err := s.prompts.find(ctx, log.file, id)
+	if err != nil {
+		return err
+	}
+	log.lines, log.pastes = nil, nil
+	reader := promptReader{}
+	var raw []byte
+	for _, line := range found {
+		if !line.belongs(agent) {
+			continue
+		}
+		raw = slices.Grow(raw[:0], int(line.length))[:line.length]
+		if _, err := log.file.ReadAt(raw, line.offset); err != nil && !errors.Is(err, io.EOF) {
+			return err
+		}
+		p, ok := reader.read(raw)
+		if !ok || p.id() != id || p.agent != line.agent {
+			s.prompts.forget()
+			return errOtherLines
+		}
+		log.add(line, p)
+	}
+	return nil
 }
 
 // promptLog is the log of a group of prompts.
@@ -251,8 +279,8 @@ type promptLog struct {
 }
 
 // add puts a line of the history at the log's end.
-func (l *promptLog) add(r *jsonl.Record, p promptLine) {
-	l.lines = append(l.lines, io.NewSectionReader(l.file, r.Offset, r.Length), strings.NewReader("\n"))
+func (l *promptLog) add(line linePlace, p promptLine) {
+	l.lines = append(l.lines, io.NewSectionReader(l.file, line.offset, line.length), strings.NewReader("\n"))
 	for _, named := range l.pastes.add(p) {
 		l.lines = append(l.lines, &pasteReader{cache: l.cache, paste: named})
 	}

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"sync"
-	"time"
 
 	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/sessctl/sessctl/pkg/session/logfile"
@@ -86,24 +85,19 @@ func openIn(running []instance, ref session.Ref, project string) (instance, bool
 	return instance{}, false
 }
 
-// longestTurn is how long after its last change a session may still wait for
-// an answer. A turn that is older was killed.
-const longestTurn = 24 * time.Hour
-
 // Busy implements [session.Liveness]. A session is busy when a running Claude
 // Code has it open, when its log changed within quiet, when it is empty,
-// shorter than it was when it was listed, or gone, and when its last line is
-// torn or its last turn unanswered and not older than a day.
-func (s *Store) Busy(ctx context.Context, ref session.Ref, now time.Time, quiet time.Duration) error {
+// shorter than it was when it was listed, or gone, and when a turn is going on.
+func (s *Store) Busy(ctx context.Context, q session.BusyQuestion) error {
 	running, err := s.running()
 	if err != nil {
 		return fmt.Errorf("look for running processes: %w", err)
 	}
-	if p, ok := openIn(running, ref, s.projectOf(ref)); ok {
-		return &session.BusyError{Path: ref.Path, Reason: p.reason()}
+	if p, ok := openIn(running, q.Ref, s.projectOf(q.Ref)); ok {
+		return &session.BusyError{Path: q.Ref.Path, Reason: p.reason()}
 	}
-	question := logfile.Question{Ref: ref, Now: now, Quiet: quiet, Tail: s.Tail}
-	if ref.Kind == session.KindOutput || now.Sub(ref.ModTime) > longestTurn {
+	question := logfile.Question{BusyQuestion: q, Tail: s.Tail}
+	if q.Ref.Kind == session.KindOutput {
 		question.Tail = nil
 	}
 	return s.Ask(ctx, question)

@@ -35,7 +35,7 @@ func TestBusyByProcess(t *testing.T) {
 			s := h.store(c.running)
 			for _, id := range []string{first, "agent-a1"} {
 				ref := h.ref(s, id)
-				err := s.Busy(context.Background(), ref, time.Now(), time.Minute)
+				err := s.Busy(context.Background(), session.BusyQuestion{Ref: ref, Now: time.Now(), Quiet: time.Minute})
 				if errors.Is(err, session.ErrBusy) != c.busy || err != nil && !c.busy {
 					t.Errorf("%s: %v", id, err)
 				}
@@ -70,7 +70,7 @@ func TestBusyByLog(t *testing.T) {
 			}
 			s := h.store()
 			ref := h.ref(s, first)
-			err := s.Busy(context.Background(), ref, time.Now(), time.Minute)
+			err := s.Busy(context.Background(), session.BusyQuestion{Ref: ref, Now: time.Now(), Quiet: time.Minute})
 			if c.reason == "" && err != nil || c.reason != "" && (!errors.Is(err, session.ErrBusy) || !strings.Contains(err.Error(), c.reason)) {
 				t.Errorf("error %v, want %q", err, c.reason)
 			}
@@ -83,7 +83,7 @@ func TestBusyByLog(t *testing.T) {
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Busy(context.Background(), ref, time.Now(), time.Minute); !errors.Is(err, session.ErrBusy) {
+	if err := s.Busy(context.Background(), session.BusyQuestion{Ref: ref, Now: time.Now(), Quiet: time.Minute}); !errors.Is(err, session.ErrBusy) {
 		t.Errorf("a log that is gone: %v", err)
 	}
 }

@@ -24,7 +24,8 @@ type Store struct {
 	config string // the configuration directory
 	// runs reports whether a process runs that was started by then. Tests
 	// replace it.
-	runs func(pid int, by time.Time) bool
+	runs    func(pid int, by time.Time) bool
+	prompts historyLines
 }
 
 // depth is how far below the projects a log lies:

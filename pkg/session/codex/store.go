@@ -15,6 +15,7 @@ import (
 
 	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/sessctl/sessctl/pkg/session/logfile"
+	"github.com/sessctl/sessctl/pkg/session/process"
 )
 
 // Store is one home directory of Codex, a [session.Store]: sessions are read,
@@ -86,19 +87,21 @@ func (s *Store) CountMessages(ctx context.Context, ref session.Ref) (int, error)
 // Busy implements [session.Liveness]. A session is busy while the lock that
 // Codex holds on a thread it writes is there, shortly after a change, and while
 // its last turn is not answered.
-func (s *Store) Busy(ctx context.Context, ref session.Ref, now time.Time, quiet time.Duration) error {
-	if lock := s.lockOf(ref.ID); lock != "" {
-		return &session.BusyError{Path: ref.Path, Reason: heldBy(lock)}
+func (s *Store) Busy(ctx context.Context, q session.BusyQuestion) error {
+	if lock := s.lockOf(q.Ref.ID); lock != "" {
+		return &session.BusyError{Path: q.Ref.Path, Reason: heldBy(lock)}
 	}
-	return s.Logs.Busy(ctx, ref, now, quiet)
+	return s.Logs.Busy(ctx, q)
 }
 
 // lockOf returns the path of the lock that Codex has put on a thread, "" if
-// there is none. It is there from the first record to the end of the program;
+// there is none. It is there from the first record to the end of the program, and
+// stays if that is killed: one from before the machine was started holds nobody.
 // .coordination.lock beside it stays and says nothing.
 func (s *Store) lockOf(thread string) string {
 	path := filepath.Join(s.Root(), "thread-writer-locks", thread+".lock")
-	if _, err := os.Lstat(path); err != nil {
+	info, err := os.Lstat(path)
+	if err != nil || (process.Claim{Since: info.ModTime()}).Standing() == process.Over {
 		return ""
 	}
 	return path

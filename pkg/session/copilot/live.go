@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -25,14 +24,8 @@ var lockName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(
 
 const holdEnd = ".hold"
 
-// lockOf is what can be seen of a lock.
-type lockOf struct {
-	session.RuntimeLock
-	unjudged bool // nothing tells whether its process runs
-}
-
 // locksIn returns the locks in the directory of a session.
-func locksIn(d *logfile.Dir) (all []lockOf, err error) {
+func locksIn(d *logfile.Dir, now time.Time) (all []session.RuntimeLock, err error) {
 	names, err := d.Names()
 	if err != nil {
 		return nil, err
@@ -47,7 +40,12 @@ func locksIn(d *logfile.Dir) (all []lockOf, err error) {
 			continue // given back since
 		}
 		pid, _ := strconv.Atoi(m[1])
-		all = append(all, judge(d, name, pid, info))
+		lock := session.RuntimeLock{Path: d.At(name), Process: pid, Since: info.ModTime()}
+		judge(&lock)
+		if lock.Unseen {
+			lock.Stale = forgotten(d, lock, now)
+		}
+		all = append(all, lock)
 	}
 	return all, nil
 }
@@ -55,54 +53,61 @@ func locksIn(d *logfile.Dir) (all []lockOf, err error) {
 // judge says whether the process of a lock runs. The lock of the file beside it
 // tells that for every process of this machine's kernel, one in another container
 // too. Without that file, or where it cannot be asked, a process that is not to
-// be seen here may run elsewhere: the lock counts as live.
-func judge(d *logfile.Dir, name string, pid int, info os.FileInfo) lockOf {
-	lock := lockOf{RuntimeLock: session.RuntimeLock{Path: d.At(name), Process: pid, Since: info.ModTime()}}
-	hold, err := durable.LookAtLock(d.At(strings.TrimSuffix(name, ".lock") + holdEnd))
+// be seen here may run elsewhere.
+func judge(lock *session.RuntimeLock) {
+	hold, err := durable.LookAtLock(strings.TrimSuffix(lock.Path, ".lock") + holdEnd)
+	standing := process.Claim{PID: lock.Process, Since: lock.Since}.Standing()
 	switch {
-	case process.Runs(pid, info.ModTime()), err == nil && hold.Held:
+	case standing == process.Holds, err == nil && hold.Held:
 		lock.Alive = true
-	case err != nil || !hold.Exists:
-		lock.Alive, lock.unjudged = true, true
-	default:
+	case standing == process.Over, err == nil && hold.Exists:
 		lock.Stale = true
+	default:
+		lock.Unseen = true
 	}
-	return lock
+}
+
+// forgotten reports whether the lock of a process that is not seen here is older than
+// a turn can be, and its log as well.
+func forgotten(d *logfile.Dir, lock session.RuntimeLock, now time.Time) bool {
+	q := session.BusyQuestion{Now: now}
+	log, err := d.Stat(logName)
+	if err != nil {
+		return false
+	}
+	return q.GaveUp(lock.Since, session.Tail{}) && (log == nil || q.GaveUp(log.ModTime(), session.Tail{}))
 }
 
 // heldBy says, for people, who has the session of a directory open; false if
 // nobody has.
-func heldBy(d *logfile.Dir) (reason string, busy bool) {
-	locks, err := locksIn(d)
+func heldBy(d *logfile.Dir, now time.Time) (reason string, busy bool) {
+	locks, err := locksIn(d, now)
 	if err != nil {
 		return session.ReasonCopilotUnknown.Text(err), true
 	}
 	for _, lock := range locks {
 		switch {
-		case lock.unjudged:
+		case lock.Stale:
+		case lock.Unseen:
 			return session.ReasonCopilotPerhaps.Text(lock.Path, lock.Process), true
-		case lock.Alive:
+		default:
 			return session.ReasonCopilotHere.Text(lock.Process), true
 		}
 	}
 	return "", false
 }
 
-// longestTurn is how long after its last change a session may still wait for an
-// answer. A turn that is older was killed.
-const longestTurn = 24 * time.Hour
-
 // Busy implements [session.Liveness]. A session is busy while a lock of a process
 // that runs is there, or of one of which that cannot be told; else shortly after
-// a change, and while its last turn is not answered and no day old. A stale lock
-// means that the program was killed: its last turn waits for nobody.
-func (s *Store) Busy(ctx context.Context, ref session.Ref, now time.Time, quiet time.Duration) error {
-	stale, err := s.held(ref.Path)
+// a change, and while a turn is going on. A stale lock means that the program was
+// killed: its last turn waits for nobody.
+func (s *Store) Busy(ctx context.Context, q session.BusyQuestion) error {
+	stale, err := s.held(q.Ref.Path, q.Now)
 	if err != nil {
 		return err
 	}
-	question := logfile.Question{Ref: ref, Now: now, Quiet: quiet, Tail: s.Tail}
-	if stale || now.Sub(ref.ModTime) > longestTurn {
+	question := logfile.Question{BusyQuestion: q, Tail: s.Tail}
+	if stale {
 		question.Tail = nil
 	}
 	return s.Ask(ctx, question)
@@ -110,7 +115,7 @@ func (s *Store) Busy(ctx context.Context, ref session.Ref, now time.Time, quiet 
 
 // held returns a [*session.BusyError] if somebody has the session of a log open,
 // and whether a stale lock lies beside the log.
-func (s *Store) held(log string) (stale bool, err error) {
+func (s *Store) held(log string, now time.Time) (stale bool, err error) {
 	if filepath.Base(log) != logName {
 		return false, nil // sessions that lie flat have no lock
 	}
@@ -122,16 +127,16 @@ func (s *Store) held(log string) (stale bool, err error) {
 		return false, err
 	}
 	defer d.Close()
-	if reason, busy := heldBy(d); busy {
+	if reason, busy := heldBy(d, now); busy {
 		return false, &session.BusyError{Path: log, Reason: reason}
 	}
-	locks, err := locksIn(d)
+	locks, err := locksIn(d, now)
 	return len(locks) > 0, err
 }
 
 // Unused implements [session.Restorer].
 func (s *Store) Unused(ctx context.Context, path string, now time.Time, quiet time.Duration) error {
-	if _, err := s.held(path); err != nil {
+	if _, err := s.held(path, now); err != nil {
 		return err
 	}
 	return s.Logs.Unused(ctx, path, now, quiet)
@@ -150,13 +155,11 @@ func (s *Store) Locks(ctx context.Context, now time.Time) ([]session.RuntimeLock
 			return
 		}
 		defer d.Close()
-		locks, err := locksIn(d)
+		locks, err := locksIn(d, now)
 		if err != nil {
 			return // the listing says so
 		}
-		for _, lock := range locks {
-			all = append(all, lock.RuntimeLock)
-		}
+		all = append(all, locks...)
 	})
 	return all, err
 }

@@ -205,7 +205,7 @@ func (l *lister) log(d *logfile.Dir, name string, kind session.Kind) bool {
 	ref.Agent = session.AgentOfDirectory(b.cwd, noAgent)
 	if kind == session.KindLive {
 		l.agent = ref.Agent
-		if lock, busy := heldBy(d); busy && name == logName {
+		if lock, busy := heldBy(d, time.Now()); busy && name == logName {
 			ref.State, ref.Reason = session.StateBusy, lock
 		}
 	} else {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/sessctl/sessctl/pkg/jsonl"
 	"github.com/sessctl/sessctl/pkg/session"
@@ -268,7 +269,7 @@ func (s *Store) PlanTrim(ctx context.Context, request session.ShortenRequest) (s
 
 // Shorten implements [session.Shortener].
 func (s *Store) Shorten(ctx context.Context, plan session.Shortening) error {
-	if _, err := s.held(plan.Live); err != nil {
+	if _, err := s.held(plan.Live, time.Now()); err != nil {
 		return err
 	}
 	change, err := s.Changes.OpenChange(plan)

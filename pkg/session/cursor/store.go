@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/sessctl/sessctl/pkg/session/logfile"
@@ -78,8 +77,8 @@ func (s *Store) Tail(ctx context.Context, ref session.Ref) (session.Tail, error)
 
 // Busy implements [session.Liveness]: Cursor leaves no sign of life but what it
 // writes.
-func (s *Store) Busy(ctx context.Context, ref session.Ref, now time.Time, quiet time.Duration) error {
-	return s.logs.Busy(ctx, ref, now, quiet)
+func (s *Store) Busy(ctx context.Context, q session.BusyQuestion) error {
+	return s.logs.Busy(ctx, q)
 }
 
 // OwnCommand implements [session.Adviser].

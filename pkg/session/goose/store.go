@@ -230,7 +230,8 @@ func (s *Store) CountMessages(ctx context.Context, ref session.Ref) (int, error)
 
 // Busy implements [session.Liveness]: by when the session was used, and by its last
 // turn.
-func (s *Store) Busy(ctx context.Context, ref session.Ref, now time.Time, quiet time.Duration) error {
+func (s *Store) Busy(ctx context.Context, q session.BusyQuestion) error {
+	ref := q.Ref
 	listing, err := s.List(ctx)
 	if err != nil {
 		return err
@@ -239,12 +240,13 @@ func (s *Store) Busy(ctx context.Context, ref session.Ref, now time.Time, quiet 
 	if i < 0 {
 		return logfile.Gone(ref.Path)
 	}
-	if now.Sub(listing.Refs[i].ModTime).Abs() < quiet {
-		return &session.BusyError{Path: ref.Path, Reason: session.ReasonJustSaid.Text()}
+	changed := listing.Refs[i].ModTime
+	if err := session.CheckIdle(ref.Path, changed, q.Now, q.Quiet); err != nil {
+		return err
 	}
 	tail, err := s.Tail(ctx, ref)
 	if err != nil {
 		return err
 	}
-	return session.CheckAnswered(ref.Path, tail)
+	return session.CheckTurn(q, tail, changed)
 }

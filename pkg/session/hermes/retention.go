@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"time"
 
@@ -55,6 +56,9 @@ func (s *Store) retention(root *os.Root) (retention, error) {
 	}
 	if err := yaml.Unmarshal(raw, &settings); err != nil {
 		return r, fmt.Errorf("read %s: %w", configName, err)
+	}
+	if days := settings.Sessions.Days; days != nil && math.IsNaN(*days) {
+		return r, fmt.Errorf("read %s: retention_days is no number", configName)
 	}
 	if on, days := settings.Sessions.Prune, settings.Sessions.Days; on != nil && !*on || days != nil && *days < 0 {
 		r.off = true

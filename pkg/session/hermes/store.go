@@ -146,9 +146,10 @@ func (s *Store) CountMessages(ctx context.Context, ref session.Ref) (int, error)
 // Busy implements [session.Liveness]: by the program's own leases, by when the
 // session was used, and by its last turn. A session that has ended is never in a
 // turn.
-func (s *Store) Busy(ctx context.Context, ref session.Ref, now time.Time, quiet time.Duration) error {
+func (s *Store) Busy(ctx context.Context, q session.BusyQuestion) error {
+	ref := q.Ref
 	if ref.Kind != session.KindStored {
-		return s.busyFile(ref, now, quiet)
+		return s.busyFile(ref, q.Now, q.Quiet)
 	}
 	_, id := sqlitefile.CutPath(ref.Path)
 	db, release, err := s.databases.Fresh(ctx, s.file())
@@ -160,14 +161,14 @@ func (s *Store) Busy(ctx context.Context, ref session.Ref, now time.Time, quiet 
 	if err != nil {
 		return err
 	}
-	if until.After(now) {
+	if until.After(q.Now) {
 		return &session.BusyError{Path: ref.Path, Reason: session.ReasonLeasedTurn.Text()}
 	}
 	changed, ended, err := db.Changed(ctx, id)
 	if err != nil {
 		return logfile.GoneOr(ref.Path, err)
 	}
-	if err := session.CheckIdle(ref.Path, changed, now, quiet); err != nil {
+	if err := session.CheckIdle(ref.Path, changed, q.Now, q.Quiet); err != nil {
 		return err
 	}
 	if ended {
@@ -177,7 +178,7 @@ func (s *Store) Busy(ctx context.Context, ref session.Ref, now time.Time, quiet 
 	if err != nil {
 		return err
 	}
-	return session.CheckAnswered(ref.Path, tail)
+	return session.CheckTurn(q, tail, changed)
 }
 
 func (s *Store) busyFile(ref session.Ref, now time.Time, quiet time.Duration) error {

@@ -69,25 +69,17 @@ func (d *Dir) Below(name string) (*Dir, error) {
 
 // DirOf opens the directory of a log, as deep below base as it may lie. Without
 // a base, or for a log that is not below it, nothing is said of what is on the
-// way.
+// way. Outside of a run this is one.
 func DirOf(pins *durable.Pins, base, path string) (*Dir, error) {
-	dir := filepath.Dir(path)
-	if pins.Held() {
-		if base != "" {
-			pins.Top(base)
-		}
-		return OpenPinned(pins, dir)
+	if pins == nil {
+		pins = &durable.Pins{}
 	}
-	below, err := filepath.Rel(base, dir)
-	if base == "" || err != nil || !filepath.IsLocal(below) {
-		return Open(dir)
+	pins.Hold()
+	defer pins.Release()
+	if base != "" {
+		pins.Top(base)
 	}
-	top, err := Open(base)
-	if err != nil {
-		return nil, fmt.Errorf("open store: %w", err)
-	}
-	defer top.Close()
-	return top.Below(below)
+	return OpenPinned(pins, filepath.Dir(path))
 }
 
 // Close closes the directory. It was only looked at, so there is nothing that

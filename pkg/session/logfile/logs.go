@@ -6,7 +6,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"time"
 
 	"github.com/sessctl/sessctl/pkg/session"
 )
@@ -91,8 +90,8 @@ func (l *Logs) CountIn(ctx context.Context, log io.Reader) (int, error) {
 
 // Busy implements [session.Liveness], for runtimes that leave no sign of life
 // but what they write.
-func (l *Logs) Busy(ctx context.Context, ref session.Ref, now time.Time, quiet time.Duration) error {
-	return l.Ask(ctx, Question{Ref: ref, Now: now, Quiet: quiet, Tail: l.Tail})
+func (l *Logs) Busy(ctx context.Context, q session.BusyQuestion) error {
+	return l.Ask(ctx, Question{q, l.Tail})
 }
 
 // Ask is [Dir.Busy] for the log of the question's session. It also returns a

@@ -144,17 +144,15 @@ func Unsupported(path, reason string) error {
 
 // Question is what is asked about a session before it is changed.
 type Question struct {
-	Ref   session.Ref
-	Now   time.Time
-	Quiet time.Duration // how long the log must have been untouched
-	// Tail reads the end of the log; nil for logs that cannot show whether the
-	// last turn is answered.
+	session.BusyQuestion
+	// Tail reads the end of the log; nil for logs whose last turn nobody answers
+	// any more, whatever they show.
 	Tail func(ctx context.Context, ref session.Ref) (session.Tail, error)
 }
 
 // Busy returns a [*session.BusyError] when a log changed within the quiet
 // period, when it is empty, shorter than it was when it was listed, or gone,
-// and when its last line is torn or its last turn unanswered.
+// and when a turn is going on in it (see [session.CheckTurn]).
 func (d *Dir) Busy(ctx context.Context, name string, q Question) error {
 	info, err := d.Stat(name)
 	if err != nil {
@@ -176,7 +174,7 @@ func (d *Dir) Busy(ctx context.Context, name string, q Question) error {
 	if err != nil {
 		return err
 	}
-	return session.CheckAnswered(q.Ref.Path, tail)
+	return session.CheckTurn(q.BusyQuestion, tail, info.ModTime())
 }
 
 // State is what a listing says of a log's state: busy shortly after a change.

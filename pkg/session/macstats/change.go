@@ -24,7 +24,7 @@ func (s *Store) PlanRewrite(ctx context.Context, request session.ShortenRequest)
 		return session.Shortening{}, err
 	}
 	plan := session.Shortening{Rotation: rotation, Cut: request.Cut, Summary: request.Summary}
-	if plan.Cleared = request.Now.Sub(request.Snapshot.ModTime) > inactive; plan.Cleared {
+	if plan.Cleared = request.Now.Sub(request.Snapshot.ModTime) > session.MacStatsInactive; plan.Cleared {
 		if plan.Fresh != "" {
 			plan.After = logfile.FreshProof(rotation)
 		}

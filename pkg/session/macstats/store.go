@@ -6,7 +6,6 @@ import (
 	"regexp"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/sessctl/sessctl/pkg/session/logfile"
@@ -16,7 +15,6 @@ import (
 const (
 	periodicMessages  = 4 // from so many on a session is due in a run over everything
 	requestedMessages = 8 // from so many on when it was asked for
-	inactive          = 30 * time.Minute
 )
 
 // Options say where lessons go.
@@ -52,12 +50,13 @@ func Roots(home string, _ func(string) string) []string {
 // Busy implements [session.Liveness]. A last message without an answer is being
 // answered only in the log that the program resumes, and only for as long as the
 // program takes that for one in use.
-func (s *Store) Busy(ctx context.Context, ref session.Ref, now time.Time, quiet time.Duration) error {
-	q := logfile.Question{Ref: ref, Now: now, Quiet: quiet, Tail: s.Tail}
-	if !ref.Primary || now.Sub(ref.ModTime) > inactive {
-		q.Tail = nil
+func (s *Store) Busy(ctx context.Context, q session.BusyQuestion) error {
+	question := logfile.Question{BusyQuestion: q, Tail: s.Tail}
+	question.Ref.Runtime = session.RuntimeMacStats
+	if !q.Ref.Primary {
+		question.Tail = nil
 	}
-	return s.Ask(ctx, q)
+	return s.Ask(ctx, question)
 }
 
 // LessonsFile implements [session.Learner].

@@ -315,7 +315,7 @@ func TestStoredSessionsAreNotChanged(t *testing.T) {
 		_, overlay := s.PlanOverlay(ctx, session.ShortenRequest{Ref: ref})
 		_, reset := s.PlanReset(ctx, ref, session.Snapshot{}, time.Now())
 		_, place := s.Place(ctx, ref.Path, time.Now())
-		for _, err := range []error{rotation, overlay, reset, place, s.Busy(ctx, ref, time.Now(), 0)} {
+		for _, err := range []error{rotation, overlay, reset, place, s.Busy(ctx, session.BusyQuestion{Ref: ref, Now: time.Now()})} {
 			if !errors.Is(err, session.ErrUnsupported) {
 				t.Error(err)
 			}

@@ -150,7 +150,7 @@ func parseGatewayLock(raw []byte) gatewayLock {
 }
 
 // alive reports whether there is a lock and its gateway runs.
-func (l gatewayLock) alive() bool { return l.pid != 0 && l.lockFile.alive() }
+func (l gatewayLock) alive() bool { return l.pid != 0 && l.lockFile.alive(l.created) }
 
 // served reports whether a running gateway is this store's: by the state that
 // it has open, or, where that cannot be seen, by where its configuration lies.

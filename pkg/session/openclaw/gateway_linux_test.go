@@ -22,7 +22,7 @@ func TestGatewayWithStateOpen(t *testing.T) {
 			s.Store = openclaw.Open(s.root, openclaw.Options{LockDirs: []string{t.TempDir()}})
 			s.write(filepath.Join(s.root, "state", "openclaw.sqlite"), "")
 			holdOpen(t, name, filepath.Join(s.root, "state", "openclaw.sqlite"))
-			err := s.Busy(context.Background(), s.ref(mainID+".jsonl"), time.Now(), quiet)
+			err := s.Busy(context.Background(), session.BusyQuestion{Ref: s.ref(mainID + ".jsonl"), Now: time.Now(), Quiet: quiet})
 			var busy *session.BusyError
 			if got := errors.As(err, &busy) && busy.Served; got != served {
 				t.Errorf("%v, want served %v", err, served)
@@ -43,7 +43,7 @@ func TestGatewayWithStateElsewhere(t *testing.T) {
 	s.write(filepath.Join(temporary, "openclaw-0", "gateway.00000000.lock"), lock)
 	for store, served := range map[*state]bool{s: false, other: true} {
 		store.Store = openclaw.Open(store.root, openclaw.Options{LockDirs: []string{temporary}})
-		err := store.Busy(context.Background(), store.ref(mainID+".jsonl"), time.Now(), quiet)
+		err := store.Busy(context.Background(), session.BusyQuestion{Ref: store.ref(mainID + ".jsonl"), Now: time.Now(), Quiet: quiet})
 		if errors.Is(err, session.ErrBusy) != served {
 			t.Errorf("%v, want served %v", err, served)
 		}

@@ -27,7 +27,7 @@ func TestServedSessionIsBusy(t *testing.T) {
 	r := s.plan(ref)
 	before := s.tree()
 	changes := map[string]func() error{
-		"busy":    func() error { return s.Busy(ctx, ref, time.Now(), quiet) },
+		"busy":    func() error { return s.Busy(ctx, session.BusyQuestion{Ref: ref, Now: time.Now(), Quiet: quiet}) },
 		"rotate":  func() error { return s.Rotate(ctx, r) },
 		"restore": func() error { return s.Unused(ctx, ref.Path, time.Now(), quiet) },
 		"overlay": func() error { return s.Shorten(ctx, session.Shortening{Rotation: r, Record: "{}\n"}) },
@@ -43,14 +43,14 @@ func TestServedSessionIsBusy(t *testing.T) {
 	}
 	s.age(ref.Path, time.Second)
 	var busy *session.BusyError
-	if err := s.Busy(ctx, ref, time.Now(), quiet); !errors.As(err, &busy) || busy.Served {
+	if err := s.Busy(ctx, session.BusyQuestion{Ref: ref, Now: time.Now(), Quiet: quiet}); !errors.As(err, &busy) || busy.Served {
 		t.Errorf("a log that just changed: %v", err)
 	}
 	if err := s.gateway.Stop(); err != nil {
 		t.Fatal(err)
 	}
 	s.age(ref.Path, time.Hour)
-	if err := s.Busy(ctx, ref, time.Now(), quiet); err != nil {
+	if err := s.Busy(ctx, session.BusyQuestion{Ref: ref, Now: time.Now(), Quiet: quiet}); err != nil {
 		t.Errorf("without a gateway: %v", err)
 	}
 }
@@ -80,7 +80,7 @@ func TestGatewayLocks(t *testing.T) {
 			}
 			s.write(filepath.Join(temporary, "openclaw-1000", "gateway.0a1b2c3d.lock"), string(text))
 			s.Store = openclaw.Open(s.root, openclaw.Options{LockDirs: []string{temporary}})
-			err = s.Busy(context.Background(), s.ref(mainID+".jsonl"), time.Now(), quiet)
+			err = s.Busy(context.Background(), session.BusyQuestion{Ref: s.ref(mainID + ".jsonl"), Now: time.Now(), Quiet: quiet})
 			if errors.Is(err, session.ErrBusy) != test.served {
 				t.Errorf("%v, want served %v", err, test.served)
 			}
@@ -110,7 +110,7 @@ func TestGatewayOfReusedProcess(t *testing.T) {
 	}
 	s.write(filepath.Join(temporary, "openclaw-1000", "gateway.0a1b2c3d.lock"), string(text))
 	s.Store = openclaw.Open(s.root, openclaw.Options{LockDirs: []string{temporary}})
-	if err := s.Busy(context.Background(), s.ref(mainID+".jsonl"), time.Now(), quiet); err != nil {
+	if err := s.Busy(context.Background(), session.BusyQuestion{Ref: s.ref(mainID + ".jsonl"), Now: time.Now(), Quiet: quiet}); err != nil {
 		t.Error(err)
 	}
 }

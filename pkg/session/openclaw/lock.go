@@ -31,45 +31,52 @@ type lockFile struct {
 	start   uint64 // field 22 of /proc/<pid>/stat, 0 if it is not recorded
 }
 
-// lockedBy says who holds the lock with this name, "" if nobody does: there is
-// no lock, its process is gone, or it is so old that the runtime would take it
-// away. Nothing is removed here.
-//
-// A lock without a lock file's content is somebody's who is just writing it,
-// as long as it is young.
+// lockedBy says who holds the lock with this name, "" if nobody does. Nothing is
+// removed here.
 func (d *directory) lockedBy(name string, now time.Time) (string, error) {
-	info, err := d.Root.Lstat(name)
-	if errors.Is(err, fs.ErrNotExist) {
+	lock, err := d.lock(name, now)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return "", nil
-	}
-	if err != nil {
+	case err != nil:
 		return "", fmt.Errorf("look at lock: %w", err)
+	case lock.Stale:
+		return "", nil
+	case lock.Process == 0:
+		return session.ReasonLockWritten.Text(name), nil
 	}
-	lock, err := d.readLock(name)
+	return session.ReasonLockHeld.Text(lock.Process, name), nil
+}
+
+// lock judges the lock with this name. It is stale if it is so old that the runtime
+// would take it away, or of a process that cannot have it any more.
+//
+// A lock without a lock file's content is somebody's who is just writing it, as
+// long as it is young.
+func (d *directory) lock(name string, now time.Time) (session.RuntimeLock, error) {
+	info, err := d.Root.Lstat(name)
+	if err != nil {
+		return session.RuntimeLock{}, err
+	}
+	read, err := d.readLock(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return "", nil
+		return session.RuntimeLock{}, err
 	}
-	if err != nil || lock.pid == 0 {
-		if now.Sub(info.ModTime()) < lockAge {
-			return session.ReasonLockWritten.Text(name), nil
-		}
-		return "", nil
+	lock := session.RuntimeLock{Path: d.At(name), Process: read.pid, Since: read.created}
+	if lock.Since.IsZero() || lock.Since.After(now) || lock.Process == 0 {
+		lock.Since = info.ModTime()
 	}
-	created := lock.created
-	if created.IsZero() || created.After(now) {
-		created = info.ModTime()
-	}
-	if now.Sub(created) >= lockAge || !lock.alive() {
-		return "", nil
-	}
-	return session.ReasonLockHeld.Text(lock.pid, name), nil
+	lock.Alive = lock.Process != 0 && read.alive(lock.Since)
+	lock.Stale = now.Sub(lock.Since) >= lockAge || lock.Process != 0 && !lock.Alive
+	return lock, nil
 }
 
 // alive reports whether the process that took the lock still runs, and is not
-// another one that got its number.
-func (l lockFile) alive() bool {
-	p := process.Look(l.pid)
-	return p.Alive && (!p.Known || l.start == 0 || l.start == p.Start)
+// another one that got its number. A lock that does not say when its process was
+// started goes by the number alone, as the runtime does.
+func (l lockFile) alive(since time.Time) bool {
+	standing := process.Claim{PID: l.pid, Start: l.start, Since: since}.Standing()
+	return standing == process.Holds || standing == process.Unseen && l.start == 0 && process.Look(l.pid).Alive
 }
 
 func (d *directory) readLock(name string) (lockFile, error) {
@@ -161,33 +168,15 @@ func (s *Store) locksOf(root *os.Root, agent string, now time.Time) ([]session.R
 	return locks, nil
 }
 
-func (d *directory) lock(name string, now time.Time) (session.RuntimeLock, error) {
-	info, err := d.Root.Lstat(name)
-	if err != nil {
-		return session.RuntimeLock{}, err
-	}
-	read, err := d.readLock(name)
-	if err != nil {
-		return session.RuntimeLock{}, err
-	}
-	lock := session.RuntimeLock{Path: d.At(name), Process: read.pid, Since: read.created}
-	if lock.Since.IsZero() || lock.Since.After(now) {
-		lock.Since = info.ModTime()
-	}
-	lock.Alive = read.pid != 0 && read.alive()
-	holder, err := d.lockedBy(name, now)
-	lock.Stale = holder == ""
-	return lock, err
-}
-
 // Busy implements [session.Rotator]. A session is busy when a live process
 // holds the lock of its log or of the index, when the log changed within quiet,
 // when it is empty, shorter than it was when it was listed, or gone, and when
-// its last line is torn or its last turn unanswered. No lock does not mean
+// a turn is going on by what the log shows. No lock does not mean
 // idle: the runtime gives it back while the model answers. So a session that
 // nobody seems to write is busy all the same, with Served set, while a gateway
 // runs for the store. A session in a database is [session.ErrUnsupported].
-func (s *Store) Busy(ctx context.Context, ref session.Ref, now time.Time, quiet time.Duration) error {
+func (s *Store) Busy(ctx context.Context, q session.BusyQuestion) error {
+	ref := q.Ref
 	if inDatabase(ref) {
 		return logfile.Unsupported(ref.Path, session.ReasonGatewayDatabase.Text())
 	}
@@ -199,10 +188,10 @@ func (s *Store) Busy(ctx context.Context, ref session.Ref, now time.Time, quiet 
 		return err
 	}
 	defer d.Close()
-	if err := d.locked(ctx, name, now); err != nil {
+	if err := d.locked(ctx, name, q.Now); err != nil {
 		return err
 	}
-	if err := d.Busy(ctx, name, logfile.Question{Ref: ref, Now: now, Quiet: quiet, Tail: s.Tail}); err != nil {
+	if err := d.Busy(ctx, name, logfile.Question{BusyQuestion: q, Tail: s.Tail}); err != nil {
 		return err
 	}
 	return s.unserved(ref.Path)

@@ -38,20 +38,21 @@ func TestLocks(t *testing.T) {
 		"live, date as number":        {fmt.Sprintf(`{"pid":%d,"createdAt":%d}`, own, now.Add(-time.Minute).UnixMilli()), time.Hour, true},
 		"live, date in the future":    {fmt.Sprintf(`{"pid":%d,"createdAt":%q}`, own, at(-time.Hour)), time.Minute, true},
 		"live, future date, old file": {fmt.Sprintf(`{"pid":%d,"createdAt":%q}`, own, at(-time.Hour)), time.Hour, false},
-		"live, almost old":            {fmt.Sprintf(`{"pid":%d,"createdAt":%q}`, own, at(lockAge-time.Minute)), 0, true},
+		"live, almost old":            {fmt.Sprintf(`{"pid":%d,"createdAt":%q,"starttime":%d}`, own, at(lockAge-time.Minute), start), 0, true},
 		"live, old":                   {fmt.Sprintf(`{"pid":%d,"createdAt":%q,"starttime":%d}`, own, at(lockAge), start), 0, false},
-		"foreign: not the runtime's":  {fmt.Sprintf(`{"pid":%d,"createdAt":%q}`, os.Getppid(), at(time.Second)), 0, true},
-		"dead":                        {fmt.Sprintf(`{"pid":%d,"createdAt":%q}`, dead, at(time.Second)), 0, false},
-		"garbage, young":              {"garbage", time.Minute, true},
-		"garbage, old":                {"garbage", lockAge, false},
-		"empty, young":                {"", 0, true},
-		"half written":                {`{"pid":`, 0, true},
-		"no pid, young":               {`{"createdAt":"2026-01-01T00:00:00Z"}`, 0, true},
-		"pid 0":                       {`{"pid":0}`, 0, true},
-		"pid negative, old":           {`{"pid":-1}`, lockAge, false},
-		"pid too large":               {`{"pid":99999999999}`, lockAge, false},
-		"pid as text, old":            {`{"pid":"1"}`, lockAge, false},
-		"array, old":                  {`[1]`, lockAge, false},
+		"live, from before the start of the machine, by its number alone": {fmt.Sprintf(`{"pid":%d,"createdAt":"2001-01-01T00:00:00Z"}`, own), 0, false},
+		"foreign: not the runtime's":                                      {fmt.Sprintf(`{"pid":%d,"createdAt":%q}`, os.Getppid(), at(time.Second)), 0, true},
+		"dead":                                                            {fmt.Sprintf(`{"pid":%d,"createdAt":%q}`, dead, at(time.Second)), 0, false},
+		"garbage, young":                                                  {"garbage", time.Minute, true},
+		"garbage, old":                                                    {"garbage", lockAge, false},
+		"empty, young":                                                    {"", 0, true},
+		"half written":                                                    {`{"pid":`, 0, true},
+		"no pid, young":                                                   {`{"createdAt":"2026-01-01T00:00:00Z"}`, 0, true},
+		"pid 0":                                                           {`{"pid":0}`, 0, true},
+		"pid negative, old":                                               {`{"pid":-1}`, lockAge, false},
+		"pid too large":                                                   {`{"pid":99999999999}`, lockAge, false},
+		"pid as text, old":                                                {`{"pid":"1"}`, lockAge, false},
+		"array, old":                                                      {`[1]`, lockAge, false},
 	} {
 		t.Run(name, func(t *testing.T) { checkLock(t, c.text, c.age, c.busy) })
 	}
@@ -69,7 +70,7 @@ func checkLock(t *testing.T, text string, age time.Duration, busy bool) {
 		s.log(lock, text)
 		s.age(s.path(lock), age)
 		before := s.tree()
-		err := s.Busy(context.Background(), ref, time.Now(), quiet)
+		err := s.Busy(context.Background(), session.BusyQuestion{Ref: ref, Now: time.Now(), Quiet: quiet})
 		if busy {
 			wantBusy(t, err, "its lock")
 		} else if err != nil {
@@ -131,7 +132,7 @@ func TestBusy(t *testing.T) {
 			s := newMain(t)
 			ref := s.ref(name)
 			c.change(s)
-			err := s.Busy(context.Background(), ref, time.Now(), quiet)
+			err := s.Busy(context.Background(), session.BusyQuestion{Ref: ref, Now: time.Now(), Quiet: quiet})
 			if c.reason != "" {
 				wantBusy(t, err, c.reason)
 			} else if err != nil {
@@ -191,7 +192,7 @@ func TestOutsideOfTheStore(t *testing.T) {
 	ref := s.ref(mainID + ".jsonl")
 	for _, path := range []string{"/etc/passwd", s.root + "/agents/../../x", s.root + "/agents/a/sessions/b/c.jsonl", s.root, "", s.root + "/agents/-a/sessions/x.jsonl"} {
 		ref.Path = path
-		if err := s.Busy(context.Background(), ref, time.Now(), quiet); err == nil {
+		if err := s.Busy(context.Background(), session.BusyQuestion{Ref: ref, Now: time.Now(), Quiet: quiet}); err == nil {
 			t.Errorf("Busy of %q", path)
 		}
 		if _, err := s.Tail(context.Background(), ref); err == nil {

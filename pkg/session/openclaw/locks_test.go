@@ -21,13 +21,13 @@ func TestLocks(t *testing.T) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	now := time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
+	now, start := time.Now().UTC().Truncate(time.Second), process.Look(os.Getpid()).Start
 	young, old := now.Add(-time.Minute), now.Add(-2*time.Hour)
 	stamp := func(at time.Time) string { return at.Format(time.RFC3339) }
 	for name, text := range map[string]string{
-		"1-live.jsonl.lock":    fmt.Sprintf(`{"pid":%d,"createdAt":%q}`, os.Getpid(), stamp(young)),
+		"1-live.jsonl.lock":    fmt.Sprintf(`{"pid":%d,"createdAt":%q,"starttime":%d}`, os.Getpid(), stamp(young), start),
 		"2-dead.jsonl.lock":    fmt.Sprintf(`{"pid":2147483646,"createdAt":%q}`, stamp(young)),
-		"3-old.jsonl.lock":     fmt.Sprintf(`{"pid":%d,"createdAt":%q}`, os.Getpid(), stamp(old)),
+		"3-old.jsonl.lock":     fmt.Sprintf(`{"pid":%d,"createdAt":%q,"starttime":%d}`, os.Getpid(), stamp(old), start),
 		"4-garbage.jsonl.lock": "\x00\x00not json",
 		"5-not-one.jsonl":      "{}",
 		"6-reused.jsonl.lock":  fmt.Sprintf(`{"pid":%d,"createdAt":%q,"starttime":1}`, os.Getpid(), stamp(young)),

@@ -112,7 +112,7 @@ func (s *Store) PlanCarry(ctx context.Context, q session.CarryRequest) (session.
 	case tail.LastRole != session.RoleAssistant:
 		return session.Carrying{}, notYet(ref.Path)
 	}
-	if err := s.Busy(ctx, ref, q.Now, q.Quiet); err != nil {
+	if err := s.Busy(ctx, q.IsBusy(ref)); err != nil {
 		return session.Carrying{}, err
 	}
 	return s.carrying(ctx, v, n, q)

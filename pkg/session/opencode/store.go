@@ -9,7 +9,6 @@ import (
 	"regexp"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/sessctl/sessctl/pkg/session/logfile"
@@ -147,7 +146,8 @@ func (s *Store) CountMessages(ctx context.Context, ref session.Ref) (int, error)
 
 // Busy implements [session.Liveness]: by when the session was changed, and by
 // its last turn.
-func (s *Store) Busy(ctx context.Context, ref session.Ref, now time.Time, quiet time.Duration) error {
+func (s *Store) Busy(ctx context.Context, q session.BusyQuestion) error {
+	ref := q.Ref
 	path, id := sqlitefile.CutPath(ref.Path)
 	db, release, err := s.databases.Fresh(ctx, s.file(filepath.Base(path)))
 	if err != nil {
@@ -158,14 +158,14 @@ func (s *Store) Busy(ctx context.Context, ref session.Ref, now time.Time, quiet 
 	if err != nil {
 		return logfile.GoneOr(ref.Path, err)
 	}
-	if err := session.CheckIdle(ref.Path, changed, now, quiet); err != nil {
+	if err := session.CheckIdle(ref.Path, changed, q.Now, q.Quiet); err != nil {
 		return err
 	}
 	tail, err := s.Tail(ctx, ref)
 	if err != nil {
 		return err
 	}
-	return session.CheckAnswered(ref.Path, tail)
+	return session.CheckTurn(q, tail, changed)
 }
 
 // OwnCommand implements [session.Adviser].

@@ -145,7 +145,7 @@ func (s *Store) PlanCarry(ctx context.Context, q session.CarryRequest) (session.
 	if err := mayRotate(d, name); err != nil {
 		return session.Carrying{}, err
 	}
-	if err := s.Busy(ctx, session.Ref{Path: d.At(name), Primary: true}, q.Now, q.Quiet); err != nil {
+	if err := s.Busy(ctx, q.IsBusy(session.Ref{Path: d.At(name), Primary: true})); err != nil {
 		return session.Carrying{}, err
 	}
 	log, _, err := d.OpenLog(name)

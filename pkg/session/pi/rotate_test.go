@@ -32,7 +32,7 @@ func TestBusy(t *testing.T) {
 			s := newOne(t)
 			ref := s.ref(name)
 			c.change(s)
-			err := s.Busy(context.Background(), ref, time.Now(), quiet)
+			err := s.Busy(context.Background(), session.BusyQuestion{Ref: ref, Now: time.Now(), Quiet: quiet})
 			if c.reason != "" {
 				wantBusy(t, err, c.reason)
 			} else if err != nil {
@@ -87,7 +87,7 @@ func TestRotate(t *testing.T) {
 	if !refs[0].ModTime.Equal(ref.ModTime) {
 		t.Errorf("the fresh log was changed at %s, want the time of the old one, %s", refs[0].ModTime, ref.ModTime)
 	}
-	if err := s.Busy(context.Background(), refs[0], time.Now(), quiet); err != nil {
+	if err := s.Busy(context.Background(), session.BusyQuestion{Ref: refs[0], Now: time.Now(), Quiet: quiet}); err != nil {
 		t.Errorf("the fresh session is busy: %v", err)
 	}
 }
@@ -244,7 +244,7 @@ func TestPlanRefuses(t *testing.T) {
 		if _, err := s.PlanRotation(context.Background(), ref, session.Snapshot{}, time.Now()); err == nil {
 			t.Errorf("PlanRotation of %q", path)
 		}
-		if err := s.Busy(context.Background(), ref, time.Now(), quiet); err == nil {
+		if err := s.Busy(context.Background(), session.BusyQuestion{Ref: ref, Now: time.Now(), Quiet: quiet}); err == nil {
 			t.Errorf("Busy of %q", path)
 		}
 	}

@@ -155,15 +155,15 @@ func (r running) reason() string {
 // Busy implements [session.Liveness]. Besides what the log shows, a pi that runs
 // where the session belongs makes it busy: it would go on with what it has in
 // its memory, beside a summary and in the place of a log that was rotated.
-func (s *Store) Busy(ctx context.Context, ref session.Ref, now time.Time, quiet time.Duration) error {
-	q := logfile.Question{Ref: ref, Now: now, Quiet: quiet, Tail: s.Tail}
-	if ref.Fragment {
-		q.Tail = nil // nobody will answer the last turn of a log that pi does not continue
+func (s *Store) Busy(ctx context.Context, q session.BusyQuestion) error {
+	question := logfile.Question{BusyQuestion: q, Tail: s.Tail}
+	if q.Ref.Fragment {
+		question.Tail = nil // nobody will answer the last turn of a log that pi does not continue
 	}
-	if err := s.Ask(ctx, q); err != nil {
+	if err := s.Ask(ctx, question); err != nil {
 		return err
 	}
-	return s.unheld(ref)
+	return s.unheld(q.Ref)
 }
 
 // unheld returns a [*session.BusyError] if a pi that runs may have a log in its

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/sessctl/sessctl/pkg/session/pi"
 )
 
@@ -24,7 +25,7 @@ func TestARealProcessIsFound(t *testing.T) {
 	s := &state{t: t, root: filepath.Join(home, ".pi", "agent", "sessions")}
 	s.Store = pi.Open(s.root)
 	s.write(filepath.Join(s.root, pi.DirectoryOf(work), name), transcript(id, 3))
-	if err := s.Busy(context.Background(), s.ref(name), time.Now(), quiet); err != nil {
+	if err := s.Busy(context.Background(), session.BusyQuestion{Ref: s.ref(name), Now: time.Now(), Quiet: quiet}); err != nil {
 		t.Fatal("before it runs:", err)
 	}
 	program := exec.Command("/bin/sh", "-c", "echo started; read end")
@@ -45,7 +46,7 @@ func TestARealProcessIsFound(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.Store = pi.Open(s.root) // a look may be a second old
-	wantBusy(t, s.Busy(context.Background(), s.ref(name), time.Now(), quiet), "pi is running in "+work)
+	wantBusy(t, s.Busy(context.Background(), session.BusyQuestion{Ref: s.ref(name), Now: time.Now(), Quiet: quiet}), "pi is running in "+work)
 }
 
 // In a sandbox with a user namespace of its own (PrivateUsers= of a systemd unit)
@@ -54,7 +55,7 @@ func TestARealProcessIsFound(t *testing.T) {
 func TestARealProcessIsFoundInASandbox(t *testing.T) {
 	if root := os.Getenv("SESSCTL_TEST_SANDBOXED"); root != "" {
 		s := &state{t: t, root: root, Store: pi.Open(root)}
-		wantBusy(t, s.Busy(context.Background(), s.ref(name), time.Now(), quiet), "the system does not say where")
+		wantBusy(t, s.Busy(context.Background(), session.BusyQuestion{Ref: s.ref(name), Now: time.Now(), Quiet: quiet}), "the system does not say where")
 		return
 	}
 	home := t.TempDir()

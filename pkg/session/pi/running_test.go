@@ -43,7 +43,7 @@ func TestBusyWhilePiRuns(t *testing.T) {
 			}
 			s.LetRun(r)
 			ref := s.ref(c.log)
-			err := s.Busy(context.Background(), ref, now, quiet)
+			err := s.Busy(context.Background(), session.BusyQuestion{Ref: ref, Now: now, Quiet: quiet})
 			if !c.busy {
 				if err != nil || ref.State != session.StateIdle {
 					t.Errorf("%v; it is %s", err, ref.State)
@@ -55,7 +55,7 @@ func TestBusyWhilePiRuns(t *testing.T) {
 				t.Errorf("it is listed as %s: %s", ref.State, ref.Reason)
 			}
 			s.LetRun()
-			if err := s.Busy(context.Background(), ref, now, quiet); err != nil {
+			if err := s.Busy(context.Background(), session.BusyQuestion{Ref: ref, Now: now, Quiet: quiet}); err != nil {
 				t.Errorf("after it has ended: %v", err)
 			}
 		})

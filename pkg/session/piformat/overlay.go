@@ -44,8 +44,8 @@ type compactionDetails struct {
 
 // Overlay returns the compaction record, one line with its line feed, that
 // makes a log shorter for its runtime: it hangs on the last entry of the log,
-// carries the summary and names the first entry that stays. log must be of
-// exactly the snapshot's bytes.
+// carries the summary and names the first entry that stays, or itself if none
+// does. log must be of exactly the snapshot's bytes.
 //
 // It returns an error that wraps [session.ErrUnsupported] for a log that is
 // not of version 3, does not begin with its header, or has nothing that such
@@ -59,7 +59,7 @@ func Overlay(log io.ReaderAt, request session.ShortenRequest) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if leaf == "" || request.Cut.KeptID == "" {
+	if leaf == "" || request.Cut.Kept > 0 && request.Cut.KeptID == "" {
 		return "", fmt.Errorf("%w: its entries have no ids", session.ErrUnsupported)
 	}
 	id, err := freeID(io.NewSectionReader(log, 0, size))
@@ -70,9 +70,13 @@ func Overlay(log io.ReaderAt, request session.ShortenRequest) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	firstKept := request.Cut.KeptID
+	if request.Cut.Kept == 0 {
+		firstKept = id // which no entry before it has: none of them stays
+	}
 	record, err := line(compactionRecord{
 		Type: "compaction", ID: id, Parent: leaf, Timestamp: request.Now.UTC().Format(compactionTime),
-		Summary: request.Summary.Text, FirstKept: request.Cut.KeptID, TokensBefore: request.Tokens,
+		Summary: request.Summary.Text, FirstKept: firstKept, TokensBefore: request.Tokens,
 		Details: compactionDetails{ReadFiles: notNull(request.Summary.ReadFiles), ModifiedFiles: notNull(request.Summary.ModifiedFiles), SummaryBy: session.SummaryBy},
 	})
 	return before + record, err

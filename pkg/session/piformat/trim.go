@@ -36,6 +36,7 @@ type trimming struct {
 	goes    []bool // of entries
 	last    squeeze
 	models  bool // a change of the model was seen
+	torn    bool // the last line is not whole
 }
 
 // squeeze is a compaction.
@@ -55,7 +56,12 @@ func lookToTrim(ctx context.Context, log io.Reader) (*trimming, error) {
 		if len(bytes.TrimSpace(l.Raw)) == 0 && l.NULBytes == 0 {
 			return nil
 		}
-		if err := d.decode(l.Raw); err != nil || !l.Complete || l.NULBytes > 0 || d.entry.kind == unknown {
+		err := d.decode(l.Raw)
+		if err != nil && !l.Complete {
+			t.torn = true
+			return nil // the last line: it stays as it is
+		}
+		if err != nil || !l.Complete || l.NULBytes > 0 || d.entry.kind == unknown {
 			return fmt.Errorf("%w: its line %d is no record that is known", session.ErrUnsupported, l.Number)
 		}
 		if d.entry.kind == compaction {
@@ -135,7 +141,7 @@ func (t *trimming) decide(path []int) error {
 	}
 	question, before := true, true
 	for _, i := range path {
-		if i == first && found {
+		if i == first && found && i != t.last.at {
 			before = false
 		}
 		if i == t.last.at && before {
@@ -171,10 +177,16 @@ func Trim(ctx context.Context, w io.Writer, log io.ReaderAt, size int64) error {
 		if len(bytes.TrimSpace(l.Raw)) == 0 {
 			return nil
 		}
-		if record++; record >= len(t.nodes) {
+		whole := io.NewSectionReader(log, l.Offset, l.Length)
+		record++
+		switch {
+		case record == len(t.nodes) && t.torn && !l.Complete:
+			_, err := io.Copy(w, whole)
+			return err
+		case record >= len(t.nodes):
 			return io.ErrUnexpectedEOF // it grew while it was read
 		}
-		return t.line(w, io.NewSectionReader(log, l.Offset, l.Length), t.nodes[record])
+		return t.line(w, whole, t.nodes[record])
 	})
 }
 

@@ -36,7 +36,8 @@ type trimming struct {
 	sums    []bool // of records, whether a compression takes their place
 	snaps   []bool // of records, whether they are a snapshot
 	goes    []bool
-	screen  int // before this record outputs on the screen go
+	screen  int  // before this record outputs on the screen go
+	torn    bool // the last line is not whole
 }
 
 // look reads a log and decides what goes. It returns an error that wraps
@@ -48,7 +49,12 @@ func look(ctx context.Context, log io.Reader) (*trimming, error) {
 		if len(bytes.TrimSpace(l.Raw)) == 0 {
 			return nil
 		}
-		if err := d.decode(l.Raw); err != nil || !l.Complete || l.NULBytes > 0 || d.record.kind == foreign || d.record.kind == unknown {
+		err := d.decode(l.Raw)
+		if err != nil && !l.Complete {
+			t.torn = true
+			return nil // the last line: it stays as it is
+		}
+		if err != nil || !l.Complete || l.NULBytes > 0 || d.record.kind == foreign || d.record.kind == unknown {
 			return fmt.Errorf("%w: its line %d is no record that is known", session.ErrUnsupported, l.Number)
 		}
 		return t.take(&d)
@@ -113,13 +119,18 @@ func (t *trimming) write(ctx context.Context, w io.Writer, log io.ReaderAt, size
 		if len(bytes.TrimSpace(l.Raw)) == 0 {
 			return nil
 		}
-		if record++; record >= len(t.goes) {
+		whole := io.NewSectionReader(log, l.Offset, l.Length)
+		record++
+		switch {
+		case record == len(t.goes) && t.torn && !l.Complete:
+			_, err := io.Copy(w, whole)
+			return err
+		case record >= len(t.goes):
 			return io.ErrUnexpectedEOF // it grew while it was read
-		}
-		if t.goes[record] {
+		case t.goes[record]:
 			return nil
 		}
-		return t.line(w, io.NewSectionReader(log, l.Offset, l.Length), record)
+		return t.line(w, whole, record)
 	})
 }
 

@@ -252,13 +252,10 @@ func (s *Store) due(x row, q session.DueQuestion) (bool, string) {
 }
 
 // Busy implements [session.Liveness].
-func (s *Store) Busy(ctx context.Context, ref session.Ref, now time.Time, quiet time.Duration) error {
-	x, err := s.one(ctx, ref)
-	if err != nil {
+func (s *Store) Busy(ctx context.Context, q session.BusyQuestion) error {
+	x, err := s.one(ctx, q.Ref)
+	if err != nil || x.last == nil {
 		return err
 	}
-	if x.last != nil && now.Sub(*x.last).Abs() < quiet {
-		return &session.BusyError{Path: ref.Path, Reason: session.ReasonJustSaid.Text()}
-	}
-	return nil
+	return session.CheckIdle(q.Ref.Path, *x.last, q.Now, q.Quiet)
 }

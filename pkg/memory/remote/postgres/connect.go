@@ -53,15 +53,14 @@ const schemaPath = schemaName + ", pg_temp"
 
 // Memory is a connection to a shared memory.
 type Memory struct {
-	conn       *pgx.Conn
-	migrations []string // that make the tables
-	options    Options
-	engine     string
-	version    int // of the tables
-	server     string
-	vector     string // in front of the names of pgvector: its schema and a dot
-	words      textSearch
-	pushing    bool // others are told so
+	conn    *pgx.Conn
+	tables  tables
+	options Options
+	engine  string
+	server  string
+	vector  string // in front of the names of pgvector: its schema and a dot
+	words   textSearch
+	pushing bool // others are told so
 }
 
 // Open connects to a shared memory. Errors are those of package remote.
@@ -82,7 +81,7 @@ func open(ctx context.Context, o Options, migrations []string) (*Memory, error) 
 	if err != nil {
 		return nil, fmt.Errorf("connect: %w", classify(err))
 	}
-	m := &Memory{conn: conn, options: o, migrations: migrations}
+	m := &Memory{conn: conn, options: o, tables: tables{conn: conn, migrations: migrations}}
 	if err := m.prepare(ctx); err != nil {
 		_ = m.Close() // it was only looked at
 		return nil, err
@@ -126,11 +125,12 @@ func (m *Memory) prepare(ctx context.Context) error {
 	// Nothing is found by its name but our tables and what is PostgreSQL's: in the
 	// schema of pgvector, which usually is public, others may put a function that
 	// fits better than the one that is meant.
-	m.vector = pgx.Identifier{place}.Sanitize() + "."
+	pgvector := pgx.Identifier{place}.Sanitize()
+	m.vector = pgvector + "."
 	if _, err := m.conn.Exec(ctx, "SELECT pg_catalog.set_config('search_path', $1, false)", schemaPath); err != nil {
 		return fmt.Errorf("prepare the connection: %w", classify(err))
 	}
-	if err := m.checkTables(ctx); err != nil {
+	if err := m.tables.check(ctx, m.options.SetUp, pgvector); err != nil {
 		return err
 	}
 	if err := m.readState(ctx); err != nil || !m.options.SetUp {

@@ -55,7 +55,7 @@ func (m *Memory) bury(ctx context.Context, host string, forgotten []memory.Forgo
 // still under way is listed the next time. If the server has not got what it had
 // at the mark, because it was restored from a backup, all are listed.
 func (m *Memory) Forgotten(ctx context.Context, since string) (list []memory.Forgotten, mark string, err error) {
-	err = m.inTransaction(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error {
+	err = inTransaction(ctx, m.conn, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error {
 		from, err := readFrom(ctx, tx, since)
 		if err != nil {
 			return err
@@ -109,7 +109,7 @@ func markAt(ctx context.Context, tx pgx.Tx, transaction string) (mark string, er
 
 // Count counts what each host has.
 func (m *Memory) Count(ctx context.Context) (c remote.Counts, err error) {
-	c = remote.Counts{Server: m.server, Hosts: []remote.HostCount{}, Engine: m.engine, Schema: m.version, Words: "the index of terms (GIN)", Unused: m.words.unused(), Stamped: true}
+	c = remote.Counts{Server: m.server, Hosts: []remote.HostCount{}, Engine: m.engine, Schema: m.tables.version, Words: "the index of terms (GIN)", Unused: m.words.unused(), Stamped: true}
 	if m.words.isUsed() {
 		c.Words = "pg_textsearch " + m.words.extension
 	}
@@ -149,7 +149,7 @@ func (m *Memory) Verify(ctx context.Context, host string, fn func(id string, dig
 // only where a month has become ten times as large. It returns how many indexes
 // were made.
 func (m *Memory) Index(ctx context.Context, v memory.VectorModel) (made int, err error) {
-	if err := m.makeNextMonth(ctx); err != nil {
+	if err := (months{m.conn}).makeNext(ctx); err != nil {
 		return 0, err
 	}
 	model, err := m.modelOf(ctx, v)

@@ -5,7 +5,6 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -23,29 +22,36 @@ func migrations() []string { return []string{schema} }
 // setUpLock keeps two hosts from making the tables at the same time.
 const setUpLock = 7310575183871968115
 
-// checkTables finds out which version the tables have. If that was asked for it
-// makes what is missing.
-func (m *Memory) checkTables(ctx context.Context) (err error) {
-	all := m.migrations
-	m.version, err = m.tableVersion(ctx)
+// tables are those of the shared memory.
+type tables struct {
+	conn       *pgx.Conn
+	migrations []string // that make them
+	version    int
+}
+
+// check finds out which version the tables have. If it is to set them up it makes
+// what is missing; pgvector is the schema that this is in.
+func (t *tables) check(ctx context.Context, setUp bool, pgvector string) (err error) {
+	all := t.migrations
+	t.version, err = t.readVersion(ctx)
 	switch {
 	case err != nil:
 		return err
-	case m.version > len(all):
-		return fmt.Errorf("%w: its tables have version %d, this sessctl knows %d", remote.ErrNewerSchema, m.version, len(all))
-	case m.version == len(all):
+	case t.version > len(all):
+		return fmt.Errorf("%w: its tables have version %d, this sessctl knows %d", remote.ErrNewerSchema, t.version, len(all))
+	case t.version == len(all):
 		return nil
-	case !m.options.SetUp && m.version == 0:
+	case !setUp && t.version == 0:
 		return fmt.Errorf("%w: the database has no tables of sessctl", remote.ErrNotSetUp)
-	case !m.options.SetUp:
-		return fmt.Errorf("%w: its tables have version %d, this sessctl needs %d", remote.ErrOlderSchema, m.version, len(all))
+	case !setUp:
+		return fmt.Errorf("%w: its tables have version %d, this sessctl needs %d", remote.ErrOlderSchema, t.version, len(all))
 	}
-	return m.migrate(ctx)
+	return t.migrate(ctx, pgvector)
 }
 
-// tableVersion is 0 if there are none.
-func (m *Memory) tableVersion(ctx context.Context) (version int, err error) {
-	err = m.conn.QueryRow(ctx, "SELECT coalesce(max(version), 0) FROM migrations").Scan(&version)
+// readVersion is 0 if there are none.
+func (t *tables) readVersion(ctx context.Context) (version int, err error) {
+	err = t.conn.QueryRow(ctx, "SELECT coalesce(max(version), 0) FROM migrations").Scan(&version)
 	var known *pgconn.PgError
 	if errors.As(err, &known) && (known.Code == "42P01" || known.Code == "3F000") {
 		return 0, nil
@@ -57,30 +63,30 @@ func (m *Memory) tableVersion(ctx context.Context) (version int, err error) {
 }
 
 // migrate carries out what is missing, one host at a time.
-func (m *Memory) migrate(ctx context.Context) (err error) {
-	if _, err := m.conn.Exec(ctx, "SELECT pg_advisory_lock($1)", int64(setUpLock)); err != nil {
+func (t *tables) migrate(ctx context.Context, pgvector string) (err error) {
+	if _, err := t.conn.Exec(ctx, "SELECT pg_advisory_lock($1)", int64(setUpLock)); err != nil {
 		return fmt.Errorf("set up: %w", classify(err))
 	}
 	defer func() {
-		if !m.conn.IsClosed() {
-			_, _ = m.conn.Exec(context.WithoutCancel(ctx), "SELECT pg_advisory_unlock($1)", int64(setUpLock)) // it ends with the connection
+		if !t.conn.IsClosed() {
+			_, _ = t.conn.Exec(context.WithoutCancel(ctx), "SELECT pg_advisory_unlock($1)", int64(setUpLock)) // it ends with the connection
 		}
 	}()
-	if m.version, err = m.tableVersion(ctx); err != nil { // another host may have been faster
+	if t.version, err = t.readVersion(ctx); err != nil { // another host may have been faster
 		return err
 	}
-	for m.version < len(m.migrations) {
-		if err := m.carryOut(ctx, m.version+1); err != nil {
-			return fmt.Errorf("set up version %d of the tables: %w", m.version+1, err)
+	for t.version < len(t.migrations) {
+		if err := t.carryOut(ctx, t.version+1, pgvector); err != nil {
+			return fmt.Errorf("set up version %d of the tables: %w", t.version+1, err)
 		}
-		m.version++
+		t.version++
 	}
 	return nil
 }
 
 // carryOut brings the tables to a version from the one before it.
-func (m *Memory) carryOut(ctx context.Context, version int) error {
-	return m.inTransaction(ctx, pgx.TxOptions{}, func(tx pgx.Tx) error {
+func (t *tables) carryOut(ctx context.Context, version int, pgvector string) error {
+	return inTransaction(ctx, t.conn, pgx.TxOptions{}, func(tx pgx.Tx) error {
 		if version == 1 {
 			const first = `CREATE SCHEMA IF NOT EXISTS ` + schemaName + `;
 				CREATE TABLE IF NOT EXISTS ` + schemaName + `.migrations (version integer PRIMARY KEY, at timestamptz NOT NULL DEFAULT now())`
@@ -88,10 +94,10 @@ func (m *Memory) carryOut(ctx context.Context, version int) error {
 				return err
 			}
 		}
-		if _, err := tx.Exec(ctx, "SET LOCAL search_path = "+schemaName+", "+strings.TrimSuffix(m.vector, ".")+", pg_temp"); err != nil {
+		if _, err := tx.Exec(ctx, "SET LOCAL search_path = "+schemaName+", "+pgvector+", pg_temp"); err != nil {
 			return err
 		}
-		if _, err := tx.Exec(ctx, m.migrations[version-1]); err != nil {
+		if _, err := tx.Exec(ctx, t.migrations[version-1]); err != nil {
 			return err
 		}
 		_, err := tx.Exec(ctx, "INSERT INTO migrations (version) VALUES ($1)", version)
@@ -100,8 +106,8 @@ func (m *Memory) carryOut(ctx context.Context, version int) error {
 }
 
 // inTransaction runs f in one transaction: all of it or nothing.
-func (m *Memory) inTransaction(ctx context.Context, o pgx.TxOptions, f func(tx pgx.Tx) error) error {
-	tx, err := m.conn.BeginTx(ctx, o)
+func inTransaction(ctx context.Context, conn *pgx.Conn, o pgx.TxOptions, f func(tx pgx.Tx) error) error {
+	tx, err := conn.BeginTx(ctx, o)
 	if err != nil {
 		return classify(err)
 	}

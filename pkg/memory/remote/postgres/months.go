@@ -20,16 +20,19 @@ const (
 	monthTries  = 100                    // then it waits for its turn
 )
 
-// makeMonths makes the tables of the months of a batch.
-func (m *Memory) makeMonths(ctx context.Context, times []int64) error {
-	missing, err := m.missingMonths(ctx, times)
+// months are the tables of records, one for each month.
+type months struct{ conn *pgx.Conn }
+
+// makeOf makes the tables of the months of a batch.
+func (m months) makeOf(ctx context.Context, times []int64) error {
+	missing, err := m.missing(ctx, times)
 	for _, month := range missing {
 		for try := 0; err == nil; try++ {
 			moment := monthMoment
 			if try == monthTries {
 				moment = 0 // as long as it takes
 			}
-			if err = m.addMonth(ctx, month, moment); !isLockTimeout(err) {
+			if err = m.add(ctx, month, moment); !isLockTimeout(err) {
 				break
 			}
 			select {
@@ -45,14 +48,14 @@ func (m *Memory) makeMonths(ctx context.Context, times []int64) error {
 	return nil
 }
 
-// makeNextMonth makes the table of the next month, so that nobody waits for it
+// makeNext makes the table of the next month, so that nobody waits for it
 // when that begins. If somebody is in the way the next push does it.
-func (m *Memory) makeNextMonth(ctx context.Context) error {
+func (m months) makeNext(ctx context.Context) error {
 	now := time.Now().UTC()
 	next := time.Date(now.Year(), now.Month()+1, 1, 0, 0, 0, 0, time.UTC).UnixMilli()
-	missing, err := m.missingMonths(ctx, []int64{next})
+	missing, err := m.missing(ctx, []int64{next})
 	if err == nil && len(missing) > 0 {
-		err = m.addMonth(ctx, next, monthMoment)
+		err = m.add(ctx, next, monthMoment)
 	}
 	if err != nil && !isLockTimeout(err) {
 		return fmt.Errorf("make the table of the next month: %w", classify(err))
@@ -60,8 +63,8 @@ func (m *Memory) makeNextMonth(ctx context.Context) error {
 	return nil
 }
 
-// missingMonths returns a time of each month that could have a table and has none.
-func (m *Memory) missingMonths(ctx context.Context, times []int64) ([]int64, error) {
+// missing returns a time of each month that could have a table and has none.
+func (m months) missing(ctx context.Context, times []int64) ([]int64, error) {
 	found, err := m.conn.Query(ctx, `SELECT min(t) FROM unnest($1::bigint[]) t WHERE month_of(t) <= date_trunc('month', now() AT TIME ZONE 'UTC') + interval '1 month'
 		GROUP BY month_of(t) HAVING to_regclass('records_' || to_char(month_of(min(t)), 'YYYY_MM')) IS NULL ORDER BY 1`, times)
 	if err != nil {
@@ -70,9 +73,9 @@ func (m *Memory) missingMonths(ctx context.Context, times []int64) ([]int64, err
 	return pgx.CollectRows(found, pgx.RowTo[int64])
 }
 
-// addMonth makes the table of the month of a time. It waits for others as long as
+// add makes the table of the month of a time. It waits for others as long as
 // it is told, 0 is for ever.
-func (m *Memory) addMonth(ctx context.Context, at int64, moment time.Duration) error {
+func (m months) add(ctx context.Context, at int64, moment time.Duration) error {
 	return pgx.BeginFunc(ctx, m.conn, func(tx pgx.Tx) error {
 		if moment > 0 {
 			if _, err := tx.Exec(ctx, fmt.Sprintf("SET LOCAL lock_timeout = %d", moment.Milliseconds())); err != nil {

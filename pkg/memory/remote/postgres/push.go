@@ -33,7 +33,7 @@ func (m *Memory) Push(ctx context.Context, b remote.Batch) (r remote.Receipt, er
 	if err := m.beginPushing(ctx); err != nil {
 		return r, err
 	}
-	if err := m.makeMonths(ctx, rows.createdAt); err != nil {
+	if err := (months{m.conn}).makeOf(ctx, rows.createdAt); err != nil {
 		return r, err
 	}
 	model, err := m.modelOf(ctx, b.Model)
@@ -41,7 +41,7 @@ func (m *Memory) Push(ctx context.Context, b remote.Batch) (r remote.Receipt, er
 		return r, err
 	}
 	var host int
-	err = m.inTransaction(ctx, pgx.TxOptions{}, func(tx pgx.Tx) error {
+	err = inTransaction(ctx, m.conn, pgx.TxOptions{}, func(tx pgx.Tx) error {
 		if host, err = lockHost(ctx, tx, b); err != nil {
 			return err
 		}

@@ -1,4 +1,4 @@
-package memory
+package quantized
 
 import (
 	"encoding/binary"
@@ -6,7 +6,7 @@ import (
 	"math/bits"
 )
 
-// comparer compares a query with packed rows, without making vectors of them:
+// Comparer compares a query with packed rows, without making vectors of them:
 // a plain loop over numbers of 8 bits would be slower than vector instructions
 // over float32.
 //
@@ -17,15 +17,18 @@ import (
 // are the sum of the four products. It cannot overflow if a component of the
 // query has 6 bits, so each is two such halves, and both are made positive
 // first.
-type comparer struct {
+type Comparer struct {
 	query  []float32
 	masks  []uint64 // a bit for each component that is not 0, 64 a word
 	runs   []queryRun
 	starts []start // by split / 64
 	step   float32
-	// slack is by how much a cosine may be off.
-	slack float64
+	slack  float64
 }
+
+// Rounding is more than what two float32 cosines of the same unit vectors differ by,
+// whoever adds them up. Cosines that are closer than this are compared in float64.
+const Rounding = 1e-5
 
 // queryBlock are 8 components of the query: the higher 6 bits of those with an
 // even number and of those with an odd one, and the lower 6 bits of both.
@@ -53,8 +56,9 @@ const (
 	rowBias      = 128
 )
 
-func newComparer(query []float32) *comparer {
-	c := &comparer{query: query, masks: make([]uint64, (len(query)+63)/64), slack: rounding}
+// NewComparer prepares a question, of unit length, for being compared with rows.
+func NewComparer(query []float32) *Comparer {
+	c := &Comparer{query: query, masks: make([]uint64, (len(query)+63)/64), slack: Rounding}
 	largest := 0.0
 	for i, x := range query {
 		if x != 0 {
@@ -76,7 +80,7 @@ func newComparer(query []float32) *comparer {
 
 // addBlock adds the components from at on to the runs, if one of them is not 0,
 // and returns their sum. What is lost is added to off, squared.
-func (c *comparer) addBlock(at int, off *float64) (sum int) {
+func (c *Comparer) addBlock(at int, off *float64) (sum int) {
 	var b queryBlock
 	empty := true
 	for i := range 8 {
@@ -107,7 +111,7 @@ func (c *comparer) addBlock(at int, off *float64) (sum int) {
 
 // startAt finds where the components from split on begin; sums are those of
 // their blocks.
-func (c *comparer) startAt(split int, sums []int) (s start) {
+func (c *Comparer) startAt(split int, sums []int) (s start) {
 	for _, sum := range sums {
 		s.sum += sum
 	}
@@ -120,12 +124,15 @@ func (c *comparer) startAt(split int, sums []int) (s start) {
 	return s
 }
 
-// cosine compares the query with a row, to within slack. What is no row has
-// none.
-func (c *comparer) cosine(row []byte) float32 {
+// Slack is by how much a cosine may be off.
+func (c *Comparer) Slack() float64 { return c.slack }
+
+// Cosine compares the query with a row, to within slack. What is no row has
+// [NoCosine].
+func (c *Comparer) Cosine(row []byte) float32 {
 	p, ok := openRow(row, len(c.query))
 	if !ok {
-		return noCosine
+		return NoCosine
 	}
 	sum := c.step * float32(c.others(&p))
 	if p.split > 0 {
@@ -134,11 +141,11 @@ func (c *comparer) cosine(row []byte) float32 {
 	return sum*p.scale + p.peak*c.query[p.peakAt]
 }
 
-// noCosine is less than any cosine.
-const noCosine = -2
+// NoCosine is less than any cosine.
+const NoCosine = -2
 
 // listed is the inner product of what is listed.
-func (c *comparer) listed(p *packedRow) (sum float32) {
+func (c *Comparer) listed(p *packedRow) (sum float32) {
 	at := 0
 	for w, mask := range c.masks[:p.split/64] {
 		word := binary.LittleEndian.Uint64(p.bitmap[8*w:])
@@ -154,7 +161,7 @@ func (c *comparer) listed(p *packedRow) (sum float32) {
 }
 
 // others is the inner product of the others, in whole numbers.
-func (c *comparer) others(p *packedRow) int {
+func (c *Comparer) others(p *packedRow) int {
 	from := c.starts[p.split/64]
 	biased, all, skipped := 0, 0, from.skipped
 	for i := from.run; i < len(c.runs); i++ {

@@ -1,4 +1,4 @@
-package memory
+package quantized
 
 import (
 	"encoding/binary"
@@ -35,8 +35,8 @@ const (
 	maxDim = 1 << 15
 )
 
-// cutRow returns the row that data begins with, or nil if there is none.
-func cutRow(data []byte) []byte {
+// Cut returns the row that data begins with, or nil if there is none.
+func Cut(data []byte) []byte {
 	if len(data) < slotBytes {
 		return nil
 	}
@@ -47,8 +47,8 @@ func cutRow(data []byte) []byte {
 	return data[:size]
 }
 
-// decodeRow writes the vector of a row. It reports whether it is one.
-func decodeRow(row []byte, vector []float32) bool {
+// Decode writes the vector of a row. It reports whether it is one.
+func Decode(row []byte, vector []float32) bool {
 	p, ok := openRow(row, len(vector))
 	if ok {
 		p.decode(vector)
@@ -56,7 +56,8 @@ func decodeRow(row []byte, vector []float32) bool {
 	return ok
 }
 
-func castagnoli() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) }
+// Sum is the checksum of a row: its CRC-32C.
+func Sum(row []byte) uint32 { return crc32.Checksum(row, crc32.MakeTable(crc32.Castagnoli)) }
 
 // packedRow is a row whose parts were found.
 type packedRow struct {
@@ -216,19 +217,51 @@ func bestSplit(numbers []int8) (split int) {
 	return split
 }
 
-// encodeRows scales vectors to unit length and makes rows of them. It returns
-// their checksums, too.
-func encodeRows(vectors []Vector, dim int) (rows [][]byte, sums []uint32, err error) {
+// Packer makes rows of vectors of one dimension, one after the other.
+type Packer struct {
+	unit    []float32
+	numbers []int8
+}
+
+// NewPacker returns a packer of vectors of a dimension. One that has no row is an
+// error.
+func NewPacker(dim int) (*Packer, error) {
 	if dim > maxDim {
-		return nil, nil, fmt.Errorf("vectors of %d components are too long, at most %d", dim, maxDim)
+		return nil, fmt.Errorf("vectors of %d components are too long, at most %d", dim, maxDim)
 	}
-	numbers, unit, all := make([]int8, dim), make([]float32, 0, dim), []byte(nil)
-	for _, v := range vectors {
-		start := len(all)
-		unit = appendUnit(unit[:0], v.Values)
-		all = appendRow(all, unit, numbers)
-		row := all[start:len(all):len(all)]
-		rows, sums = append(rows, row), append(sums, crc32.Checksum(row, castagnoli()))
+	return &Packer{make([]float32, 0, dim), make([]int8, dim)}, nil
+}
+
+// Append appends the row of a vector, scaled to unit length, and returns it apart,
+// too. It is nil for a vector that has no direction: its length is 0 or not finite.
+func (p *Packer) Append(rows []byte, vector []float32) (all, row []byte) {
+	if length := norm(vector); length == 0 || math.IsNaN(length) || math.IsInf(length, 0) {
+		return rows, nil
 	}
-	return rows, sums, nil
+	start := len(rows)
+	p.unit = appendUnit(p.unit[:0], vector)
+	rows = appendRow(rows, p.unit, p.numbers)
+	return rows, rows[start:len(rows):len(rows)]
+}
+
+// Unit returns a vector scaled to unit length.
+func Unit(v []float32) []float32 { return appendUnit(make([]float32, 0, len(v)), v) }
+
+func appendUnit(unit, v []float32) []float32 {
+	scale := 1 / norm(v)
+	for _, x := range v {
+		unit = append(unit, float32(float64(x)*scale))
+	}
+	return unit
+}
+
+func norm(v []float32) float64 { return math.Sqrt(Dot(v, v)) }
+
+// Dot is the inner product of two vectors, in float64.
+func Dot(x, y []float32) float64 {
+	sum := 0.0
+	for i := range x {
+		sum += float64(x[i]) * float64(y[i])
+	}
+	return sum
 }

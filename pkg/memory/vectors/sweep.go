@@ -1,4 +1,4 @@
-package memory
+package vectors
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/sessctl/sessctl/pkg/memory/database"
+	"github.com/sessctl/sessctl/pkg/memory/quantized"
 )
 
 // A sweep compares the query with every vector, block by block, and only then asks
@@ -17,14 +18,16 @@ import (
 // What a block says is not believed unread: one whose checksum does not hold ends
 // the sweep, and every vector is then read and checked by its own.
 type sweep struct {
-	store   *connection
-	query   Query
-	spaces  []vectorSpace
+	q       database.Querier
+	scope   Scope
+	spaces  []Space
 	vector  []float32
 	scores  []float32 // of all vectors: their cosines, to within slack
 	records []int64   // whose those are
-	kept    sweptRows // of the best
-	slack   float64
+	// The rows of the best: as many as are asked for when Nearest is called first.
+	// Their blocks need not be read once more.
+	best  *quantized.Best
+	slack float64
 }
 
 // errSweepMore is returned when most of the best vectors may not be found, or a block
@@ -35,20 +38,21 @@ var errSweepMore = errors.New("too few of the vectors may be found")
 // matter.
 const sweptBlocks = chromemLimit/blockVectors + 2
 
-// newSweep returns nil if the query is not one for a sweep: it has filters that
+// newSweep returns nil if the question is not one for a sweep: it has filters that
 // most records may not pass, or there are few vectors.
-func (x *embeddedIndex) newSweep(ctx context.Context) (*sweep, error) {
-	if !x.unfiltered() {
+func (s *Search) newSweep(ctx context.Context) (*sweep, error) {
+	if !s.scope.Unfiltered || s.scope.Score != nil {
 		return nil, nil
 	}
-	spaces, err := vectorSpaces(ctx, x.store.reads(), "s.model=?1 AND (?2='' OR s.agent=?2)", x.model.Fingerprint(), x.query.Agent)
+	spaces, err := listSpaces(ctx, s.q, "s.model=?1 AND (?2='' OR s.agent=?2)", s.model.Fingerprint(), s.scope.Agent)
 	if err != nil {
 		return nil, err
 	}
-	w, blocks := &sweep{store: x.store, query: x.query, spaces: spaces}, 0
-	for _, s := range spaces {
+	w, blocks := &sweep{q: s.q, scope: s.scope, spaces: spaces}, 0
+	for _, space := range spaces {
 		var n int
-		err := x.store.reads().QueryRowContext(ctx, "SELECT count(*) FROM (SELECT 1 FROM vector_blocks WHERE block>=? AND block<? LIMIT ?)", s.space*spaceBlocks, (s.space+1)*spaceBlocks, sweptBlocks).Scan(&n)
+		first, end := space.blocks()
+		err := s.q.QueryRowContext(ctx, "SELECT count(*) FROM (SELECT 1 FROM vector_blocks WHERE block>=? AND block<? LIMIT ?)", first, end, sweptBlocks).Scan(&n)
 		if err != nil {
 			return nil, fmt.Errorf("count vectors: %w", database.Classify(err))
 		}
@@ -63,8 +67,8 @@ func (x *embeddedIndex) newSweep(ctx context.Context) (*sweep, error) {
 // is damaged.
 func (w *sweep) compare(ctx context.Context, vector []float32) error {
 	w.vector = vector
-	c := newComparer(vector)
-	w.slack, w.kept = c.slack, newSweptRows()
+	c := quantized.NewComparer(vector)
+	w.slack, w.best = c.Slack(), quantized.NewBest(2*w.scope.First+tieRoom)
 	for _, s := range w.spaces {
 		if err := w.compareSpace(ctx, s, c); err != nil {
 			return err
@@ -73,8 +77,9 @@ func (w *sweep) compare(ctx context.Context, vector []float32) error {
 	return nil
 }
 
-func (w *sweep) compareSpace(ctx context.Context, s vectorSpace, c *comparer) error {
-	rows, err := w.store.reads().QueryContext(ctx, "SELECT block, sum, records, rows FROM vector_blocks WHERE block>=? AND block<?", s.space*spaceBlocks, (s.space+1)*spaceBlocks)
+func (w *sweep) compareSpace(ctx context.Context, s Space, c *quantized.Comparer) error {
+	first, end := s.blocks()
+	rows, err := w.q.QueryContext(ctx, "SELECT block, sum, records, rows FROM vector_blocks WHERE block>=? AND block<?", first, end)
 	if err != nil {
 		return fmt.Errorf("read vectors: %w", database.Classify(err))
 	}
@@ -95,18 +100,18 @@ func (w *sweep) compareSpace(ctx context.Context, s vectorSpace, c *comparer) er
 
 // compareBlock compares the query with the rows of a block. It reports whether there
 // is one for each of its records.
-func (w *sweep) compareBlock(c *comparer, block int64, list, data []byte) (ok bool) {
+func (w *sweep) compareBlock(c *quantized.Comparer, block int64, list, data []byte) (ok bool) {
 	from := len(w.records)
 	if w.records, ok = readRecords(w.records, list); !ok {
 		return false
 	}
 	for _, record := range w.records[from:] {
-		row := cutRow(data)
+		row := quantized.Cut(data)
 		if row == nil {
 			return false
 		}
-		score := c.cosine(row)
-		w.kept.add(record, block, score, row)
+		score := c.Cosine(row)
+		w.best.Add(quantized.Key{Record: record, Block: block}, score, row)
 		w.scores, data = append(w.scores, score), data[len(row):]
 	}
 	return len(data) == 0
@@ -116,9 +121,9 @@ func (w *sweep) compareBlock(c *comparer, block int64, list, data []byte) (ok bo
 // first, equal ones by record: what function nearest returns of all vectors
 // that are named. A vector below floor cannot be among them once n others are
 // above it by more than slack.
-func (w *sweep) nearest(ctx context.Context, n int, reader *rowReader) ([]scored, error) {
+func (w *sweep) nearest(ctx context.Context, n int, reader *Reader) ([]scored, error) {
 	for k := 2*n + tieRoom; ; k *= 4 {
-		floor, records := w.best(k)
+		floor, records := w.highest(k)
 		if 8*len(records) > len(w.scores) {
 			return nil, errSweepMore
 		}
@@ -127,9 +132,9 @@ func (w *sweep) nearest(ctx context.Context, n int, reader *rowReader) ([]scored
 			return nil, err
 		}
 		best := &shortlist{n: n}
-		err = w.each(ctx, places, reader, func(p place, vector []float32) {
-			cosine := dot(w.vector, vector)
-			best.add(scored{p.record, cosine, cosine})
+		err = w.each(ctx, places, reader, func(p Place, vector []float32) {
+			cosine := quantized.Dot(w.vector, vector)
+			best.add(scored{p.Record, cosine, cosine})
 		})
 		found := best.take()
 		if err != nil || best.full && best.floor > float64(floor)+w.slack {
@@ -139,20 +144,24 @@ func (w *sweep) nearest(ctx context.Context, n int, reader *rowReader) ([]scored
 	}
 }
 
-// each hands out the vectors at places, first those that the sweep has kept.
-func (w *sweep) each(ctx context.Context, places []place, reader *rowReader, fn func(p place, vector []float32)) error {
-	others := w.kept.take(places, len(w.vector), fn)
-	return reader.each(ctx, others, func(b rowsAtOnce) error {
-		for i, vector := range b.rows {
-			fn(b.places[i], vector)
+// each hands out the vectors at places, first those whose rows the sweep has kept.
+func (w *sweep) each(ctx context.Context, places []Place, reader *Reader, fn func(p Place, vector []float32)) error {
+	kept, vector := w.best.Rows(), make([]float32, len(w.vector))
+	var others []Place
+	for _, p := range places {
+		row := kept[quantized.Key{Record: p.Record, Block: p.Block}]
+		if row == nil || quantized.Sum(row) != p.Sum || !quantized.Decode(row, vector) {
+			others = append(others, p)
+			continue
 		}
-		return nil
-	})
+		fn(p, vector)
+	}
+	return reader.Each(ctx, others, fn)
 }
 
-// best returns the records with the k highest scores, more if several have the
+// highest returns the records with the k highest scores, more if several have the
 // lowest of these, and that score.
-func (w *sweep) best(k int) (floor float32, records []int64) {
+func (w *sweep) highest(k int) (floor float32, records []int64) {
 	k = min(k, len(w.scores))
 	var top []float32
 	floor = -2
@@ -179,44 +188,25 @@ func (w *sweep) best(k int) (floor float32, records []int64) {
 	return floor, records
 }
 
-// cosines are those of records that have a vector.
-func (w *sweep) cosines(ctx context.Context, keys []int64, reader *rowReader) (map[int64]float64, error) {
+// cosines hands out the vectors of records that have one.
+func (w *sweep) cosines(ctx context.Context, keys []int64, reader *Reader, fn func(p Place, vector []float32)) error {
 	places, err := w.placesOf(ctx, keys, false)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	cosines := make(map[int64]float64, len(places))
-	err = w.each(ctx, places, reader, func(p place, vector []float32) { cosines[p.record] = dot(w.vector, vector) })
-	return cosines, err
+	return w.each(ctx, places, reader, fn)
 }
 
 // placesOf returns where the vectors of records are; found leaves those out that the
-// query may not find.
-func (w *sweep) placesOf(ctx context.Context, records []int64, found bool) (places []place, err error) {
+// question may not find.
+func (w *sweep) placesOf(ctx context.Context, records []int64, found bool) (places []Place, err error) {
 	spaces := make([]int64, len(w.spaces))
 	for i, s := range w.spaces {
 		spaces[i] = s.space
 	}
 	query := "SELECT record, block, crc & 4294967295, 0.0 FROM vector_rows WHERE record IN " + database.List(records) + " AND space IN " + database.List(spaces)
-	if found && w.query.facts && !w.query.Superseded {
-		query += " AND record NOT IN (SELECT f.record FROM facts f WHERE NOT " + live + ")"
+	if found && w.scope.Hidden != "" {
+		query += " AND record NOT IN (" + w.scope.Hidden + ")"
 	}
-	return readPlaces(ctx, w.store.reads(), query)
-}
-
-// readPlaces reads rows of record, block, checksum and importance.
-func readPlaces(ctx context.Context, q database.Querier, query string, args ...any) (places []place, err error) {
-	rows, err := q.QueryContext(ctx, query, args...)
-	if err != nil {
-		return nil, fmt.Errorf("look up vectors: %w", database.Classify(err))
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var p place
-		if err := rows.Scan(&p.record, &p.block, &p.crc, &p.importance); err != nil {
-			return nil, fmt.Errorf("look up vectors: %w", database.Classify(err))
-		}
-		places = append(places, p)
-	}
-	return places, database.Classify(rows.Err())
+	return readPlaces(ctx, w.q, query)
 }

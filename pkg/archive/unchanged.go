@@ -1,0 +1,227 @@
+package archive
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sessctl/sessctl/pkg/durable"
+)
+
+// Unchanged remembers what the files that were archived were like then, and what
+// their archives' files were like, so that neither is read again to find that
+// nothing has changed. It is a cache: without it every file is read. It is for one
+// goroutine.
+type Unchanged struct {
+	file    string
+	known   map[string]standing
+	tells   map[uint64]bool // by device: durable.ChangeTimeTells
+	changed bool
+}
+
+// standing is a file and its archive, as they were when the archive was verified.
+type standing struct {
+	id             string
+	source, stored fileState
+	path           string // of the archive's file
+}
+
+// fileState tells whether a file is what it was. Times are nanoseconds.
+type fileState struct {
+	device, inode     uint64
+	size              int64
+	modified, changed int64
+}
+
+func stateOf(info os.FileInfo) fileState {
+	id := durable.Identify(info)
+	return fileState{id.Device, id.Inode, info.Size(), info.ModTime().UnixNano(), id.Changed.UnixNano()}
+}
+
+// settledBy reports whether both times of a file are so old that a change from now
+// on gives it others.
+func (f fileState) settledBy(now time.Time) bool {
+	before := now.Add(-unchangedSettled).UnixNano()
+	return f.inode != 0 && f.modified < before && f.changed < before
+}
+
+// unchangedSettled is how long a file must have been left alone: some file systems
+// count time in steps of two seconds.
+const unchangedSettled = 2 * time.Second
+
+// OpenUnchanged reads what an earlier run has remembered in file. What cannot be
+// used, or with file "", is empty.
+func OpenUnchanged(file string) *Unchanged {
+	u := &Unchanged{file: file, known: map[string]standing{}, tells: map[uint64]bool{}}
+	if file != "" {
+		if known, err := readUnchanged(file); err == nil {
+			u.known = known
+		}
+	}
+	return u
+}
+
+// nameOf names a file as the source of a session's archive.
+func nameOf(m Meta) string {
+	return strings.Join([]string{m.Runtime, m.Agent, m.Session, m.Source}, "\t")
+}
+
+// Find returns the id of the archive of a session's file, if neither the file nor
+// the archive's has changed since it was made or verified, and the catalogue still
+// has its entry.
+func (u *Unchanged) Find(s *Store, m Meta) (id string, ok bool) {
+	known, ok := u.known[nameOf(m)]
+	if !ok {
+		return "", false
+	}
+	here, err := os.Lstat(m.Source)
+	if err != nil || !here.Mode().IsRegular() || stateOf(here) != known.source || !u.timeTells(m.Source, known.source.device) {
+		return "", false
+	}
+	stored, err := s.pins.Lstat(known.path)
+	if err != nil || stateOf(stored) != known.stored || !u.timeTells(known.path, known.stored.device) {
+		return "", false
+	}
+	if _, err := s.pins.Lstat(s.entryPath(known.id)); err != nil {
+		return "", false
+	}
+	return known.id, true
+}
+
+// timeTells says whether a file of that device needs no reading to be known for
+// what it was.
+func (u *Unchanged) timeTells(path string, device uint64) bool {
+	tells, known := u.tells[device]
+	if !known {
+		tells = durable.ChangeTimeTells(path)
+		u.tells[device] = tells
+	}
+	return tells
+}
+
+// Keep remembers the archive of a session's file, which was made or verified a moment
+// ago. before is the file as it was before it was read. Nothing is remembered of a
+// file that has changed since, or shortly before.
+func (u *Unchanged) Keep(s *Store, m Meta, e Entry, before os.FileInfo, now time.Time) {
+	after, err := os.Lstat(m.Source)
+	if err != nil || !after.Mode().IsRegular() || stateOf(after) != stateOf(before) || !stateOf(after).settledBy(now) || after.Size() != e.Bytes {
+		return
+	}
+	stored, err := s.pins.Lstat(e.Path)
+	if line := nameOf(m) + e.Path; err != nil || strings.Contains(line, "\n") || strings.Count(line, "\t") != 3 {
+		return
+	}
+	u.known[nameOf(m)] = standing{e.ID, stateOf(after), stateOf(stored), e.Path}
+	u.changed = true
+}
+
+// Save writes what is remembered, if there is anything new, without files that are
+// gone. A cache that cannot be written costs the next run its time and nothing else.
+func (u *Unchanged) Save() error {
+	if u.file == "" || !u.changed {
+		return nil
+	}
+	if err := durable.MakeDir(filepath.Dir(u.file), 0o700); err != nil {
+		return err
+	}
+	return durable.ReplaceFile(u.file, 0o600, u.write)
+}
+
+// The file is a line that names its format, a line for each archive, and the
+// SHA-256 of these in hexadecimal.
+const unchangedFormat = "sessctl unchanged 1"
+
+func (u *Unchanged) write(w io.Writer) error {
+	sum := sha256.New()
+	out := bufio.NewWriter(io.MultiWriter(w, sum))
+	_, _ = fmt.Fprintln(out, unchangedFormat) // Flush returns the error
+	for _, name := range slices.Sorted(maps.Keys(u.known)) {
+		if k := u.known[name]; present(name) {
+			_, _ = fmt.Fprintf(out, "%s\t%s\t%s\t%s\t%s\n", k.id, k.source, k.stored, k.path, name)
+		}
+	}
+	if err := out.Flush(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintln(w, hex.EncodeToString(sum.Sum(nil)))
+	return err
+}
+
+func present(name string) bool {
+	_, err := os.Lstat(name[strings.LastIndexByte(name, '\t')+1:])
+	return err == nil || !os.IsNotExist(err)
+}
+
+// String is a state as a word of a line.
+func (f fileState) String() string {
+	return fmt.Sprintf("%d,%d,%d,%d,%d", f.device, f.inode, f.size, f.modified, f.changed)
+}
+
+func parseState(text string) (f fileState, err error) {
+	parts := strings.SplitN(text, ",", 6)
+	if len(parts) != 5 {
+		return f, errNotUnchanged
+	}
+	for i, to := range []*uint64{&f.device, &f.inode} {
+		if *to, err = strconv.ParseUint(parts[i], 10, 64); err != nil {
+			return f, err
+		}
+	}
+	for i, to := range []*int64{&f.size, &f.modified, &f.changed} {
+		if *to, err = strconv.ParseInt(parts[i+2], 10, 64); err != nil {
+			return f, err
+		}
+	}
+	return f, nil
+}
+
+// errNotUnchanged is returned for a file that is not such a cache, or a damaged one.
+var errNotUnchanged = errors.New("not a cache of what is unchanged, or damaged")
+
+func readUnchanged(file string) (map[string]standing, error) {
+	f, err := durable.OpenRegular(file)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(f)
+	if err != nil {
+		return nil, err
+	}
+	body := text[:max(0, len(text)-2*sha256.Size-1)]
+	if want := sha256.Sum256(body); !bytes.Equal(bytes.TrimSuffix(text[len(body):], []byte("\n")), []byte(hex.EncodeToString(want[:]))) {
+		return nil, errNotUnchanged
+	}
+	lines := strings.Split(strings.TrimSuffix(string(body), "\n"), "\n")
+	if lines[0] != unchangedFormat {
+		return nil, errNotUnchanged
+	}
+	known := make(map[string]standing, len(lines))
+	for _, line := range lines[1:] {
+		words := strings.SplitN(line, "\t", 5)
+		if len(words) != 5 {
+			return nil, errNotUnchanged
+		}
+		k := standing{id: words[0], path: words[3]}
+		var err error
+		if k.source, err = parseState(words[1]); err != nil {
+			return nil, err
+		}
+		if k.stored, err = parseState(words[2]); err != nil {
+			return nil, err
+		}
+		known[words[4]] = k
+	}
+	return known, nil
+}
