@@ -8,10 +8,13 @@ import (
 	"slices"
 
 	"github.com/sessctl/sessctl/internal/audit"
+	"github.com/sessctl/sessctl/internal/recall"
 	"github.com/sessctl/sessctl/internal/selection"
+	"github.com/sessctl/sessctl/internal/steps"
 	"github.com/sessctl/sessctl/internal/wording"
 	"github.com/sessctl/sessctl/internal/workspace"
 	"github.com/sessctl/sessctl/pkg/archive"
+	"github.com/sessctl/sessctl/pkg/archive/objects"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -78,10 +81,35 @@ func runArchiveUpload(ctx context.Context, a *app, o workspace.UploadOptions) er
 	if err != nil {
 		return errors.Join(printUpload(a, doc), doc.Partly(err)) // what is done is told
 	}
+	if len(o.IDs) == 0 {
+		if doc.Records, err = uploadRecords(ctx, a, bucket, o.DryRun); err != nil {
+			return errors.Join(printUpload(a, doc), doc.Partly(workspace.ExplainBucket(err)))
+		}
+	}
+	tellRecords(a, doc, "uploaded")
 	if len(doc.Archives) == 0 {
 		a.Notice(workspace.Note{Message: fmt.Sprintf("nothing to upload: %s has the copies of %s", doc.Remote, wording.Plural(doc.OffSite, "archive"))})
 	}
 	return renderUpload(a, doc)
+}
+
+// uploadRecords puts the records of this host beside the copies.
+func uploadRecords(ctx context.Context, a *app, bucket *objects.Bucket, dryRun bool) (int, error) {
+	host, err := recall.OwnHost(&a.Run.Settings)
+	if err != nil {
+		return 0, err
+	}
+	return steps.UploadRecords(ctx, a.Run, objects.Records{Bucket: bucket}, host, dryRun)
+}
+
+// tellRecords says how many records of this host went with the archives.
+func tellRecords(a *app, doc workspace.UploadDocument, done string) {
+	if doc.DryRun {
+		done = "would be " + done
+	}
+	if doc.Records > 0 {
+		a.Notice(workspace.Note{Message: fmt.Sprintf("receipts, pins and what was forgotten: %s %s", wording.Plural(doc.Records, "file"), done)})
+	}
 }
 
 // renderUpload prints what came of an upload or a pull, and is its outcome.
@@ -111,6 +139,7 @@ func printUpload(a *app, doc workspace.UploadDocument) error {
 
 func newArchivePullCommand(a *app) *cobra.Command {
 	var dryRun bool
+	var host string
 	c := &cobra.Command{
 		Use:   "pull",
 		Short: "Enter the archives of object storage that the catalogue does not have",
@@ -118,18 +147,30 @@ func newArchivePullCommand(a *app) *cobra.Command {
 catalogue does not have: archives of other hosts, or one's own after a loss. The
 archives themselves stay where they are; show, restore and memory reindex
 --from-archives fetch each when it is read.
+
+What was forgotten on a host of the storage is entered too, and is forgotten here.
+Where this data directory has no receipts and no pins, it gets those of the host
+that was lost.
 ` + exitHelp,
 		Example: `  sessctl archive pull
   sessctl archive list
   sessctl memory reindex --from-archives`,
 		Args: usageArgs(cobra.NoArgs),
-		RunE: func(c *cobra.Command, _ []string) error { return runArchivePull(c.Context(), a, dryRun) },
+		RunE: func(c *cobra.Command, _ []string) error { return runArchivePull(c.Context(), a, dryRun, host) },
 	}
+	c.Flags().StringVar(&host, "host", "", "enter the receipts and pins of this `host` (default: the name of this one)")
 	c.Flags().BoolVar(&dryRun, "dry-run", false, "show what would be entered and change nothing")
 	return c
 }
 
-func runArchivePull(ctx context.Context, a *app, dryRun bool) error {
+func runArchivePull(ctx context.Context, a *app, dryRun bool, host string) error {
+	if host == "" {
+		own, err := recall.OwnHost(&a.Run.Settings)
+		if err != nil {
+			return err
+		}
+		host = own
+	}
 	bucket, err := workspace.Bucket(a.Run)
 	if err != nil {
 		return err
@@ -167,6 +208,10 @@ func runArchivePull(ctx context.Context, a *app, dryRun bool) error {
 		doc.Archives = append(doc.Archives, row)
 	}
 	w.Progress.Clear()
+	if doc.Records, err = steps.PullRecords(ctx, a.Run, objects.Records{Bucket: bucket}, host, dryRun); err != nil {
+		return errors.Join(printUpload(a, doc), workspace.ExplainBucket(err))
+	}
+	tellRecords(a, doc, "entered")
 	if len(doc.Archives) == 0 {
 		a.Notice(workspace.Note{Message: fmt.Sprintf("nothing to enter: the catalogue has all %d archives of %s", doc.OffSite, doc.Remote)})
 	}

@@ -34,6 +34,7 @@ type UploadDocument struct {
 	Remote   string      `json:"remote"`   // s3://bucket/prefix
 	OffSite  int         `json:"off_site"` // archives that were there before
 	Bytes    int64       `json:"bytes"`    // of the copies that were made
+	Records  int         `json:"records"`  // receipts, pins and files of what was forgotten that were uploaded or entered
 	Archives []UploadRow `json:"archives"`
 	Notes    []Note      `json:"notes"`
 }

@@ -51,7 +51,7 @@ func (b *Bucket) uploadAs(ctx context.Context, e archive.Entry, file *os.File, n
 		return archive.Remote{}, err
 	}
 	if len(b.recipients) > 0 {
-		return b.uploadSealed(ctx, e, file, key+".age")
+		return b.uploadSealed(ctx, e, file, key+sealedEnd)
 	}
 	return b.put(ctx, object{key: key, body: file, bytes: e.StoredBytes, sha256: e.StoredSHA256, kind: "application/octet-stream"})
 }
@@ -92,7 +92,7 @@ func (b *Bucket) seal(ctx context.Context, e archive.Entry, file io.Reader) (s s
 	if err := durable.MakeDir(b.options.Scratch, 0o700); err != nil {
 		return s, err
 	}
-	at, plain, cipher := filepath.Join(b.options.Scratch, e.ID+".age"), sha256.New(), sha256.New()
+	at, plain, cipher := filepath.Join(b.options.Scratch, e.ID+sealedEnd), sha256.New(), sha256.New()
 	err = durable.ReplaceFile(at, 0o600, func(to io.Writer) error {
 		out, err := age.Encrypt(io.MultiWriter(to, cipher), b.recipients...)
 		if err != nil {

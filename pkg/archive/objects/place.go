@@ -33,7 +33,7 @@ func (p place) urlOf(key string) string { return "s3://" + p.name + "/" + key }
 // NumberOf is the number of the object of an archive that has an address, 0 for none.
 func (p place) NumberOf(e archive.Entry, url string) int {
 	for number := mostCopies; number > 0; number-- {
-		if key := p.key(e.ObjectName(number)); url == p.urlOf(key) || url == p.urlOf(key+".age") {
+		if key := p.key(e.ObjectName(number)); url == p.urlOf(key) || url == p.urlOf(key+sealedEnd) {
 			return number
 		}
 	}

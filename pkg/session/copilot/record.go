@@ -2,11 +2,11 @@ package copilot
 
 import (
 	"bytes"
-	"slices"
 	"strings"
 
 	"github.com/sessctl/sessctl/pkg/jsonl"
 	"github.com/sessctl/sessctl/pkg/session"
+	"github.com/sessctl/sessctl/pkg/session/fields"
 )
 
 // kind is what a record means here.
@@ -65,7 +65,8 @@ type record struct {
 	name  []byte
 	id    []byte
 	time  []byte // raw JSON
-	agent bool   // it is of an agent that the session's agent has begun
+	other []byte // the agent that the session's agent has begun, and that it is of
+	agent bool   // there is one
 	data  []byte // raw JSON object
 }
 
@@ -75,34 +76,21 @@ type decoder struct {
 	record                record
 }
 
+var records = fields.New(func(d *decoder) []fields.Field {
+	r := &d.record
+	return []fields.Field{
+		fields.Text("type", &r.name), fields.Text("id", &r.id), fields.Raw("timestamp", &r.time), fields.Text("agentId", &r.other), fields.Raw("data", &r.data),
+	}
+})
+
 // decode reads one record. It returns an error that wraps [jsonl.ErrSyntax] if
 // raw is not one JSON object.
 func (d *decoder) decode(raw []byte) error {
-	c := &d.cursor
 	d.record = record{}
-	if err := c.BeginObject(raw); err != nil {
+	if err := records.Read(d, &d.cursor, raw); err != nil {
 		return err
 	}
-	for c.NextKey() {
-		switch string(c.Key()) {
-		case "type":
-			d.record.name, _ = c.Bytes()
-		case "id":
-			d.record.id, _ = c.Bytes()
-		case "timestamp":
-			d.record.time = c.Raw()
-		case "agentId":
-			id, _ := c.Bytes()
-			d.record.agent = len(id) > 0
-		case "data":
-			d.record.data = c.Raw()
-		default:
-			c.Skip()
-		}
-	}
-	if err := c.End(); err != nil {
-		return err
-	}
+	d.record.agent = len(d.record.other) > 0
 	if d.record.kind = kindOf(d.record.name); !d.whole() {
 		d.record.kind = foreign
 	}
@@ -112,93 +100,58 @@ func (d *decoder) decode(raw []byte) error {
 // whole reports whether the record has the data that every record has.
 func (d *decoder) whole() bool { return len(d.record.data) > 0 && d.record.data[0] == '{' }
 
-// members hands each member of an object to read, which may leave it alone.
-func members(c *jsonl.Cursor, raw []byte, read func(key string)) {
-	c.Reset(raw)
-	if len(raw) == 0 || !c.EnterObject() {
-		return
-	}
-	for c.NextKey() {
-		read(string(c.Key()))
-	}
-}
-
 // beginning is what a session.start says.
 type beginning struct {
 	id, cwd, producer string
 	version           int64
 }
 
-func (d *decoder) beginning() (b beginning) {
-	c := &d.inner
-	members(c, d.record.data, func(key string) {
-		switch key {
-		case "sessionId":
-			b.id = word(c)
-		case "producer":
-			b.producer = word(c)
-		case "version":
-			b.version, _ = c.Int64()
-		case "context":
-			inner := &d.deeper
-			members(inner, c.Raw(), func(key string) {
-				if key == "cwd" {
-					b.cwd = word(inner)
-				}
-			})
-		}
-	})
-	return b
+// start is a beginning as it is read.
+type start struct {
+	id, cwd, producer []byte
+	version           int64
+}
+
+var starts = fields.New(func(s *start) []fields.Field {
+	return []fields.Field{fields.Text("sessionId", &s.id), fields.Text("producer", &s.producer), fields.Int("version", &s.version), fields.Text("context.cwd", &s.cwd)}
+})
+
+func (d *decoder) beginning() beginning {
+	var s start
+	starts.Peek(&s, &d.inner, d.record.data)
+	return beginning{string(s.id), string(s.cwd), string(s.producer), s.version}
 }
 
 // question is what a user.message says.
 type question struct {
-	content, transformed []byte
-	attachments          []attachment
+	content, transformed, list []byte
+	attachments                []attachment
 }
 
 type attachment struct {
-	asset string
+	asset []byte
 	size  int64
 }
 
-func (d *decoder) question() (q question) {
-	c := &d.inner
-	members(c, d.record.data, func(key string) {
-		switch key {
-		case "content":
-			q.content, _ = c.Bytes()
-		case "transformedContent":
-			q.transformed, _ = c.Bytes()
-		case "attachments":
-			q.attachments = d.attachments(c.Raw())
-		}
+var (
+	questions = fields.New(func(q *question) []fields.Field {
+		return []fields.Field{fields.Text("content", &q.content), fields.Text("transformedContent", &q.transformed), fields.Raw("attachments", &q.list)}
 	})
-	return q
-}
+	attachments = fields.New(func(a *attachment) []fields.Field {
+		return []fields.Field{fields.Text("assetId", &a.asset), fields.Int("byteLength", &a.size)}
+	})
+)
 
-func (d *decoder) attachments(raw []byte) (all []attachment) {
-	c := &d.deeper
-	c.Reset(raw)
-	if !c.EnterArray() {
-		return nil
-	}
-	for c.NextElement() {
+func (d *decoder) question() (q question) {
+	questions.Peek(&q, &d.inner, d.record.data)
+	d.deeper.Reset(q.list)
+	for in := d.deeper.EnterArray(); in && d.deeper.NextElement(); {
 		var a attachment
-		if !c.EnterObject() {
-			continue
+		if attachments.Take(&a, &d.deeper) {
+			q.attachments = append(q.attachments, a)
 		}
-		for c.NextKey() {
-			switch string(c.Key()) {
-			case "assetId":
-				a.asset = word(c)
-			case "byteLength":
-				a.size, _ = c.Int64()
-			}
-		}
-		all = append(all, a)
 	}
-	return all
+	return q
 }
 
 // around is what the runtime put before and after what was typed: the time, and
@@ -216,66 +169,40 @@ func (q question) around() (before, after []byte, within bool) {
 
 // answer is what an assistant.message says.
 type answer struct {
-	content, reasoning, model []byte
-	calls                     []session.Part
+	content, reasoning, model, requests []byte
+	calls                               []session.Part
 }
+
+var (
+	answers = fields.New(func(a *answer) []fields.Field {
+		return []fields.Field{fields.Text("content", &a.content), fields.Text("reasoningText", &a.reasoning), fields.Text("model", &a.model), fields.Raw("toolRequests", &a.requests)}
+	})
+	requests = fields.New(func(p *session.Part) []fields.Field {
+		return []fields.Field{fields.Text("toolCallId", &p.CallID), fields.Text("name", &p.Name), fields.Raw("arguments", &p.Text)}
+	})
+)
 
 func (d *decoder) answer() (a answer) {
-	c := &d.inner
-	members(c, d.record.data, func(key string) {
-		switch key {
-		case "content":
-			a.content, _ = c.Bytes()
-		case "reasoningText":
-			a.reasoning, _ = c.Bytes()
-		case "model":
-			a.model, _ = c.Bytes()
-		case "toolRequests":
-			a.calls = d.calls(c.Raw())
-		}
-	})
-	return a
-}
-
-func (d *decoder) calls(raw []byte) (all []session.Part) {
-	c := &d.deeper
-	c.Reset(raw)
-	if !c.EnterArray() {
-		return nil
-	}
-	for c.NextElement() {
+	answers.Peek(&a, &d.inner, d.record.data)
+	d.deeper.Reset(a.requests)
+	for in := d.deeper.EnterArray(); in && d.deeper.NextElement(); {
 		p := session.Part{Kind: session.PartToolCall}
-		if !c.EnterObject() {
-			continue
+		if requests.Take(&p, &d.deeper) {
+			a.calls = append(a.calls, p)
 		}
-		for c.NextKey() {
-			switch string(c.Key()) {
-			case "toolCallId":
-				p.CallID, _ = c.Bytes()
-			case "name":
-				p.Name, _ = c.Bytes()
-			case "arguments":
-				p.Text = c.Raw()
-			}
-		}
-		all = append(all, p)
 	}
-	return all
+	return a
 }
 
 // toolCall is what a tool.execution_start says.
 type toolCall struct{ id, name []byte }
 
+var toolCalls = fields.New(func(t *toolCall) []fields.Field {
+	return []fields.Field{fields.Text("toolCallId", &t.id), fields.Text("toolName", &t.name)}
+})
+
 func (d *decoder) toolCall() (t toolCall) {
-	c := &d.inner
-	members(c, d.record.data, func(key string) {
-		switch key {
-		case "toolCallId":
-			t.id, _ = c.Bytes()
-		case "toolName":
-			t.name, _ = c.Bytes()
-		}
-	})
+	toolCalls.Peek(&t, &d.inner, d.record.data)
 	return t
 }
 
@@ -286,84 +213,34 @@ type output struct {
 	hasExit, failed             bool
 }
 
+var outputs = fields.New(func(o *output) []fields.Field {
+	return []fields.Field{
+		fields.Text("toolCallId", &o.id), fields.Text("result.content", &o.content), fields.Text("result.detailedContent", &o.whole),
+		fields.Text("error", &o.failure), fields.Text("error.message", &o.failure),
+		fields.Func("success", func(o *output, c *jsonl.Cursor) {
+			succeeded, known := c.Bool()
+			o.failed = known && !succeeded
+		}),
+		fields.Func("shellExecution.exitCode", func(o *output, c *jsonl.Cursor) { o.exit, o.hasExit = c.Int64() }),
+	}
+})
+
 func (d *decoder) output() (o output) {
-	c := &d.inner
-	members(c, d.record.data, func(key string) {
-		switch key {
-		case "toolCallId":
-			o.id, _ = c.Bytes()
-		case "success":
-			ok, is := c.Bool()
-			o.failed = is && !ok
-		case "result":
-			d.result(c.Raw(), &o)
-		case "error":
-			o.failure = d.messageOf(c)
-		case "shellExecution":
-			d.execution(c.Raw(), &o)
-		}
-	})
+	outputs.Peek(&o, &d.inner, d.record.data)
 	return o
 }
 
-func (d *decoder) result(raw []byte, o *output) {
-	c := &d.deeper
-	members(c, raw, func(key string) {
-		switch key {
-		case "content":
-			o.content, _ = c.Bytes()
-		case "detailedContent":
-			o.whole, _ = c.Bytes()
-		}
-	})
-	o.content, o.whole = slices.Clone(o.content), slices.Clone(o.whole) // the cursor is used again
-}
-
-func (d *decoder) execution(raw []byte, o *output) {
-	c := &d.deeper
-	members(c, raw, func(key string) {
-		if key == "exitCode" {
-			o.exit, o.hasExit = c.Int64()
-		}
-	})
-}
-
-// messageOf reads an error: a text, or an object with a message.
-func (d *decoder) messageOf(c *jsonl.Cursor) (text []byte) {
-	if c.Kind() == jsonl.String {
-		text, _ = c.Bytes()
-		return text
+var usages = fields.New(func(u *session.Usage) []fields.Field {
+	return []fields.Field{
+		fields.Int("usage.inputTokens", &u.Input), fields.Int("usage.outputTokens", &u.Output),
+		fields.Int("usage.cacheReadTokens", &u.CacheRead), fields.Int("usage.cacheWriteTokens", &u.CacheWrite),
 	}
-	inner := &d.deeper
-	members(inner, c.Raw(), func(key string) {
-		if key == "message" {
-			text, _ = inner.Bytes()
-		}
-	})
-	return slices.Clone(text)
-}
+})
 
 // usage is what a session.usage_record says of a model call. Input is with what
 // came from the cache.
 func (d *decoder) usage() (u session.Usage) {
-	c, inner := &d.inner, &d.deeper
-	members(c, d.record.data, func(key string) {
-		if key != "usage" {
-			return
-		}
-		members(inner, c.Raw(), func(key string) {
-			switch key {
-			case "inputTokens":
-				u.Input, _ = inner.Int64()
-			case "outputTokens":
-				u.Output, _ = inner.Int64()
-			case "cacheReadTokens":
-				u.CacheRead, _ = inner.Int64()
-			case "cacheWriteTokens":
-				u.CacheWrite, _ = inner.Int64()
-			}
-		})
-	})
+	usages.Peek(&u, &d.inner, d.record.data)
 	u.Total = u.Input + u.Output
 	return u
 }
@@ -375,42 +252,35 @@ type compaction struct {
 	succeeded bool
 	summary   []byte
 	after     int64 // tokens of the context, as the runtime estimates them
+
+	id, outcome []byte
 }
 
-func (d *decoder) compaction() (x compaction) {
-	outcome := "applied" // older versions do not say
-	c := &d.inner
-	members(c, d.record.data, func(key string) {
-		switch key {
-		case "compactionAttemptId":
-			x.attempt = word(c)
-		case "success":
-			x.succeeded, _ = c.Bool()
-		case "outcome":
-			outcome = word(c)
-		case "summaryContent":
-			x.summary, _ = c.Bytes()
-		case "postCompactionTokens":
-			x.after, _ = c.Int64()
-		}
-	})
-	x.applied = x.succeeded && outcome == "applied"
+var compactions = fields.New(func(x *compaction) []fields.Field {
+	return []fields.Field{
+		fields.Text("compactionAttemptId", &x.id), fields.Flag("success", &x.succeeded), fields.Text("outcome", &x.outcome),
+		fields.Text("summaryContent", &x.summary), fields.Int("postCompactionTokens", &x.after),
+	}
+})
+
+func (d *decoder) compaction() compaction {
+	x := compaction{outcome: []byte("applied")} // older versions do not say
+	compactions.Peek(&x, &d.inner, d.record.data)
+	x.attempt, x.applied = string(x.id), x.succeeded && string(x.outcome) == "applied"
 	return x
 }
 
 // trouble is what a session.error says.
-func (d *decoder) trouble() (text []byte) {
+func (d *decoder) trouble() []byte { return d.said("message") }
+
+// said is a text that the data of a record says, nil if it says none.
+func (d *decoder) said(name string) (text []byte) {
 	c := &d.inner
-	members(c, d.record.data, func(key string) {
-		if key == "message" {
+	c.Reset(d.record.data)
+	for in := c.EnterObject(); in && c.NextKey(); {
+		if string(c.Key()) == name {
 			text, _ = c.Bytes()
 		}
-	})
+	}
 	return text
-}
-
-// word is a short string, "" for anything else.
-func word(c *jsonl.Cursor) string {
-	b, _ := c.Bytes()
-	return string(b)
 }

@@ -151,7 +151,7 @@ func (s *scanner) asked(r *jsonl.Record) error {
 	}
 	s.add(q.content)
 	for _, a := range q.attachments {
-		if a.asset != "" {
+		if len(a.asset) > 0 {
 			m.Parts = append(m.Parts, session.Part{Kind: session.PartImage, Size: a.size})
 		}
 	}
@@ -209,12 +209,7 @@ func (s *scanner) thought(r *jsonl.Record) error {
 	if !s.thinking {
 		return nil
 	}
-	var text []byte
-	members(&s.inner, s.record.data, func(key string) {
-		if key == "content" {
-			text, _ = s.inner.Bytes()
-		}
-	})
+	text := s.said("content")
 	if len(text) == 0 {
 		return nil
 	}

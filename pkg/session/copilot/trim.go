@@ -179,14 +179,7 @@ func eachName(raw []byte, take func(id []byte)) {
 }
 
 // assetOf is the id of the image of a record.
-func assetOf(d *decoder) (id string) {
-	members(&d.inner, d.record.data, func(key string) {
-		if key == "assetId" {
-			id = word(&d.inner)
-		}
-	})
-	return id
-}
+func assetOf(d *decoder) string { return string(d.said("assetId")) }
 
 // stays reports whether a line stays.
 func (m *marks) stays(d *decoder, l jsonl.Line) bool {

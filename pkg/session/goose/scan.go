@@ -7,6 +7,7 @@ import (
 
 	"github.com/sessctl/sessctl/pkg/jsonl"
 	"github.com/sessctl/sessctl/pkg/session"
+	"github.com/sessctl/sessctl/pkg/session/fields"
 	"github.com/sessctl/sessctl/pkg/session/goose/goosedb"
 )
 
@@ -78,29 +79,17 @@ func (s *scanner) read(r *jsonl.Record) (known bool, err error) {
 	return false, nil
 }
 
+var rows = fields.New(func(r *row) []fields.Field {
+	return []fields.Field{
+		fields.Text("id", &r.session), fields.Text("message_id", &r.id), fields.Text("role", &r.role), fields.Text("content_json", &r.content),
+		fields.Text("metadata_json", &r.metadata), fields.Text("working_dir", &r.directory), fields.Int("created_timestamp", &r.at),
+	}
+})
+
 // decode reads the row of a session or of a message.
 func (s *scanner) decode(raw []byte) {
 	s.row = row{}
-	c := new(jsonl.Cursor)
-	c.Reset(raw)
-	for ok := c.EnterObject(); ok && c.NextKey(); {
-		switch string(c.Key()) {
-		case "id":
-			s.row.session, _ = c.Bytes()
-		case "message_id":
-			s.row.id, _ = c.Bytes()
-		case "role":
-			s.row.role, _ = c.Bytes()
-		case "content_json":
-			s.row.content, _ = c.Bytes()
-		case "metadata_json":
-			s.row.metadata, _ = c.Bytes()
-		case "working_dir":
-			s.row.directory, _ = c.Bytes()
-		case "created_timestamp":
-			s.row.at, _ = c.Int64()
-		}
-	}
+	rows.Peek(&s.row, new(jsonl.Cursor), raw)
 }
 
 // build makes the messages of a row: the results of tools, then what is said beside
@@ -130,27 +119,27 @@ func (s *scanner) build() {
 	}
 }
 
-// visible reads who is shown a message: both, unless the row says otherwise.
+// shown is who is shown a message: both, unless the row says otherwise.
+type shown struct{ user, agent bool }
+
+var visibilities = fields.New(func(v *shown) []fields.Field {
+	return []fields.Field{
+		fields.Func("userVisible", func(v *shown, c *jsonl.Cursor) { v.user = boolOr(c, v.user) }),
+		fields.Func("agentVisible", func(v *shown, c *jsonl.Cursor) { v.agent = boolOr(c, v.agent) }),
+	}
+})
+
+func boolOr(c *jsonl.Cursor, otherwise bool) bool {
+	if b, known := c.Bool(); known {
+		return b
+	}
+	return otherwise
+}
+
 func (s *scanner) visible() (user, agent bool) {
-	user, agent = true, true
-	c := new(jsonl.Cursor)
-	c.Reset(s.row.metadata)
-	if len(s.row.metadata) == 0 {
-		return user, agent
-	}
-	for ok := c.EnterObject(); ok && c.NextKey(); {
-		switch string(c.Key()) {
-		case "userVisible":
-			if v, known := c.Bool(); known {
-				user = v
-			}
-		case "agentVisible":
-			if v, known := c.Bool(); known {
-				agent = v
-			}
-		}
-	}
-	return user, agent
+	v := shown{true, true}
+	visibilities.Peek(&v, new(jsonl.Cursor), s.row.metadata)
+	return v.user, v.agent
 }
 
 func (s *scanner) blocks(m *session.Message) {
@@ -170,17 +159,24 @@ func (s *scanner) blocks(m *session.Message) {
 
 // block is one block of content while it is read.
 type block struct {
-	kind, id, text, thinking, call, result []byte
-	size                                   int64
+	kind, id, text, thinking, call, result, data []byte
+}
+
+var blocks = fields.New(func(b *block) []fields.Field {
+	return []fields.Field{
+		fields.Text("type", &b.kind), fields.Text("id", &b.id), fields.Text("text", &b.text), fields.Text("thinking", &b.thinking), fields.Raw("data", &b.data),
+		fields.Raw("toolCall", &b.call), fields.Raw("tool_call", &b.call), fields.Raw("toolResult", &b.result), fields.Raw("tool_result", &b.result),
+	}
+})
+
+// image is the block as an image, of so many bytes.
+func (b *block) image() session.Part {
+	return session.Part{Kind: session.PartImage, Size: int64(len(b.data))}
 }
 
 func (s *scanner) block(raw []byte, m *session.Message) {
 	var b block
-	c := new(jsonl.Cursor) // what it decodes must stay until the message is said
-	c.Reset(raw)
-	for ok := c.EnterObject(); ok && c.NextKey(); {
-		b.member(c)
-	}
+	blocks.Peek(&b, new(jsonl.Cursor), raw) // what it decodes must stay until the message is said
 	switch string(b.kind) {
 	case "text":
 		m.AddText(b.text)
@@ -189,7 +185,7 @@ func (s *scanner) block(raw []byte, m *session.Message) {
 			m.Parts = append(m.Parts, session.Part{Kind: session.PartThinking, Text: b.thinking})
 		}
 	case "image":
-		m.Parts = append(m.Parts, session.Part{Kind: session.PartImage, Size: b.size})
+		m.Parts = append(m.Parts, b.image())
 	case "toolRequest", "frontendToolRequest":
 		s.request(&b, m)
 	case "toolResponse":
@@ -198,25 +194,6 @@ func (s *scanner) block(raw []byte, m *session.Message) {
 	default:
 		s.lines.Result.CountUnknown("block ", b.kind)
 		m.AddText(b.text)
-	}
-}
-
-func (b *block) member(c *jsonl.Cursor) {
-	switch string(c.Key()) {
-	case "type":
-		b.kind, _ = c.Bytes()
-	case "id":
-		b.id, _ = c.Bytes()
-	case "text":
-		b.text, _ = c.Bytes()
-	case "thinking":
-		b.thinking, _ = c.Bytes()
-	case "toolCall", "tool_call":
-		b.call = c.Raw()
-	case "toolResult", "tool_result":
-		b.result = c.Raw()
-	case "data":
-		b.size = int64(len(c.Raw()))
 	}
 }
 
@@ -246,19 +223,14 @@ func outcome(raw []byte) (value, trouble []byte) {
 	return value, trouble
 }
 
+var requests = fields.New(func(p *session.Part) []fields.Field {
+	return []fields.Field{fields.Text("name", &p.Name), fields.Raw("arguments", &p.Text)}
+})
+
 func (s *scanner) request(b *block, m *session.Message) {
 	value, trouble := outcome(b.call)
 	p := session.Part{Kind: session.PartToolCall, CallID: b.id, Text: trouble}
-	c := new(jsonl.Cursor)
-	c.Reset(value)
-	for ok := len(value) > 0 && c.EnterObject(); ok && c.NextKey(); {
-		switch string(c.Key()) {
-		case "name":
-			p.Name, _ = c.Bytes()
-		case "arguments":
-			p.Text = c.Raw()
-		}
-	}
+	requests.Peek(&p, new(jsonl.Cursor), value)
 	m.Parts = append(m.Parts, p)
 }
 
@@ -309,16 +281,12 @@ func given(c *jsonl.Cursor, r *session.Message) {
 func givenBlock(c *jsonl.Cursor, r *session.Message) {
 	var b block
 	raw := c.Raw()
-	inner := new(jsonl.Cursor)
-	inner.Reset(raw)
-	for ok := inner.EnterObject(); ok && inner.NextKey(); {
-		b.member(inner)
-	}
+	blocks.Peek(&b, new(jsonl.Cursor), raw)
 	switch string(b.kind) {
 	case "text":
 		r.AddText(b.text)
 	case "image", "audio":
-		r.Parts = append(r.Parts, session.Part{Kind: session.PartImage, Size: b.size})
+		r.Parts = append(r.Parts, b.image())
 	default:
 		r.AddText(raw)
 	}

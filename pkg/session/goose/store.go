@@ -97,22 +97,16 @@ func (s *Store) path() string { return filepath.Join(s.root, databaseName) }
 // List implements [session.Store]: the sessions, the newest first. What an agent
 // gave to another one belongs to the session that a person sees.
 func (s *Store) List(ctx context.Context) (session.Listing, error) {
-	var l session.Listing
-	db, release, err := s.databases.Fresh(ctx, s.file())
+	l := &sqlitefile.Listing{Runtime: session.RuntimeGoose, Agent: session.RuntimeGoose, Store: s.root, Now: time.Now()}
+	db, sessions, err := s.sessions(ctx)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return l, logfile.Unreadable(s.path())
+		return l.Listing, logfile.Unreadable(s.path())
 	case ctx.Err() != nil:
-		return l, ctx.Err()
+		return l.Listing, ctx.Err()
 	case err != nil:
-		return s.unreadable(err), nil
-	}
-	defer release()
-	sessions, err := db.Sessions(ctx)
-	if err != nil {
-		return s.unreadable(err), ctx.Err()
-	}
-	if db.Schema > goosedb.NewestSchema {
+		l.Unread(s.path(), databaseName, err, func() (fs.FileInfo, error) { return os.Lstat(s.path()) })
+	case db.Schema > goosedb.NewestSchema:
 		l.Notices = append(l.Notices, session.Notice{
 			Path: s.path(), Message: fmt.Sprintf("its schema is %d and this version knows those up to %d: it is read as far as it looks the same", db.Schema, goosedb.NewestSchema),
 			Hint: "look for a newer sessctl",
@@ -122,61 +116,38 @@ func (s *Store) List(ctx context.Context) (session.Listing, error) {
 	for _, x := range sessions {
 		byID[x.ID] = x
 	}
-	now := time.Now()
 	for _, x := range sessions {
-		if !session.SafeID(x.ID) {
-			l.Notices = append(l.Notices, session.Notice{Path: s.path(), Message: fmt.Sprintf("a session is skipped: its id %q has characters that are not safe in a path", x.ID), Unread: true})
-			continue
-		}
-		ref := s.ref(x, byID, now)
-		l.Refs = append(l.Refs, ref)
-		if !slices.Contains(l.Agents, ref.Agent) {
-			l.Agents = append(l.Agents, ref.Agent)
+		if l.IsSafe(s.path(), x.ID) {
+			l.Add(s.ref(l, x, byID))
 		}
 	}
-	slices.SortStableFunc(l.Refs, func(x, y session.Ref) int { return y.ModTime.Compare(x.ModTime) })
-	return l, nil
+	l.NameAgents()
+	l.NewestFirst()
+	return l.Listing, nil
 }
 
-// maxFamily bounds how many sessions are followed from one to the one that began it.
-const maxFamily = 64
+func (s *Store) sessions(ctx context.Context) (*goosedb.Database, []goosedb.Session, error) {
+	db, release, err := s.databases.Fresh(ctx, s.file())
+	if err != nil {
+		return nil, nil, err
+	}
+	defer release()
+	sessions, err := db.Sessions(ctx)
+	return db, sessions, err
+}
 
 // ref is one session.
-func (s *Store) ref(x goosedb.Session, byID map[string]goosedb.Session, now time.Time) session.Ref {
-	top := x
-	for range maxFamily {
-		parent, there := byID[top.Parent]
-		if !there {
-			break
-		}
-		top = parent
-	}
-	ref := session.Ref{
-		Runtime: session.RuntimeGoose, Agent: session.AgentOfDirectory(top.Directory, session.RuntimeGoose), ID: x.ID, Store: s.root,
-		Path: s.path() + sqlitefile.StoredMark + x.ID, Kind: session.KindStored, Primary: true, Bytes: x.Bytes, ModTime: x.Changed, State: session.StateIdle,
-	}
+func (s *Store) ref(l *sqlitefile.Listing, x goosedb.Session, byID map[string]goosedb.Session) session.Ref {
+	top := sqlitefile.Top(x, func(x goosedb.Session) (goosedb.Session, bool) {
+		parent, there := byID[x.Parent]
+		return parent, there
+	})
+	ref := l.Ref(s.path(), x.ID, top.Directory)
+	ref.Bytes, ref.ModTime = x.Bytes, x.Changed
 	if top.ID != x.ID && session.SafeID(top.ID) {
 		ref.Parent, ref.Primary, ref.Reason = top.ID, false, session.ReasonBegunByAgent.Text(top.ID)
 	}
-	if now.Sub(ref.ModTime).Abs() < session.RecentChange {
-		ref.State, ref.Reason = session.StateBusy, session.ReasonJustSaid.Text()
-	}
 	return ref
-}
-
-// unreadable is a listing in which one reference stands for the sessions of the
-// database.
-func (s *Store) unreadable(cause error) (l session.Listing) {
-	ref := session.Ref{
-		Runtime: session.RuntimeGoose, Agent: session.RuntimeGoose, ID: databaseName, Store: s.root, Path: s.path(), Kind: session.KindDatabase,
-		State: session.StateUnsupported, Reason: session.ReasonDatabaseUnread.Text(cause),
-	}
-	if info, err := os.Lstat(s.path()); err == nil {
-		ref.Bytes, ref.ModTime = info.Size(), info.ModTime()
-	}
-	notice := session.Skipped(s.path(), cause)
-	notice.Message, notice.Unread = ref.Reason, notice.Unread || errors.Is(cause, session.ErrBusy)
-	return session.Listing{Agents: []string{ref.Agent}, Refs: []session.Ref{ref}, Notices: []session.Notice{notice}}
 }
 
 // database opens the database of a session as it was listed, and what gives it back.

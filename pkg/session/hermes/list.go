@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -23,10 +22,10 @@ import (
 // was used last first, and the files that the program deletes with them. A
 // session that an agent began belongs to the one that a person sees.
 func (s *Store) List(ctx context.Context) (session.Listing, error) {
-	l := &lister{store: s, now: time.Now()}
+	l := &lister{store: s, Listing: sqlitefile.Listing{Runtime: session.RuntimeHermes, Agent: s.agent(), Store: s.root, Now: time.Now()}}
 	root, err := s.pin.OpenRoot(s.root)
 	if err != nil {
-		return l.Listing, fmt.Errorf("open store: %w", err)
+		return l.Listing.Listing, fmt.Errorf("open store: %w", err)
 	}
 	defer root.Close()
 	policy, err := s.retention(root)
@@ -35,22 +34,18 @@ func (s *Store) List(ctx context.Context) (session.Listing, error) {
 	}
 	l.retention = policy
 	if err := l.sessions(ctx, root); err != nil {
-		return l.Listing, err
+		return l.Listing.Listing, err
 	}
 	l.files(root)
-	for _, ref := range l.Refs {
-		if !slices.Contains(l.Agents, ref.Agent) {
-			l.Agents = append(l.Agents, ref.Agent)
-		}
-	}
-	return l.Listing, ctx.Err()
+	l.NameAgents()
+	return l.Listing.Listing, ctx.Err()
 }
 
 // lister collects the sessions of a store.
 type lister struct {
-	session.Listing
+	sqlitefile.Listing
+
 	store     *Store
-	now       time.Time
 	retention retention
 	byID      map[string]session.Ref
 }
@@ -65,7 +60,7 @@ func (l *lister) sessions(ctx context.Context, root *os.Root) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return logfile.Unreadable(l.store.path())
 	case err != nil:
-		l.unreadable(root, err)
+		l.Unread(l.store.path(), databaseName, err, func() (fs.FileInfo, error) { return root.Lstat(databaseName) })
 		return nil
 	}
 	if schema > statedb.NewestSchema {
@@ -78,16 +73,15 @@ func (l *lister) sessions(ctx context.Context, root *os.Root) error {
 	family := families(sessions)
 	l.byID = map[string]session.Ref{}
 	for _, s := range sessions {
-		if !session.SafeID(s.ID) {
-			l.Notices = append(l.Notices, session.Notice{Path: l.store.path(), Message: fmt.Sprintf("a session is skipped: its id %q has characters that are not safe in a path", s.ID), Unread: true})
+		if !l.IsSafe(l.store.path(), s.ID) {
 			continue
 		}
 		ref := l.ref(s, family[s.ID])
 		ref.Expires = expiries[s.ID]
 		l.byID[s.ID] = ref
-		l.Refs = append(l.Refs, ref)
+		l.Add(ref)
 	}
-	slices.SortStableFunc(l.Refs, func(x, y session.Ref) int { return y.ModTime.Compare(x.ModTime) })
+	l.NewestFirst()
 	return nil
 }
 
@@ -101,27 +95,6 @@ func (l *lister) read(ctx context.Context) (sessions []statedb.Session, schema i
 	return sessions, db.Schema, db.ByActivity(), err
 }
 
-// unreadable makes a reference that stands for the sessions of the database.
-func (l *lister) unreadable(root *os.Root, cause error) {
-	path := l.store.path()
-	ref := session.Ref{
-		Runtime: session.RuntimeHermes, Agent: l.store.agent(), ID: databaseName, Store: l.store.root, Path: path, Kind: session.KindDatabase,
-		ModTime: l.now, State: session.StateUnsupported, Reason: session.ReasonDatabaseUnread.Text(cause),
-	}
-	if info, err := root.Lstat(databaseName); err == nil {
-		ref.Bytes, ref.ModTime = info.Size(), info.ModTime()
-	}
-	l.Refs = append(l.Refs, ref)
-	notice := session.Skipped(path, cause)
-	notice.Message = fmt.Sprintf("its sessions are not read: %v", cause)
-	notice.Unread = notice.Unread || errors.Is(cause, session.ErrBusy)
-	l.Notices = append(l.Notices, notice)
-}
-
-// maxFamily bounds how many sessions are followed from one to the one that it
-// came from.
-const maxFamily = 64
-
 // families says of each session that an agent began which one a person sees.
 func families(sessions []statedb.Session) map[string]statedb.Session {
 	byID := make(map[string]statedb.Session, len(sessions))
@@ -130,35 +103,24 @@ func families(sessions []statedb.Session) map[string]statedb.Session {
 	}
 	tops := make(map[string]statedb.Session, len(sessions))
 	for _, s := range sessions {
-		top := s
-		for range maxFamily {
-			parent, there := byID[top.Parent]
-			if !top.Delegate || !there {
-				break
-			}
-			top = parent
-		}
-		tops[s.ID] = top
+		tops[s.ID] = sqlitefile.Top(s, func(s statedb.Session) (statedb.Session, bool) {
+			parent, there := byID[s.Parent]
+			return parent, there && s.Delegate
+		})
 	}
 	return tops
 }
 
 // ref is one session.
 func (l *lister) ref(s, top statedb.Session) session.Ref {
-	ref := session.Ref{
-		Runtime: session.RuntimeHermes, Agent: session.AgentOfDirectory(top.Directory, l.store.agent()), ID: s.ID, Key: s.Key, Store: l.store.root,
-		Path: l.store.path() + sqlitefile.StoredMark + s.ID, Kind: session.KindStored, Primary: true, Bytes: s.Bytes, ModTime: s.Active,
-		Model: s.Model, State: session.StateIdle,
-	}
+	ref := l.Ref(l.store.path(), s.ID, top.Directory)
+	ref.Key, ref.Bytes, ref.ModTime, ref.Model = s.Key, s.Bytes, s.Active, s.Model
 	switch {
 	case top.ID != s.ID && session.SafeID(top.ID):
 		ref.Parent, ref.Primary = top.ID, false
 		ref.Reason = session.ReasonBegunByAgent.Text(top.ID)
 	case s.EndReason == "compression":
 		ref.Reason = session.ReasonCompressed.Text()
-	}
-	if age := l.now.Sub(ref.ModTime); age.Abs() < session.RecentChange {
-		ref.State, ref.Reason = session.StateBusy, session.ReasonJustSaid.Text()
 	}
 	return ref
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/session/hermes/statedb"
+	"github.com/sessctl/sessctl/pkg/session/sqlitefile"
 )
 
 const (
@@ -104,7 +105,7 @@ func (x *expiring) of(id string, depth int) time.Time {
 		return when
 	}
 	s := x.byID[id]
-	if s.Ended.IsZero() || depth > maxFamily || x.pinned(s) {
+	if s.Ended.IsZero() || depth > sqlitefile.MaxFamily || x.pinned(s) {
 		return time.Time{}
 	}
 	if !x.byActivity {
@@ -130,7 +131,7 @@ func (x *expiring) of(id string, depth int) time.Time {
 // pinned reports whether a person has pinned the session, or a piece of the
 // conversation from which it goes on.
 func (x *expiring) pinned(s statedb.Session) bool {
-	for range maxFamily {
+	for range sqlitefile.MaxFamily {
 		if s.Pinned {
 			return true
 		}

@@ -2,8 +2,6 @@ package hermes
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -199,11 +197,7 @@ func hashOf(root *os.Root, name string) (string, error) {
 		return "", err
 	}
 	defer f.Close()
-	hash := sha256.New()
-	if _, err := io.Copy(hash, f); err != nil {
-		return "", err
-	}
-	return hex.EncodeToString(hash.Sum(nil)), nil
+	return rowlog.Sum(f)
 }
 
 // hold takes the database for itself. What this store has open of it is given

@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"github.com/sessctl/sessctl/pkg/session"
@@ -22,12 +21,12 @@ import (
 // it is told to.
 func (s *Store) List(ctx context.Context) (session.Listing, error) {
 	l, err := s.list(ctx)
-	return l.Listing, err
+	return l.Listing.Listing, err
 }
 
 // list is List with the databases that were read.
 func (s *Store) list(ctx context.Context) (*lister, error) {
-	l := &lister{store: s, now: time.Now()}
+	l := &lister{store: s, Listing: sqlitefile.Listing{Runtime: s.name, Agent: s.name, Store: s.root, Now: time.Now()}}
 	root, err := s.pin.OpenRoot(s.root)
 	if err != nil {
 		return l, fmt.Errorf("open store: %w", err)
@@ -45,19 +44,15 @@ func (s *Store) list(ctx context.Context) (*lister, error) {
 			l.database(ctx, root, e.Name())
 		}
 	}
-	for _, ref := range l.Refs {
-		if !slices.Contains(l.Agents, ref.Agent) {
-			l.Agents = append(l.Agents, ref.Agent)
-		}
-	}
+	l.NameAgents()
 	return l, ctx.Err()
 }
 
 // lister collects the sessions of a store.
 type lister struct {
-	session.Listing
+	sqlitefile.Listing
+
 	store *Store
-	now   time.Time
 	read  []string // paths of the databases that were read, also of those without sessions
 }
 
@@ -71,7 +66,7 @@ func (l *lister) database(ctx context.Context, root *os.Root, name string) {
 	case errors.Is(err, sessiondb.ErrSchema) && !ownName().MatchString(name), ctx.Err() != nil:
 		return
 	case err != nil:
-		l.unreadable(root, name, err)
+		l.Unread(path, session.CleanID(name), err, func() (fs.FileInfo, error) { return root.Lstat(name) })
 		return
 	}
 	l.read = append(l.read, path)
@@ -80,11 +75,9 @@ func (l *lister) database(ctx context.Context, root *os.Root, name string) {
 		byID[s.ID] = s
 	}
 	for _, s := range sessions {
-		if !session.SafeID(s.ID) {
-			l.Notices = append(l.Notices, session.Notice{Path: path, Message: fmt.Sprintf("a session is skipped: its id %q has characters that are not safe in a path", s.ID), Unread: true})
-			continue
+		if l.IsSafe(path, s.ID) {
+			l.Add(l.ref(path, s, byID))
 		}
-		l.Refs = append(l.Refs, l.ref(path, s, byID))
 	}
 }
 
@@ -97,52 +90,21 @@ func (l *lister) sessions(ctx context.Context, name string) ([]sessiondb.Session
 	return db.Sessions(ctx)
 }
 
-// unreadable makes a reference that stands for the sessions of a database.
-func (l *lister) unreadable(root *os.Root, name string, cause error) {
-	path := filepath.Join(l.store.root, name)
-	ref := session.Ref{
-		Runtime: l.store.name, Agent: l.store.name, ID: session.CleanID(name), Store: l.store.root, Path: path, Kind: session.KindDatabase,
-		ModTime: l.now, State: session.StateUnsupported, Reason: session.ReasonDatabaseUnread.Text(cause),
-	}
-	if info, err := root.Lstat(name); err == nil {
-		ref.Bytes, ref.ModTime = info.Size(), info.ModTime()
-	}
-	l.Refs = append(l.Refs, ref)
-	notice := session.Skipped(path, cause)
-	notice.Message = fmt.Sprintf("its sessions are not read: %v", cause)
-	notice.Unread = notice.Unread || errors.Is(cause, session.ErrBusy)
-	l.Notices = append(l.Notices, notice)
-}
-
 // ref is one session. Its family is named after the one that began it all: what
 // a sub-agent's agent started belongs to the session that a person sees.
 func (l *lister) ref(path string, s sessiondb.Session, all map[string]sessiondb.Session) session.Ref {
-	top := s
-	for range maxFamily {
-		parent, ok := all[top.Parent]
-		if !ok {
-			break
-		}
-		top = parent
-	}
-	ref := session.Ref{
-		Runtime: l.store.name, Agent: session.AgentOfDirectory(top.Directory, l.store.name), ID: s.ID, Store: l.store.root,
-		Path: path + sqlitefile.StoredMark + s.ID, Kind: session.KindStored, Primary: true, Bytes: s.Bytes, ModTime: s.Changed,
-		Model: modelName(s.Model), State: session.StateIdle,
-	}
+	top := sqlitefile.Top(s, func(s sessiondb.Session) (sessiondb.Session, bool) {
+		parent, there := all[s.Parent]
+		return parent, there
+	})
+	ref := l.Ref(path, s.ID, top.Directory)
+	ref.Bytes, ref.ModTime, ref.Model = s.Bytes, s.Changed, modelName(s.Model)
 	if top.ID != s.ID {
 		ref.Parent, ref.Primary = top.ID, false
 		ref.Reason = session.ReasonOfSubAgent.Text(top.ID)
 	}
-	if age := l.now.Sub(s.Changed); age.Abs() < session.RecentChange {
-		ref.State, ref.Reason = session.StateBusy, session.ReasonJustSaid.Text()
-	}
 	return ref
 }
-
-// maxFamily bounds how many sessions are followed from one to the one that
-// started it.
-const maxFamily = 32
 
 // modelName is the name in the column of the model, which holds JSON.
 func modelName(column string) string {

@@ -4,16 +4,16 @@ import (
 	"slices"
 
 	"github.com/sessctl/sessctl/pkg/jsonl"
+	"github.com/sessctl/sessctl/pkg/session/fields"
 )
 
 // logLine is a line of a session's log, as package sessiondb writes it. Its
-// slices are valid until the next line is read.
+// slices are valid until the next line is read, those of its row until the next one.
 type logLine struct {
-	kind    string
-	table   []byte
-	format  int64
-	row     row
-	payload []byte // JSON
+	kind, table []byte
+	format      int64
+	row         row
+	payload     []byte // JSON
 }
 
 // row is what the columns of a row say that matters here.
@@ -23,88 +23,46 @@ type row struct {
 	reverted    []byte // JSON, of a session
 }
 
+var logLines = fields.New(func(l *logLine) []fields.Field {
+	return []fields.Field{
+		fields.Text("type", &l.kind), fields.Text("table", &l.table), fields.Int("format", &l.format), fields.Raw("payload", &l.payload),
+		fields.Text("row.id", &l.row.id), fields.Text("row.message_id", &l.row.message), fields.Int("row.time_created", &l.row.created), fields.Text("row.revert", &l.row.reverted),
+	}
+})
+
 // read reads a line.
 func (l *logLine) read(c *jsonl.Cursor, raw []byte) error {
-	if err := c.BeginObject(raw); err != nil {
-		return err
-	}
-	for c.NextKey() {
-		switch string(c.Key()) {
-		case "type":
-			l.kind = word(c)
-		case "table":
-			l.table, _ = c.Bytes()
-		case "format":
-			l.format, _ = c.Int64()
-		case "row":
-			l.row.read(c)
-		case "payload":
-			l.payload = c.Raw()
-		default:
-			c.Skip()
-		}
-	}
-	return c.End()
+	*l = logLine{}
+	err := logLines.Read(l, c, raw)
+	own(&l.kind, &l.table, &l.row.id, &l.row.message, &l.row.reverted)
+	return err
 }
 
-func (r *row) read(c *jsonl.Cursor) {
-	if !c.EnterObject() {
-		return
-	}
-	for c.NextKey() {
-		switch string(c.Key()) {
-		case "id":
-			r.id = text(c)
-		case "message_id":
-			r.message = text(c)
-		case "time_created":
-			r.created, _ = c.Int64()
-		case "revert":
-			r.reverted = text(c)
-		default:
-			c.Skip()
-		}
+// own copies what lies in a text that a cursor goes over.
+func own(texts ...*[]byte) {
+	for _, t := range texts {
+		*t = slices.Clone(*t)
 	}
 }
+
+// reverts is what was taken back of a session: the message, or the part, and what
+// followed.
+var reverts = fields.New(func(r *struct{ message, part []byte }) []fields.Field {
+	return []fields.Field{fields.Text("messageID", &r.message), fields.Text("partID", &r.part)}
+})
 
 // revert reads what was taken back of a session.
-func (r *row) revert(c *jsonl.Cursor) (back revert) {
-	c.Reset(r.reverted)
-	if len(r.reverted) == 0 || !c.EnterObject() {
-		return back
-	}
-	for c.NextKey() {
-		switch string(c.Key()) {
-		case "messageID":
-			back.message = word(c)
-		case "partID":
-			back.part = word(c)
-		default:
-			c.Skip()
-		}
-	}
-	return back
-}
-
-// text is a string of its own, nil for anything else.
-func text(c *jsonl.Cursor) []byte {
-	b, ok := c.Bytes()
-	if !ok {
-		return nil
-	}
-	return slices.Clone(b)
-}
-
-// word is a short string, "" for anything else.
-func word(c *jsonl.Cursor) string {
-	b, _ := c.Bytes()
-	return string(b)
+func (r *row) revert(c *jsonl.Cursor) revert {
+	var back struct{ message, part []byte }
+	reverts.Peek(&back, c, r.reverted)
+	return revert{message: string(back.message), part: string(back.part)}
 }
 
 // message is the data of a row of messages. Its slices are its own.
 type message struct {
 	role, parent, provider, model, finish, cwd []byte
 	failure, reason                            []byte // of an error: its name, and what it says
+	failed                                     bool
 	created                                    int64
 	summary                                    bool
 	usage                                      usage
@@ -118,66 +76,25 @@ type usage struct {
 
 func (u usage) any() bool { return u.total+u.input+u.output+u.reasoning+u.cacheRead+u.cacheWrite > 0 }
 
+var messages = fields.New(func(m *message) []fields.Field {
+	u := &m.usage
+	return []fields.Field{
+		fields.Text("role", &m.role), fields.Text("parentID", &m.parent), fields.Text("finish", &m.finish), fields.Text("path.cwd", &m.cwd),
+		fields.Text("providerID", &m.provider), fields.Text("model.providerID", &m.provider),
+		fields.Text("modelID", &m.model), fields.Text("model.modelID", &m.model),
+		fields.Flag("summary", &m.summary), // an object with the changes, of a person's message
+		fields.Int("time.created", &m.created),
+		fields.Begin("error", func(m *message, _ bool) { m.failed = true }), fields.Text("error.name", &m.failure), fields.Text("error.data.message", &m.reason),
+		fields.Int("tokens.total", &u.total), fields.Int("tokens.input", &u.input), fields.Int("tokens.output", &u.output), fields.Int("tokens.reasoning", &u.reasoning),
+		fields.Int("tokens.cache.read", &u.cacheRead), fields.Int("tokens.cache.write", &u.cacheWrite),
+	}
+})
+
 func (m *message) read(c *jsonl.Cursor, raw []byte) {
-	c.Reset(raw)
-	if !c.EnterObject() {
-		return
-	}
-	for c.NextKey() {
-		switch string(c.Key()) {
-		case "role":
-			m.role = text(c)
-		case "parentID":
-			m.parent = text(c)
-		case "providerID":
-			m.provider = text(c)
-		case "modelID":
-			m.model = text(c)
-		case "finish":
-			m.finish = text(c)
-		case "summary":
-			m.summary, _ = c.Bool() // an object with the changes, of a person's message
-		case "model":
-			fields(c, map[string]func(){"providerID": func() { m.provider = text(c) }, "modelID": func() { m.model = text(c) }})
-		case "path":
-			fields(c, map[string]func(){"cwd": func() { m.cwd = text(c) }})
-		case "time":
-			fields(c, map[string]func(){"created": func() { m.created, _ = c.Int64() }})
-		case "error":
-			fields(c, map[string]func(){"name": func() { m.failure = text(c) }, "data": func() {
-				fields(c, map[string]func(){"message": func() { m.reason = text(c) }})
-			}})
-			if m.failure == nil {
-				m.failure = []byte("error")
-			}
-		case "tokens":
-			m.usage.read(c)
-		default:
-			c.Skip()
-		}
-	}
-}
-
-func (u *usage) read(c *jsonl.Cursor) {
-	number := func(to *int64) func() { return func() { *to, _ = c.Int64() } }
-	fields(c, map[string]func(){
-		"total": number(&u.total), "input": number(&u.input), "output": number(&u.output), "reasoning": number(&u.reasoning),
-		"cache": func() { fields(c, map[string]func(){"read": number(&u.cacheRead), "write": number(&u.cacheWrite)}) },
-	})
-}
-
-// fields calls for each member of an object what belongs to its key. What does
-// not take the value leaves it to be passed over.
-func fields(c *jsonl.Cursor, take map[string]func()) {
-	if !c.EnterObject() {
-		return
-	}
-	for c.NextKey() {
-		if do, ok := take[string(c.Key())]; ok {
-			do()
-		} else {
-			c.Skip()
-		}
+	messages.Peek(m, c, raw)
+	own(&m.role, &m.parent, &m.provider, &m.model, &m.finish, &m.cwd, &m.failure, &m.reason)
+	if m.failed && m.failure == nil {
+		m.failure = []byte("error")
 	}
 }
 
@@ -195,10 +112,10 @@ type part struct {
 // toolState is how a call went.
 type toolState struct {
 	status, input, output, failure, metadata []byte
-	exit                                     int64
+	attachments                              []byte // while it is read
+	exit, compacted, attached                int64
 	hasExit                                  bool
 	cleared                                  bool // its output is not sent any more
-	attached                                 int64
 }
 
 // knownParts are the types of parts that are read, or known to say nothing
@@ -210,79 +127,34 @@ var knownParts = map[string]bool{
 
 func (p *part) known() bool { return knownParts[string(p.kind)] }
 
+var parts = fields.New(func(p *part) []fields.Field {
+	s := &p.state
+	return []fields.Field{
+		fields.Text("type", &p.kind), fields.Text("text", &p.text), fields.Flag("synthetic", &p.synthetic), fields.Flag("ignored", &p.ignored),
+		fields.Text("tail_start_id", &p.tail), fields.Text("mime", &p.mime), fields.Text("filename", &p.name), fields.Text("url", &p.url),
+		fields.Text("prompt", &p.prompt), fields.Text("tool", &p.tool), fields.Text("callID", &p.call),
+		fields.Text("state.status", &s.status), fields.Raw("state.input", &s.input), fields.Text("state.output", &s.output), fields.Text("state.error", &s.failure),
+		fields.Int("state.time.compacted", &s.compacted), fields.Raw("state.metadata", &s.metadata), fields.Raw("state.attachments", &s.attachments),
+	}
+})
+
+// exits is what the runtime notes beside an output of how a program ended.
+var exits = fields.New(func(s *toolState) []fields.Field {
+	return []fields.Field{fields.Func("exit", func(s *toolState, c *jsonl.Cursor) { s.exit, s.hasExit = c.Int64() })}
+})
+
+// read reads a part. What the runtime notes beside an output is kept for whoever asks
+// for all of it.
 func (p *part) read(c *jsonl.Cursor, raw []byte, details bool) {
-	c.Reset(raw)
-	if !c.EnterObject() {
-		return
+	s := &p.state
+	parts.Peek(p, c, raw)
+	own(&p.kind, &p.text, &p.tail, &p.mime, &p.name, &p.url, &p.prompt, &p.tool, &p.call, &s.status, &s.input, &s.output, &s.failure)
+	s.cleared, s.attached, s.attachments = s.compacted > 0, int64(len(s.attachments)), nil
+	exits.Peek(s, c, s.metadata)
+	if !details {
+		s.metadata = nil
 	}
-	for c.NextKey() {
-		switch string(c.Key()) {
-		case "type":
-			p.kind = text(c)
-		case "text":
-			p.text = text(c)
-		case "synthetic":
-			p.synthetic, _ = c.Bool()
-		case "ignored":
-			p.ignored, _ = c.Bool()
-		case "tail_start_id":
-			p.tail = text(c)
-		case "mime":
-			p.mime = text(c)
-		case "filename":
-			p.name = text(c)
-		case "url":
-			p.url = text(c)
-		case "prompt":
-			p.prompt = text(c)
-		case "tool":
-			p.tool = text(c)
-		case "callID":
-			p.call = text(c)
-		case "state":
-			p.state.read(c, details)
-		default:
-			c.Skip()
-		}
-	}
-}
-
-func (s *toolState) read(c *jsonl.Cursor, details bool) {
-	if !c.EnterObject() {
-		return
-	}
-	for c.NextKey() {
-		switch string(c.Key()) {
-		case "status":
-			s.status = text(c)
-		case "input":
-			s.input = slices.Clone(c.Raw())
-		case "output":
-			s.output = text(c)
-		case "error":
-			s.failure = text(c)
-		case "time":
-			fields(c, map[string]func(){"compacted": func() { at, _ := c.Int64(); s.cleared = at > 0 }})
-		case "metadata":
-			s.describe(c, details)
-		case "attachments":
-			s.attached = int64(len(c.Raw()))
-		default:
-			c.Skip()
-		}
-	}
-}
-
-// describe reads what the runtime notes beside an output: the exit status, and
-// for whoever asks all of it.
-func (s *toolState) describe(c *jsonl.Cursor, details bool) {
-	raw := c.Raw()
-	if details {
-		s.metadata = slices.Clone(raw)
-	}
-	var inner jsonl.Cursor
-	inner.Reset(raw)
-	fields(&inner, map[string]func(){"exit": func() { s.exit, s.hasExit = inner.Int64() }})
+	own(&s.metadata)
 }
 
 // binary reports whether a file is sent as it is: text and directories are sent

@@ -59,7 +59,7 @@ func (s *scanner) line(r *jsonl.Record) (known bool, err error) {
 		return false, err
 	}
 	result := &s.lines.Result
-	switch l.kind {
+	switch string(l.kind) {
 	case "opencode.session":
 		if result.Headers++; result.Headers == 1 {
 			result.SessionID, result.Version = string(l.row.id), int(l.format)

@@ -4,7 +4,9 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"database/sql"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -255,6 +257,63 @@ func (f Format) EachRow(log io.Reader, take func(Row) error, named func(kind str
 			return nil
 		}
 	}
+}
+
+// InsertLogs puts the rows of logs back in one transaction, and returns how many were
+// missing. next opens the logs one after the other and ends with io.EOF; put puts one
+// row back, and reports false if it is there already.
+func (w *Writer) InsertLogs(ctx context.Context, f Format, next func() (io.ReadCloser, error), put func(*sql.Tx, *Present, Row) (bool, error)) (rows int, err error) {
+	err = w.Change(ctx, "put rows into", func(tx *sql.Tx) error {
+		rows = 0
+		present := w.Present()
+		// A log may name a row that others refer to after them.
+		if _, err := tx.ExecContext(ctx, "PRAGMA defer_foreign_keys=ON"); err != nil {
+			return err
+		}
+		for {
+			log, err := next()
+			if errors.Is(err, io.EOF) {
+				return nil
+			}
+			if err == nil {
+				err = errors.Join(f.EachRow(log, func(r Row) error {
+					added, err := put(tx, present, r)
+					if added {
+						rows++
+					}
+					return err
+				}, nil), log.Close())
+			}
+			if err != nil {
+				return err
+			}
+		}
+	})
+	return rows, err
+}
+
+// Holds reports whether a row is there that is to be put back. One that is must be
+// the same, save where others have changed it since, rightly: the error wraps
+// [ErrDifferent]. It is another one if the database has no place for the row.
+func (w *Writer) Holds(ctx context.Context, tx *sql.Tx, present *Present, r Row, mayDiffer bool) (bool, error) {
+	if err := w.Fits(r); err != nil {
+		return false, err
+	}
+	t := w.Tables[r.Table]
+	there, same, err := present.Find(ctx, tx, t, r)
+	if err == nil && there && !same && !mayDiffer {
+		err = fmt.Errorf("%w: table %s, %v", ErrDifferent, r.Table, r.Value(t.Key[0]))
+	}
+	return there, err
+}
+
+// Sum is the SHA-256 of a log, in hex.
+func Sum(log io.Reader) (string, error) {
+	hash := sha256.New()
+	if _, err := io.Copy(hash, log); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(hash.Sum(nil)), nil
 }
 
 // live returns how many bytes of pages are used.

@@ -2,8 +2,6 @@ package postgres
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
@@ -189,7 +187,7 @@ func classify(err error) error {
 		return err
 	case errors.As(err, &known):
 		return classifyCode(known)
-	case isTLS(err):
+	case remote.IsTLS(err):
 		return fmt.Errorf("%w: TLS: %w", remote.ErrNotAllowed, withoutWay(err))
 	case errors.As(err, &unreachable), errors.As(err, &network), errors.Is(err, context.DeadlineExceeded), pgconn.SafeToRetry(err), isGone(err):
 		return fmt.Errorf("%w: %w", remote.ErrUnreachable, withoutWay(err))
@@ -208,14 +206,6 @@ func classifyCode(e *pgconn.PgError) error {
 		return fmt.Errorf("%w: %w", remote.ErrNotSetUp, said)
 	}
 	return said
-}
-
-func isTLS(err error) bool {
-	var authority x509.UnknownAuthorityError
-	var name x509.HostnameError
-	var invalid x509.CertificateInvalidError
-	var verification *tls.CertificateVerificationError
-	return errors.As(err, &authority) || errors.As(err, &name) || errors.As(err, &invalid) || errors.As(err, &verification)
 }
 
 // isGone says whether the connection was lost.

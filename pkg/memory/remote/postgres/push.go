@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -167,8 +166,7 @@ func (r *rows) addFact(f *memory.Fact) error {
 		r.kinds, r.successors, r.facts = append(r.kinds, ""), append(r.successors, ""), append(r.facts, nil)
 		return nil
 	}
-	text, err := json.Marshal(remote.DetailsOf(*f))
-	said := string(text)
+	said, err := remote.EncodeDetails(*f)
 	r.kinds, r.successors, r.facts = append(r.kinds, f.Kind), append(r.successors, f.Successor), append(r.facts, &said)
 	return err
 }

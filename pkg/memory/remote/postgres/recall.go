@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
@@ -239,39 +238,21 @@ func (m *Memory) Neighbors(ctx context.Context, h memory.Hit, n int) (near memor
 		return near, classify(err)
 	}
 	list, err := collect(found)
-	last := -1
-	for _, x := range list {
-		switch {
-		case x.Position == last:
-		case x.Position < h.Position:
-			near.Before = append(near.Before, x.Record)
-		default:
-			near.After = append(near.After, x.Record)
-		}
-		last = x.Position
-	}
-	return near, classify(err)
+	return remote.Around(h, list), classify(err)
 }
 
 // Fact is what a hit says as a fact. It has no kind if it is none.
 func (m *Memory) Fact(ctx context.Context, h memory.Hit) (f memory.Fact, err error) {
-	var text *string
-	err = m.conn.QueryRow(ctx, "SELECT r.kind, r.successor, r.fact::text FROM records r JOIN hosts h ON h.host=r.host WHERE h.name=$1 AND r.id=$2", h.Host, h.ID).Scan(&f.Kind, &f.Successor, &text)
+	var details string
+	err = m.conn.QueryRow(ctx, "SELECT r.kind, r.successor, coalesce(r.fact::text, '') FROM records r JOIN hosts h ON h.host=r.host WHERE h.name=$1 AND r.id=$2", h.Host, h.ID).Scan(&f.Kind, &f.Successor, &details)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return f, nil // it was forgotten a moment ago
 	}
 	if err != nil {
 		return f, fmt.Errorf("read a fact: %w", classify(err))
 	}
-	var said remote.FactDetails
-	if text != nil {
-		if err := json.Unmarshal([]byte(*text), &said); err != nil {
-			return f, fmt.Errorf("read a fact: %w", err)
-		}
-	}
 	f.Record = h.Record
-	said.Complete(&f)
-	return f, nil
+	return f, remote.DecodeDetails(details, &f)
 }
 
 // Sessions lists at most n sessions whose ids begin with a text, in order.

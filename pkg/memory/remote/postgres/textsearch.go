@@ -1,11 +1,9 @@
 package postgres
 
 import (
-	"cmp"
 	"context"
 	"encoding/hex"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -123,7 +121,7 @@ func (x *index) ranked(ctx context.Context, q memory.Query, terms []string, n in
 			CROSS JOIN LATERAL (SELECT r.key, r.length, tsvectorsend(r.terms) AS terms FROM records r WHERE r.key=w.key AND r.created_at=w.created_at AND `+where+` LIMIT 1) r`,
 			append([]any{keys, times}, args...)...)
 		if err != nil || len(list) >= n || len(keys) < most {
-			return best(list, n), err
+			return remote.Keys(remote.Best(list, n)), err
 		}
 	}
 }
@@ -149,16 +147,4 @@ func (x *index) propose(ctx context.Context, words string, most int) (keys, time
 		return nil, nil, fmt.Errorf("search the words by pg_textsearch: %w", err)
 	}
 	return keys, times, nil
-}
-
-// best are the keys of the n with the highest scores.
-func best(list []memory.Scored, n int) []int64 {
-	slices.SortFunc(list, func(a, b memory.Scored) int {
-		return cmp.Or(cmp.Compare(b.Cosine, a.Cosine), cmp.Compare(a.Key, b.Key))
-	})
-	keys := make([]int64, 0, n)
-	for _, s := range list[:min(n, len(list))] {
-		keys = append(keys, s.Key)
-	}
-	return keys
 }

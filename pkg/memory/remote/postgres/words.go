@@ -129,7 +129,7 @@ func (x *index) matching(ctx context.Context, q memory.Query, m memory.Match, te
 		WHERE r.terms @@ $1::tsquery AND `+where+`
 		ORDER BY (SELECT sum(w * ts_rank(r.terms, t.q, 1)) FROM unnest($2::text[]::tsquery[], $3::float8[]) AS t (q, w)) DESC, r.key LIMIT $4) r`,
 		append([]any{termQuery(m), lexemes, weights, max(mostScored, 4*n)}, args...)...)
-	return best(list, n), err
+	return remote.Keys(remote.Best(list, n)), err
 }
 
 // score computes the BM25 of the rows of a query: key, length and terms, as

@@ -1,6 +1,7 @@
 package weaviate
 
 import (
+	"cmp"
 	"crypto/x509"
 	"errors"
 	"fmt"
@@ -15,15 +16,11 @@ import (
 	"github.com/sessctl/sessctl/pkg/memory/remote"
 )
 
-// schemePrefix begins the schemes of addresses: weaviate+https, weaviate+http.
-const schemePrefix = "weaviate+"
-
-// defaultReplicas is how many nodes keep each record: one may fail, and the
-// other two are still a majority.
-const defaultReplicas = 3
-
-// defaultName begins the names of the collections.
-const defaultName = "Sessctl"
+const (
+	schemePrefix    = "weaviate+" // begins the schemes of addresses: weaviate+https, weaviate+http
+	defaultReplicas = 3           // nodes that keep each record: one may fail, and the other two are still a majority
+	defaultName     = "Sessctl"   // begins the names of the collections
+)
 
 // IsAddress reports whether a URL is meant for this package. [Open] says what
 // is wrong with it.
@@ -44,43 +41,30 @@ var nameForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(
 func parseAddress(raw string) (a address, err error) {
 	a = address{name: defaultName, replicas: defaultReplicas}
 	scheme, rest, _ := strings.Cut(strings.TrimPrefix(raw, schemePrefix), "://")
-	if scheme != "https" && scheme != "http" {
-		return a, wrongAddress("the address begins with weaviate+https:// or weaviate+http://")
-	}
+	port, known := map[string]string{"https": "443", "http": "8080"}[scheme]
 	rest, query, _ := strings.Cut(rest, "?")
 	nodes, name, _ := strings.Cut(rest, "/")
-	if strings.Contains(rest, "@") {
+	switch name = strings.Trim(name, "/"); {
+	case !known:
+		return a, wrongAddress("the address begins with weaviate+https:// or weaviate+http://")
+	case strings.Contains(rest, "@"):
 		return a, wrongAddress("the address has a user; the key comes from memory.remote.api_key_file or memory.remote.api_key_env")
+	case name != "" && !nameForm().MatchString(name):
+		return a, wrongAddress("the name behind the nodes has letters and digits only, and begins with a letter")
+	case name != "":
+		a.name = strings.ToUpper(name[:1]) + name[1:]
 	}
 	for node := range strings.SplitSeq(nodes, ",") {
-		host, err := nodeAddress(scheme, node)
-		if err != nil {
-			return a, err
+		u, err := url.Parse(scheme + "://" + node)
+		if err != nil || u.Hostname() == "" || u.Path != "" || u.Fragment != "" {
+			return a, wrongAddress("a node of the address is not HOST or HOST:PORT")
 		}
-		a.nodes = append(a.nodes, scheme+"://"+host)
-	}
-	if name = strings.Trim(name, "/"); name != "" {
-		if !nameForm().MatchString(name) {
-			return a, wrongAddress("the name behind the nodes has letters and digits only, and begins with a letter")
-		}
-		a.name = strings.ToUpper(name[:1]) + name[1:]
+		a.nodes = append(a.nodes, scheme+"://"+net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), port)))
 	}
 	return a, a.readOptions(query)
 }
 
 func wrongAddress(why string) error { return fmt.Errorf("%w: %s", remote.ErrUnsuitable, why) }
-
-// nodeAddress adds the port that a scheme usually has with Weaviate.
-func nodeAddress(scheme, node string) (string, error) {
-	u, err := url.Parse(scheme + "://" + node)
-	if err != nil || u.Hostname() == "" || u.Path != "" || u.Fragment != "" {
-		return "", wrongAddress("a node of the address is not HOST or HOST:PORT")
-	}
-	if u.Port() != "" {
-		return u.Host, nil
-	}
-	return net.JoinHostPort(u.Hostname(), map[string]string{"https": "443", "http": "8080"}[scheme]), nil
-}
 
 func (a *address) readOptions(query string) error {
 	values, err := url.ParseQuery(query)
@@ -95,7 +79,7 @@ func (a *address) readOptions(query string) error {
 			}
 		case "ca":
 			if err := a.trust(value); err != nil {
-				return err
+				return fmt.Errorf("%w: ca: %w", remote.ErrUnsuitable, err)
 			}
 		default:
 			return wrongAddress("the address has an option other than replicas and ca")
@@ -107,16 +91,10 @@ func (a *address) readOptions(query string) error {
 // trust takes the certificates of a file for those that a node may have.
 func (a *address) trust(path string) error {
 	pem, err := os.ReadFile(path)
-	if err == nil {
-		a.trusted = x509.NewCertPool()
-		if !a.trusted.AppendCertsFromPEM(pem) {
-			err = errors.New("it has no certificate in PEM")
-		}
+	if a.trusted = x509.NewCertPool(); err == nil && !a.trusted.AppendCertsFromPEM(pem) {
+		return errors.New("it has no certificate in PEM")
 	}
-	if err != nil {
-		return fmt.Errorf("%w: ca: %w", remote.ErrUnsuitable, err)
-	}
-	return nil
+	return err
 }
 
 // String is the address without options.

@@ -2,9 +2,9 @@ package weaviate
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,10 +12,12 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/sessctl/sessctl/internal/httpclient"
 	"github.com/sessctl/sessctl/pkg/memory/remote"
+	"golang.org/x/sync/errgroup"
 )
 
 // Bounds of a request. A node that does not answer is left for the next one
@@ -37,11 +39,10 @@ type client struct {
 	http  *http.Client
 	nodes []string
 	key   string
+	first atomic.Int64 // the node that answered last
 
-	mu    sync.Mutex
-	first int // the node that answered last
-
-	answering map[string]bool // the nodes that did when it was looked
+	mu        sync.Mutex
+	answering []bool // the nodes that did when it was looked
 	looked    time.Time
 }
 
@@ -84,77 +85,53 @@ func (e passingError) Unwrap() error { return e.error }
 
 // ask asks until a node answers.
 func (c *client) ask(ctx context.Context, q question) error {
-	var sent []byte
+	var sent bytes.Buffer
 	if q.body != nil {
-		var err error
-		if sent, err = json.Marshal(q.body); err != nil {
+		if err := json.NewEncoder(&sent).Encode(q.body); err != nil {
 			return fmt.Errorf("write the request: %w", err)
 		}
 	}
 	for round := 0; ; round++ {
-		refused, err := c.round(ctx, q, sent)
+		refused, err := c.askEach(ctx, q, sent.Bytes())
 		var passing passingError
-		if !errors.As(err, &passing) {
+		switch {
+		case !errors.As(err, &passing):
 			return err
-		}
-		if ctx.Err() != nil && errors.Is(ctx.Err(), context.Canceled) {
+		case errors.Is(ctx.Err(), context.Canceled):
 			return ctx.Err()
-		}
-		if refused || round == len(pauses) || ctx.Err() != nil {
+		case refused || round == len(pauses) || wait(ctx, pauses[round]) != nil:
 			return fmt.Errorf("%w: %w", remote.ErrUnreachable, passing.error)
-		}
-		select {
-		case <-time.After(pauses[round]):
-		case <-ctx.Done():
 		}
 	}
 }
 
-// forget has it asked anew which nodes answer.
-func (c *client) forget() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.looked = time.Time{}
-}
-
-// round asks every node once. refused reports that nobody listens on any.
-func (c *client) round(ctx context.Context, q question, sent []byte) (refused bool, err error) {
-	c.mu.Lock()
-	first := c.first
-	c.mu.Unlock()
+// askEach asks one node after the other until one answers. refused reports that
+// nobody listens on any.
+func (c *client) askEach(ctx context.Context, q question, sent []byte) (refused bool, err error) {
+	first := int(c.first.Load())
 	refused = true
 	for i := range c.nodes {
-		n := (first + i) % len(c.nodes)
-		wait := soon
+		n, longest := (first+i)%len(c.nodes), soon
 		if i == len(c.nodes)-1 || q.slow {
-			wait = patience
+			longest = patience
 		}
-		err = c.once(ctx, c.nodes[n], q, try{sent, wait})
+		within, cancel := context.WithTimeout(ctx, longest)
+		err = c.once(within, c.nodes[n], q, sent)
+		cancel()
 		var passing passingError
 		if !errors.As(err, &passing) {
-			c.mu.Lock()
-			c.first = n
-			c.mu.Unlock()
+			c.first.Store(int64(n))
 			return false, err
 		}
-		refused = refused && passing.refused
-		if ctx.Err() != nil {
+		if refused = refused && passing.refused; ctx.Err() != nil {
 			break
 		}
 	}
 	return refused, err
 }
 
-// try is what is sent, and how long the reply may take.
-type try struct {
-	sent []byte
-	wait time.Duration
-}
-
-func (c *client) once(ctx context.Context, node string, q question, t try) error {
-	ctx, cancel := context.WithTimeout(ctx, t.wait)
-	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, q.method, node+q.path, bytes.NewReader(t.sent))
+func (c *client) once(ctx context.Context, node string, q question, sent []byte) error {
+	request, err := http.NewRequestWithContext(ctx, q.method, node+q.path, bytes.NewReader(sent))
 	if err != nil {
 		return errors.New("the address of a node cannot be used")
 	}
@@ -166,8 +143,10 @@ func (c *client) once(ctx context.Context, node string, q question, t try) error
 		request.Header.Set("Authorization", "Bearer "+c.key)
 	}
 	response, err := c.http.Do(request)
-	if err != nil {
-		return c.notAsked(err)
+	if remote.IsTLS(err) {
+		return fmt.Errorf("%w: TLS: %w", remote.ErrNotAllowed, httpclient.WithoutURL(err))
+	} else if err != nil {
+		return passingError{httpclient.WithoutURL(err), !errors.Is(err, context.DeadlineExceeded)}
 	}
 	defer response.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(response.Body, mostRead+1))
@@ -177,48 +156,31 @@ func (c *client) once(ctx context.Context, node string, q question, t try) error
 	if len(body) > mostRead {
 		return fmt.Errorf("%w: a reply has more than %d bytes", remote.ErrUnsuitable, mostRead)
 	}
-	if err := c.judge(response.StatusCode, body, q.may404); err != nil {
-		return err
+	if response.StatusCode >= http.StatusMultipleChoices {
+		return c.refusal(response.StatusCode, body, q.may404)
 	}
 	return read(body, q.into)
 }
 
 func read(body []byte, into any) error {
-	switch into := into.(type) {
-	case nil:
-		return nil
-	case *graphReply:
-		*into = graphReply{} // of a try before
+	found, isSearch := into.(*graphReply)
+	if isSearch {
+		*found = graphReply{} // of a try before
+	}
+	if into != nil {
 		if err := json.Unmarshal(body, into); err != nil {
 			return passingError{error: fmt.Errorf("the reply is not understood: %w", err)}
 		}
-		return into.err()
-	default:
-		if err := json.Unmarshal(body, into); err != nil {
-			return passingError{error: fmt.Errorf("the reply is not understood: %w", err)}
-		}
-		return nil
 	}
+	if isSearch {
+		return found.err()
+	}
+	return nil
 }
 
-// notAsked is the error of a node that gave no reply.
-func (c *client) notAsked(err error) error {
-	err = httpclient.WithoutURL(err)
-	var authority x509.UnknownAuthorityError
-	var name x509.HostnameError
-	var verification *tls.CertificateVerificationError
-	if errors.As(err, &authority) || errors.As(err, &name) || errors.As(err, &verification) {
-		return fmt.Errorf("%w: TLS: %w", remote.ErrNotAllowed, err)
-	}
-	return passingError{error: err, refused: !errors.Is(err, context.DeadlineExceeded)}
-}
-
-// judge makes an error of a status. A server's complaint may repeat what was
+// refusal makes an error of a status. A server's complaint may repeat what was
 // sent, so the key is taken out.
-func (c *client) judge(status int, body []byte, may404 bool) error {
-	if status < 300 {
-		return nil
-	}
+func (c *client) refusal(status int, body []byte, may404 bool) error {
 	said := fmt.Errorf("HTTP status %d: %s", status, c.complaint(body))
 	switch {
 	case status == http.StatusUnauthorized, status == http.StatusForbidden:
@@ -234,19 +196,15 @@ func (c *client) judge(status int, body []byte, may404 bool) error {
 // complaint is what a server said, in one line and not long.
 func (c *client) complaint(body []byte) string {
 	var known struct {
-		Error []struct {
-			Message string `json:"message"`
-		} `json:"error"`
-		Message string `json:"message"`
+		Message string
+		Error   []struct{ Message string }
 	}
 	text := string(body)
 	if json.Unmarshal(body, &known) == nil {
 		for _, e := range known.Error {
 			known.Message += e.Message
 		}
-		if known.Message != "" {
-			text = known.Message
-		}
+		text = cmp.Or(known.Message, text)
 	}
 	if c.key != "" {
 		text = strings.ReplaceAll(text, c.key, "(the key)")
@@ -259,25 +217,24 @@ func (c *client) complaint(body []byte) string {
 // each runs fn for every member of a list, a few at the same time, and returns
 // what it made of them in the order of the list, or the first error.
 func each[T, R any](ctx context.Context, list []T, fn func(context.Context, T) (R, error)) ([]R, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
 	results := make([]R, len(list))
-	places := make(chan struct{}, atOnce)
-	var all sync.WaitGroup
-	var once sync.Once
-	var first error
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(atOnce)
 	for i, x := range list {
-		places <- struct{}{}
-		all.Go(func() {
-			defer func() { <-places }()
-			r, err := fn(ctx, x)
-			if err != nil {
-				once.Do(func() { first = err })
-				cancel()
-			}
-			results[i] = r
+		group.Go(func() (err error) {
+			results[i], err = fn(ctx, x)
+			return err
 		})
 	}
-	all.Wait()
-	return results, first
+	return results, group.Wait()
+}
+
+// wait waits for what may be different soon.
+func wait(ctx context.Context, pause time.Duration) error {
+	select {
+	case <-time.After(pause):
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("%w: %w", remote.ErrUnreachable, ctx.Err())
+	}
 }

@@ -1,9 +1,11 @@
 package weaviate
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/sessctl/sessctl/pkg/memory"
@@ -35,8 +37,8 @@ type Memory struct {
 	identity string
 	vectors  map[string]bool // names of vectors that the collection has
 	known    map[string]bool // agents and models that were registered
-	lacking  map[string]bool // records that a node has and does not find, nil if it was not looked on all nodes
-	doubted  bool            // it is noted in the cluster that there may be some
+	doubted  bool            // a node may have records of the host and not find them
+	verified string          // host whose records were looked at on all nodes, on this connection
 
 	counted   remote.Counts // if nothing was changed since
 	countedAt time.Time
@@ -49,8 +51,12 @@ func Open(ctx context.Context, o Options) (*Memory, error) {
 		return nil, err
 	}
 	m := &Memory{cluster: cluster{client: newClient(a, o.Key), address: a}, exact: o.Exact, vectors: map[string]bool{}, known: map[string]bool{}}
-	if err := m.look(ctx); err != nil {
+	var meta struct{ Version string }
+	if err := m.client.ask(ctx, question{method: http.MethodGet, path: "/v1/meta", into: &meta}); err != nil {
 		return nil, fmt.Errorf("connect: %w", err)
+	}
+	if m.version = meta.Version; remote.IsOlder(m.version, leastVersion) {
+		return nil, fmt.Errorf("connect: %w: Weaviate %s is too old: version %s or later is needed", remote.ErrUnsuitable, m.version, leastVersion)
 	}
 	if o.SetUp {
 		if err := m.setUp(ctx); err != nil {
@@ -58,21 +64,6 @@ func Open(ctx context.Context, o Options) (*Memory, error) {
 		}
 	}
 	return m, m.check(ctx)
-}
-
-// look asks which version runs.
-func (m *Memory) look(ctx context.Context) error {
-	var meta struct {
-		Version string `json:"version"`
-	}
-	if err := m.client.ask(ctx, question{method: http.MethodGet, path: "/v1/meta", into: &meta}); err != nil {
-		return err
-	}
-	m.version = meta.Version
-	if remote.IsOlder(m.version, leastVersion) {
-		return fmt.Errorf("%w: Weaviate %s is too old: version %s or later is needed", remote.ErrUnsuitable, m.version, leastVersion)
-	}
-	return nil
 }
 
 // Close ends the connection.
@@ -106,9 +97,7 @@ func (m *Memory) Count(ctx context.Context) (c remote.Counts, err error) {
 		}
 		m.countedAt = time.Now()
 	}
-	c = m.counted
-	c.Hosts = append([]remote.HostCount{}, c.Hosts...)
-	return c, nil
+	return m.counted, nil
 }
 
 func (m *Memory) count(ctx context.Context) (c remote.Counts, err error) {
@@ -120,42 +109,44 @@ func (m *Memory) count(ctx context.Context) (c remote.Counts, err error) {
 	}
 	nodes := m.majority(ctx)
 	hosts, err := nodes.names(ctx, "host")
-	if err != nil {
+	tenants, unknown := nodes.tenants(ctx)
+	buried, uncounted := nodes.counts(ctx, []query{{class: m.class(tombstonesClass)}})
+	if err := cmp.Or(err, unknown, uncounted); err != nil {
 		return c, err
 	}
-	agents, err := nodes.names(ctx, "agent")
-	if err != nil {
-		return c, err
-	}
-	buried, err := nodes.counts(ctx, []query{{class: m.class(tombstonesClass)}})
-	if err != nil {
-		return c, err
-	}
-	c.Tombstones = buried[0].Meta.Count
-	var queries []query
-	for _, h := range hosts {
-		for _, a := range agents {
-			queries = append(queries, query{class: m.class(recordsClass), tenant: tenantOf(a.Name), where: inEveryIndex(h.Name, nil)})
-		}
-	}
-	found, err := each(ctx, m.eachNode(ctx), func(ctx context.Context, node *cluster) ([]aggregate, error) { return node.counts(ctx, queries) })
-	for i, h := range hosts {
-		least := -1
-		for _, ofNode := range found {
-			n := 0
-			for j := range agents {
-				if err == nil {
-					n += ofNode[i*len(agents)+j].Meta.Count
-				}
-			}
-			if least < 0 || n < least {
-				least = n
-			}
-		}
-		if least > 0 && h.Doubt > 0 && m.isWhole(len(found)) {
-			least--
-		}
-		c.Hosts = append(c.Hosts, remote.HostCount{Host: h.Name, Records: max(0, least), LastPush: int64(h.Stamp), Memory: h.Entry})
-	}
+	c.Tombstones = buried[0]
+	c.Hosts, err = each(ctx, hosts, func(ctx context.Context, h object) (remote.HostCount, error) {
+		n, err := m.countHost(ctx, h, tenants)
+		return remote.HostCount{Host: h.Name, Records: n, LastPush: int64(h.Stamp), Memory: h.Entry}, err
+	})
 	return c, err
+}
+
+// countHost is the least that any node finds of a host.
+func (m *Memory) countHost(ctx context.Context, h object, tenants []string) (least int, err error) {
+	queries := inEach(tenants, query{class: m.class(recordsClass), where: inEveryIndex(h.Name, "")})
+	found, err := each(ctx, m.eachNode(ctx), func(ctx context.Context, node *client) (n int, err error) {
+		counts, err := m.only(node).counts(ctx, queries)
+		for _, count := range counts {
+			n += count
+		}
+		return n, err
+	})
+	if err != nil || len(found) == 0 {
+		return 0, err
+	}
+	if least = slices.Min(found); least > 0 && h.Doubt > 0 && m.isWhole(len(found)) {
+		least--
+	}
+	return least, nil
+}
+
+// inEach is a search in each of some tenants.
+func inEach(tenants []string, q query) []query {
+	list := make([]query, len(tenants))
+	for i, tenant := range tenants {
+		list[i] = q
+		list[i].tenant = tenant
+	}
+	return list
 }

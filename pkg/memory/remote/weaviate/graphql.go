@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/sessctl/sessctl/pkg/memory"
 	"github.com/sessctl/sessctl/pkg/memory/remote"
 )
 
@@ -16,15 +18,11 @@ import (
 // the server).
 const mostResults = 10_000
 
-// graphReply is a reply to a GraphQL query: what it found, by alias.
+// graphReply is a reply to a GraphQL query: what it found, by what was done (Get,
+// Aggregate) and by alias.
 type graphReply struct {
-	Data struct {
-		Get       map[string][]object    `json:"Get"`
-		Aggregate map[string][]aggregate `json:"Aggregate"`
-	} `json:"data"`
-	Errors []struct {
-		Message string `json:"message"`
-	} `json:"errors"`
+	Data   map[string]map[string][]object
+	Errors []struct{ Message string }
 }
 
 // err is what a node said it could not do. Another may.
@@ -35,52 +33,61 @@ func (r *graphReply) err() error {
 	said := r.Errors[0].Message
 	const longest = 300
 	err := fmt.Errorf("the query failed: %s", strings.ToValidUTF8(said[:min(len(said), longest)], ""))
-	if strings.HasPrefix(said, "Cannot query field") {
+	switch {
+	case strings.HasPrefix(said, "Cannot query field"):
 		return fmt.Errorf("%w: %w", remote.ErrNotSetUp, err)
-	}
-	if strings.HasPrefix(said, "Syntax Error") || strings.HasPrefix(said, "Unknown argument") || strings.HasPrefix(said, "Argument ") {
+	case strings.HasPrefix(said, "Syntax Error"), strings.HasPrefix(said, "Unknown argument"), strings.HasPrefix(said, "Argument "):
 		return fmt.Errorf("%w: %w", remote.ErrUnsuitable, err)
-	}
-	if strings.Contains(said, "tenant not found") {
+	case strings.Contains(said, "tenant not found"):
 		return errAbsent
 	}
 	return passingError{error: err}
 }
 
-// object is what a search found, with the properties that were asked for.
+// object is what a search found, with the properties that were asked for; or a
+// number of objects (Meta), of those that have a value of a property in common.
 type object struct {
 	Additional struct {
-		ID       string   `json:"id"`
-		Distance *float64 `json:"distance"`
-		Score    string   `json:"score"`
+		ID       string
+		Distance *float64
+		Score    string
+		Vectors  map[string]json.RawMessage
 	} `json:"_additional"`
-	Record    string  `json:"record"`
-	RecordID  string  `json:"record_id"`
-	Digest    string  `json:"digest"`
-	Host      string  `json:"host"`
-	Session   string  `json:"session"`
-	Model     string  `json:"model"`
-	Successor string  `json:"successor"`
-	Kind      string  `json:"kind"`
-	Details   string  `json:"details"`
-	Terms     string  `json:"terms"`
-	Length    float64 `json:"length"`
-	Doubt     float64 `json:"doubt"`
-	Name      string  `json:"name"`
-	Entry     string  `json:"entry"`
-	CreatedAt float64 `json:"created_at"`
-	Stamp     float64 `json:"stamp"`
+	Meta      struct{ Count int }
+	GroupedBy struct{ Value string }
+
+	Record, Digest, Host, Model, Successor, Kind, Details, Terms, Name, Entry string
+
+	RecordID     string `json:"record_id"`
+	Doubt, Stamp float64
+	CreatedAt    float64 `json:"created_at"`
+
+	tenant string
 }
 
-// aggregate counts objects.
-type aggregate struct {
-	Meta struct {
-		Count int `json:"count"`
-	} `json:"meta"`
-	CreatedAt struct { // null if there are none
-		Minimum float64 `json:"minimum"`
-		Maximum float64 `json:"maximum"`
-	} `json:"created_at"`
+// score is what the cluster's BM25 gives.
+func (o object) score() float64 {
+	score, _ := strconv.ParseFloat(o.Additional.Score, 64)
+	return score
+}
+
+func (o object) cosine() float64 {
+	if o.Additional.Distance == nil {
+		return 0
+	}
+	return 1 - *o.Additional.Distance
+}
+
+// successor is the fact that has superseded an object.
+func (o object) successor() (s object) {
+	s.tenant, s.Additional.ID = o.tenant, objectID("record", o.Host, o.Successor)
+	return s
+}
+
+// found is the record of an object.
+func (o object) found() (f memory.Found, err error) {
+	f.Host = o.Host
+	return f, json.Unmarshal([]byte(o.Record), &f.Record)
 }
 
 // query is a search of one collection, or of one tenant of it.
@@ -88,109 +95,114 @@ type query struct {
 	class  string
 	tenant string // "" where there are none
 	where  string // "" for all
-	how    string // nearVector, bm25 or sort
-	limit  int
+	how    string // nearVector, bm25, sort or groupBy
+	limit  int    // 0 for none
 	fields string // properties, and what is asked of _additional
-
-	replicated bool
 }
 
-// quorum is how many replicas must have what is written, and are asked for what
-// counts when it is read: a majority. A search is answered by one of them: if it
-// were to compare what it found with others, it would write back to those that
-// lag behind only the properties that were asked for (seen with 1.35.2).
-const quorum = "QUORUM"
-
-// everyReplica is asked for where all nodes answer and none may be later.
-const everyReplica = "ALL"
-
-func (q query) get() string {
-	args := []string{"limit:" + strconv.Itoa(q.limit)}
-	if q.replicated {
-		args = append(args, "consistencyLevel:ONE")
+// text is the query as GraphQL writes it.
+func (q query) text() string {
+	var args []string
+	for _, a := range []struct{ name, value string }{{"tenant:", quoted(q.tenant)}, {"where:", q.where}, {"", q.how}, {"limit:", strconv.Itoa(q.limit)}} {
+		if a.value != "" && a.value != `""` && a.value != "0" {
+			args = append(args, a.name+a.value)
+		}
 	}
-	return q.class + "(" + strings.Join(append(args, q.selection()...), ",") + "){" + q.fields + "}"
+	if len(args) == 0 {
+		return q.class + "{" + q.fields + "}"
+	}
+	return q.class + "(" + strings.Join(args, ",") + "){" + q.fields + "}"
 }
 
-// count is the query as a count.
-func (q query) count() string {
-	text, fields := q.class, "meta{count}"+q.fields
-	if args := q.selection(); len(args) > 0 {
-		text += "(" + strings.Join(args, ",") + ")"
+// Consistency: how many replicas must have what is written, and are asked for
+// what counts when it is read: a majority, or every one where all nodes answer and
+// none may be later. A search is answered by one of them: if it were to compare
+// what it found with others, it would write back to those that lag behind only the
+// properties that were asked for (seen with 1.35.2).
+const (
+	one          = "ONE"
+	quorum       = "QUORUM"
+	everyReplica = "ALL"
+)
+
+// search asks each of the nodes several queries at once, and returns what they find
+// together, by query. In a tenant that was removed they find nothing.
+func (r readers) search(ctx context.Context, action string, queries []query) ([][]object, error) {
+	var b strings.Builder
+	for i, q := range queries {
+		b.WriteString("n" + strconv.Itoa(i) + ":" + q.text() + " ")
 	}
-	return text + "{" + fields + "}"
+	body := map[string]string{"query": "{" + action + "{" + b.String() + "}}"}
+	replies, err := each(ctx, r.nodes, func(ctx context.Context, n *client) (reply graphReply, err error) {
+		err = n.ask(ctx, question{method: http.MethodPost, path: "/v1/graphql", body: body, into: &reply})
+		if errors.Is(err, errAbsent) {
+			return graphReply{}, nil
+		}
+		return reply, err
+	})
+	found := make([][]object, len(queries))
+	for i, q := range queries {
+		var lists [][]object
+		for _, reply := range replies {
+			lists = append(lists, reply.Data[action]["n"+strconv.Itoa(i)])
+		}
+		found[i] = together(lists, q.tenant)
+	}
+	return found, err
 }
 
-func (q query) selection() (args []string) {
-	if q.tenant != "" {
-		args = append(args, "tenant:"+quoted(q.tenant))
+// together are the objects of some lists, each once, those of the first list first;
+// of two that differ in their stamps the later one, and of two numbers the higher.
+func together(lists [][]object, tenant string) (all []object) {
+	places := map[string]int{}
+	for _, o := range slices.Concat(lists...) {
+		key := o.Additional.ID + o.GroupedBy.Value
+		at, seen := places[key]
+		o.tenant = tenant
+		switch {
+		case !seen:
+			places[key] = len(all)
+			all = append(all, o)
+		case o.Stamp > all[at].Stamp, o.Meta.Count > all[at].Meta.Count:
+			all[at] = o
+		}
 	}
-	if q.where != "" {
-		args = append(args, "where:"+q.where)
-	}
-	if q.how != "" {
-		args = append(args, q.how)
-	}
-	return args
+	return all
 }
 
 // find searches.
-func (c *cluster) find(ctx context.Context, q query) ([]object, error) {
-	var reply graphReply
-	q.replicated = c.replicas > 1
-	err := c.graph(ctx, "{Get{found:"+q.get()+"}}", &reply)
-	if errors.Is(err, errAbsent) {
-		return nil, nil // the tenant was removed
+func (r readers) find(ctx context.Context, q query) ([]object, error) {
+	if r.replicas > 1 {
+		q.how += " consistencyLevel:" + one
 	}
-	return reply.Data.Get["found"], err
+	found, err := r.search(ctx, "Get", []query{q})
+	return found[0], err
 }
 
-// countsAtOnce is how many counts are asked for with one request.
-const countsAtOnce = 64
-
-// counts counts what each query finds.
-func (c *cluster) counts(ctx context.Context, queries []query) ([]aggregate, error) {
-	list := make([]aggregate, 0, len(queries))
-	for from := 0; from < len(queries); from += countsAtOnce {
-		var b strings.Builder
-		part := queries[from:min(from+countsAtOnce, len(queries))]
-		for i, q := range part {
-			b.WriteString("n" + strconv.Itoa(i) + ":" + q.count() + " ")
-		}
-		var reply graphReply
-		if err := c.graph(ctx, "{Aggregate{"+b.String()+"}}", &reply); errors.Is(err, errAbsent) {
-			return make([]aggregate, len(queries)), nil // the tenant was removed
-		} else if err != nil {
-			return nil, err
-		}
+// counts counts what each query finds; the most that any of the nodes finds counts.
+func (r readers) counts(ctx context.Context, queries []query) ([]int, error) {
+	const atOnce = 64
+	parts := slices.Collect(slices.Chunk(queries, atOnce))
+	found, err := each(ctx, parts, func(ctx context.Context, part []query) ([][]object, error) {
+		part = slices.Clone(part)
 		for i := range part {
-			var a aggregate
-			if got := reply.Data.Aggregate["n"+strconv.Itoa(i)]; len(got) > 0 {
-				a = got[0]
-			}
-			list = append(list, a)
+			part[i].fields = "meta{count}"
+		}
+		return r.search(ctx, "Aggregate", part)
+	})
+	list := make([]int, len(queries))
+	for i, groups := range slices.Concat(found...) {
+		if len(groups) > 0 {
+			list[i] = groups[0].Meta.Count
 		}
 	}
-	return list, nil
-}
-
-func (c *cluster) graph(ctx context.Context, text string, reply *graphReply) error {
-	return c.client.ask(ctx, question{method: http.MethodPost, path: "/v1/graphql", body: map[string]string{"query": text}, into: reply})
+	return list, err
 }
 
 // quoted is a text as GraphQL writes it.
 func quoted(text string) string {
 	b, _ := json.Marshal(remote.Storable(text)) // a text can always be written
 	return string(b)
-}
-
-// list is a list of texts as GraphQL writes it.
-func list(texts []string) string {
-	parts := make([]string, len(texts))
-	for i, text := range texts {
-		parts[i] = quoted(text)
-	}
-	return "[" + strings.Join(parts, ",") + "]"
 }
 
 // The conditions of searches.
@@ -207,6 +219,29 @@ func allOf(property string, values []string) string {
 
 func startsWith(property, start string) string { return text(property, "Like", quoted(start+"*")) }
 
+func text(property, operator, value string) string {
+	return `{path:["` + property + `"],operator:` + operator + `,valueText:` + value + `}`
+}
+
+func number(property, operator string, value int64) string {
+	return `{path:["` + property + `"],operator:` + operator + `,valueNumber:` + strconv.FormatFloat(float64(value), 'f', 1, 64) + `}`
+}
+
+// list is a list of ids or terms as GraphQL writes it.
+func list(texts []string) string {
+	b, _ := json.Marshal(texts) // they can always be written
+	return string(b)
+}
+
+// and joins conditions; none is "".
+func and(conditions ...string) string {
+	kept := slices.DeleteFunc(slices.Clone(conditions), func(c string) bool { return c == "" })
+	if len(kept) < 2 {
+		return strings.Join(kept, "")
+	}
+	return "{operator:And,operands:[" + strings.Join(kept, ",") + "]}"
+}
+
 // bm25 is the search for terms.
 func bm25(terms []string) string {
 	return `bm25:{query:` + quoted(strings.Join(terms, " ")) + `,properties:["terms"]}`
@@ -217,27 +252,5 @@ func nearVector(vector, name string) string {
 	return `nearVector:{vector:` + vector + `,targetVectors:["` + name + `"]}`
 }
 
-func text(property, operator, value string) string {
-	return `{path:["` + property + `"],operator:` + operator + `,valueText:` + value + `}`
-}
-
-func number(property, operator string, value int64) string {
-	return `{path:["` + property + `"],operator:` + operator + `,valueNumber:` + strconv.FormatFloat(float64(value), 'f', 1, 64) + `}`
-}
-
-// and joins conditions; none is "".
-func and(conditions ...string) string {
-	kept := conditions[:0:0]
-	for _, c := range conditions {
-		if c != "" {
-			kept = append(kept, c)
-		}
-	}
-	switch len(kept) {
-	case 0:
-		return ""
-	case 1:
-		return kept[0]
-	}
-	return "{operator:And,operands:[" + strings.Join(kept, ",") + "]}"
-}
+// byTime is the search for what was said first ("asc") or last ("desc").
+func byTime(order string) string { return `sort:[{path:["created_at"],order:` + order + `}]` }

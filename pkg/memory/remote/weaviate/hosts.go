@@ -12,31 +12,28 @@ import (
 	"github.com/sessctl/sessctl/pkg/memory/remote"
 )
 
-// noted is what is known of a host, an agent or a bid: of a host when it was pushed
-// last, the identity of the memory whose records it has, and whether some of them
-// are in doubt.
-type noted struct {
-	kind, name, identity string
-	stamp                int64
-	doubt                bool
-}
-
-// name is the object that notes it.
-func (c *cluster) name(id string, n noted) stored {
-	doubt := map[bool]int{true: 1}[n.doubt]
-	return stored{Class: c.class(namesClass), ID: id, Properties: map[string]any{"name": remote.Storable(n.name), "kind": n.kind, "stamp": n.stamp, "entry": n.identity, "doubt": doubt}}
+// note stores what is known of something that has a name: of a host when it was
+// pushed last (Stamp), the identity of the memory whose records it has (Entry), and
+// whether some of them are in doubt (1); of an agent its tenant, and of a model its
+// fingerprint (Entry).
+func (c *cluster) note(ctx context.Context, id string, o object) error {
+	return c.write(ctx, quorum, []stored{{Class: c.class(namesClass), ID: id, Properties: map[string]any{"name": remote.Storable(o.Name), "kind": o.Kind, "stamp": o.Stamp, "entry": o.Entry, "doubt": o.Doubt}}})
 }
 
 // register notes that a host has pushed, and returns when.
 func (m *Memory) register(ctx context.Context, host, identity string) (stamp int64, err error) {
 	stamp = time.Now().UnixMilli()
-	return stamp, m.write(ctx, []stored{m.name(objectID("host", host), noted{"host", host, identity, stamp, m.doubted})})
+	o := object{Kind: "host", Name: host, Entry: identity, Stamp: float64(stamp)}
+	if m.doubted {
+		o.Doubt = 1
+	}
+	return stamp, m.note(ctx, objectID("host", host), o)
 }
 
 // introduce makes a host known that has not pushed yet.
 func (m *Memory) introduce(ctx context.Context, host string) error {
-	hosts, err := m.majority(ctx).names(ctx, "host")
-	if err != nil || slices.ContainsFunc(hosts, func(h object) bool { return h.Name == remote.Storable(host) }) {
+	o, err := m.host(ctx, host)
+	if err != nil || o.Name != "" {
 		return err
 	}
 	_, err = m.register(ctx, host, "")
@@ -46,11 +43,12 @@ func (m *Memory) introduce(ctx context.Context, host string) error {
 // claim sees to it that the host of a batch is that of its memory.
 func (m *Memory) claim(ctx context.Context, b remote.Batch) error {
 	for try := 0; ; try++ {
-		of, err := m.owner(ctx, b.Host)
+		of, err := m.host(ctx, b.Host)
+		m.doubted = of.Doubt > 0 && m.verified != b.Host
 		switch {
-		case err != nil || of == b.Memory:
+		case err != nil || of.Entry == b.Memory:
 			return err
-		case of != "" && !b.TakeOver:
+		case of.Entry != "" && !b.TakeOver:
 			return fmt.Errorf("%w: %s", remote.ErrOtherMemory, b.Host)
 		}
 		alone := b.TakeOver
@@ -66,31 +64,21 @@ func (m *Memory) claim(ctx context.Context, b remote.Batch) error {
 		if try == len(pauses) {
 			return fmt.Errorf("%w: %s: another memory pushes under this name for the first time, or was cut off when it did", remote.ErrOtherMemory, b.Host)
 		}
-		select { // not as long as the other
-		case <-time.After(rand.N(pauses[try])): //nolint:gosec // not a secret
-		case <-ctx.Done():
-			return fmt.Errorf("%w: %w", remote.ErrUnreachable, ctx.Err())
+		if err := wait(ctx, rand.N(pauses[try])); err != nil { //nolint:gosec // not a secret; not as long as the other
+			return err
 		}
 	}
 }
 
-// owner is the identity of the memory that a host is of, "" of none. It also reads
-// whether its records are in doubt.
-func (m *Memory) owner(ctx context.Context, host string) (string, error) {
-	var o struct {
-		Properties object `json:"properties"`
-	}
-	err := m.client.ask(ctx, question{method: http.MethodGet, path: m.namePath(objectID("host", host)), into: &o, may404: true})
+// host is what is noted of a host, without a name if nothing is.
+func (m *Memory) host(ctx context.Context, name string) (object, error) {
+	var o struct{ Properties object }
+	err := m.client.ask(ctx, question{method: http.MethodGet, path: m.namePath(objectID("host", name)), into: &o, may404: true})
 	if errors.Is(err, errAbsent) {
 		err = nil
 	}
-	m.doubted = o.Properties.Doubt > 0
-	return o.Properties.Entry, err
+	return o.Properties, err
 }
-
-// bidKind is the kind of the names with which memories say that they want to be
-// that of a host; they are named after it.
-const bidKind = "bid"
 
 // bid says that a memory wants a host that has none, and reports whether no other
 // does. The cluster has nothing that only one of two can do. But both write first
@@ -100,20 +88,21 @@ const bidKind = "bid"
 // then both withdraw. A bid that was left by a push that was cut off stands in the
 // way until the name is taken over.
 func (m *Memory) bid(ctx context.Context, b remote.Batch) (alone bool, err error) {
-	id := objectID(bidKind, b.Host, b.Memory)
-	if err := m.write(ctx, []stored{m.name(id, noted{kind: bidKind, name: b.Host, identity: b.Memory, stamp: time.Now().UnixMilli()})}); err != nil {
+	const kind = "bid"
+	id := objectID(kind, b.Host, b.Memory)
+	if err := m.note(ctx, id, object{Kind: kind, Name: b.Host, Entry: b.Memory, Stamp: float64(time.Now().UnixMilli())}); err != nil {
 		return false, err
 	}
-	bids, err := m.majority(ctx).find(ctx, query{class: m.class(namesClass), where: and(equal("kind", bidKind), equal("name", remote.Storable(b.Host))), limit: mostResults, fields: "entry _additional{id}"})
+	bids, err := m.majority(ctx).names(ctx, kind)
 	if err != nil {
 		return false, err
 	}
-	others := slices.ContainsFunc(bids, func(o object) bool { return o.Entry != b.Memory })
-	of, err := m.owner(ctx, b.Host)
+	others := slices.ContainsFunc(bids, func(o object) bool { return o.Name == remote.Storable(b.Host) && o.Entry != b.Memory })
+	of, err := m.host(ctx, b.Host)
 	if err != nil {
 		return false, err
 	}
-	if !others && of == "" {
+	if !others && of.Entry == "" {
 		return true, nil
 	}
 	err = m.client.ask(ctx, question{method: http.MethodDelete, path: m.namePath(id), may404: true, slow: true})

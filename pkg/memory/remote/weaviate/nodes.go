@@ -4,12 +4,11 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"slices"
-	"sync"
 	"time"
 
+	"github.com/sessctl/sessctl/pkg/memory"
 	"github.com/sessctl/sessctl/pkg/memory/remote"
 )
 
@@ -19,7 +18,7 @@ import (
 // missed is therefore asked of a majority, each node by itself, and put
 // together.
 
-// cluster is all nodes of an address, or one of them as if there were no other.
+// cluster is all nodes of an address.
 type cluster struct {
 	client   *client
 	address  address
@@ -33,108 +32,83 @@ func (c *cluster) class(suffix string) string { return c.address.name + suffix }
 const fresh = time.Second
 
 // eachNode is each node of the address that answers, or did a moment ago.
-func (c *cluster) eachNode(ctx context.Context) (nodes []*cluster) {
-	c.client.mu.Lock()
-	answering, at := c.client.answering, c.client.looked
-	c.client.mu.Unlock()
-	if len(answering) == 0 || time.Since(at) > fresh {
-		ready, _ := each(ctx, c.address.nodes, func(ctx context.Context, node string) (bool, error) { // none returns an error
+func (c *cluster) eachNode(ctx context.Context) (nodes []*client) {
+	k := c.client
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if time.Since(k.looked) > fresh || !slices.Contains(k.answering, true) {
+		k.answering, _ = each(ctx, k.nodes, func(ctx context.Context, node string) (bool, error) { // none returns an error
 			ctx, cancel := context.WithTimeout(ctx, soon)
 			defer cancel()
-			return c.client.only(node).ask(ctx, question{method: http.MethodGet, path: "/v1/.well-known/ready"}) == nil, nil
+			return k.only(node).ask(ctx, question{method: http.MethodGet, path: "/v1/.well-known/ready"}) == nil, nil
 		})
-		answering = map[string]bool{}
-		for i, node := range c.address.nodes {
-			answering[node] = ready[i]
-		}
-		c.client.mu.Lock()
-		c.client.answering, c.client.looked = answering, time.Now()
-		c.client.mu.Unlock()
+		k.looked = time.Now()
 	}
-	for _, node := range c.address.nodes {
-		if answering[node] {
-			nodes = append(nodes, &cluster{c.client.only(node), c.address, c.replicas})
+	for i, node := range k.nodes {
+		if k.answering[i] {
+			nodes = append(nodes, k.only(node))
 		}
 	}
 	return nodes
 }
 
-// isWhole reports whether so many nodes are all that there are.
-func (c *cluster) isWhole(nodes int) bool {
-	return nodes == len(c.address.nodes) && nodes >= c.replicas
+// lookAgain has it asked anew which nodes answer.
+func (c *cluster) lookAgain() {
+	c.client.mu.Lock()
+	defer c.client.mu.Unlock()
+	c.client.looked = time.Time{}
 }
 
-// readers are nodes that are asked together.
+// isWhole reports whether so many nodes are all that there are.
+func (c *cluster) isWhole(nodes int) bool {
+	return nodes == len(c.client.nodes) && nodes >= c.replicas
+}
+
+// readers are nodes that are asked together, each by itself.
 type readers struct {
-	nodes []*cluster
+	*cluster
+
+	nodes []*client
 	whole bool // what a majority has they find
 }
 
+// only asks some nodes, whatever the others have.
+func (c *cluster) only(nodes ...*client) readers { return readers{c, nodes, false} }
+
 // majority are as many nodes as together find whatever a majority of the
 // replicas has. Where there are more nodes than replicas, all of them are: not
-// each has a replica. The node that answered last is among them.
+// each has a replica.
 func (c *cluster) majority(ctx context.Context) readers {
-	if c.replicas == 1 {
-		return readers{[]*cluster{c}, true}
+	all, most := len(c.client.nodes), c.replicas/2+1
+	r := readers{c, nil, true}
+	if c.replicas > 1 {
+		r.nodes = c.eachNode(ctx)
+		r.whole = len(r.nodes) >= most
 	}
-	nodes, most := c.eachNode(ctx), c.replicas/2+1
-	missing := len(c.address.nodes) - len(nodes)
-	if len(nodes) == 0 {
-		return readers{[]*cluster{c}, false} // which says why
+	switch {
+	case len(r.nodes) == 0:
+		r.nodes = []*client{c.client} // which says why, if none answers
+	case all > c.replicas:
+		r.whole = all-len(r.nodes) < most
+	case r.whole:
+		r.nodes = r.nodes[:most]
 	}
-	if len(c.address.nodes) > c.replicas {
-		return readers{nodes, missing < most}
-	}
-	c.client.mu.Lock()
-	first := c.address.nodes[c.client.first]
-	c.client.mu.Unlock()
-	for i, n := range nodes {
-		if n.client.nodes[0] == first {
-			nodes[0], nodes[i] = nodes[i], nodes[0]
-		}
-	}
-	return readers{nodes[:min(most, len(nodes))], len(nodes) >= most}
+	return r
 }
 
-// find searches on each of the nodes and returns each object that any of them
-// has found once, those of the first node first; of two that differ in their stamps
-// the later one.
-func (r readers) find(ctx context.Context, q query) (all []object, err error) {
-	lists, err := each(ctx, r.nodes, func(ctx context.Context, n *cluster) ([]object, error) { return n.find(ctx, q) })
-	places := map[string]int{}
-	for _, o := range slices.Concat(lists...) {
-		at, seen := places[o.Additional.ID]
-		switch {
-		case !seen:
-			places[o.Additional.ID] = len(all)
-			all = append(all, o)
-		case o.Stamp > all[at].Stamp:
-			all[at] = o
-		}
+// tenants are those of the agents that any of the nodes knows.
+func (r readers) tenants(ctx context.Context) ([]string, error) {
+	agents, err := r.names(ctx, "agent")
+	list := make([]string, len(agents))
+	for i, a := range agents {
+		list[i] = a.Entry
 	}
-	return all, err
+	return list, err
 }
 
-// counts counts on each of the nodes; the most that any of them finds counts.
-func (r readers) counts(ctx context.Context, queries []query) (list []aggregate, err error) {
-	lists, err := each(ctx, r.nodes, func(ctx context.Context, n *cluster) ([]aggregate, error) { return n.counts(ctx, queries) })
-	if err != nil {
-		return nil, err
-	}
-	list = lists[0]
-	for _, other := range lists[1:] {
-		for i, a := range other {
-			if a.Meta.Count > list[i].Meta.Count {
-				list[i] = a
-			}
-		}
-	}
-	return list, nil
-}
-
-// names are the hosts, the agents or the bids that were noted, in order.
+// names are the hosts, the agents, the models or the bids that were noted, in order.
 func (r readers) names(ctx context.Context, kind string) ([]object, error) {
-	found, err := r.find(ctx, query{class: r.nodes[0].class(namesClass), where: equal("kind", kind), limit: mostResults, fields: "name stamp entry doubt _additional{id}"})
+	found, err := r.find(ctx, query{class: r.class(namesClass), where: equal("kind", kind), limit: mostResults, fields: "name stamp entry doubt _additional{id}"})
 	slices.SortFunc(found, func(a, b object) int { return cmp.Compare(a.Name, b.Name) })
 	return found, err
 }
@@ -143,7 +117,7 @@ func (r readers) names(ctx context.Context, kind string) ([]object, error) {
 func (r readers) buried(ctx context.Context, ids []string) (map[string]bool, error) {
 	buried := map[string]bool{}
 	for part := range slices.Chunk(ids, idsAtOnce) {
-		found, err := r.find(ctx, query{class: r.nodes[0].class(tombstonesClass), where: anyOf("record_id", part), limit: mostResults, fields: "record_id _additional{id}"})
+		found, err := r.find(ctx, query{class: r.class(tombstonesClass), where: anyOf("record_id", part), limit: mostResults, fields: "record_id _additional{id}"})
 		if err != nil {
 			return nil, err
 		}
@@ -154,31 +128,35 @@ func (r readers) buried(ctx context.Context, ids []string) (map[string]bool, err
 	return buried, nil
 }
 
-// onNodes runs fn for each node that answers. A node that has gone meanwhile is
-// left out.
-func (c *cluster) onNodes(ctx context.Context, fn func(context.Context, *cluster) (map[string]bool, error)) (sets []map[string]bool, err error) {
-	var mu sync.Mutex
-	_, err = each(ctx, c.eachNode(ctx), func(ctx context.Context, n *cluster) (struct{}, error) {
-		set, err := fn(ctx, n)
-		if errors.Is(err, remote.ErrUnreachable) && ctx.Err() == nil {
-			return struct{}{}, nil
+// remembered are the records of objects, but for those that were forgotten: the
+// node that found them may have been away.
+func (r readers) remembered(ctx context.Context, objects []object) (list []memory.Found, err error) {
+	var ids []string
+	for _, o := range objects {
+		f, err := o.found()
+		if err != nil {
+			return nil, err
 		}
-		mu.Lock()
-		defer mu.Unlock()
-		sets = append(sets, set)
-		return struct{}{}, err
-	})
-	return sets, err
+		list, ids = append(list, f), append(ids, f.ID)
+	}
+	buried, err := r.buried(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(list, func(f memory.Found) bool { return buried[f.ID] }), nil
 }
 
-// nodeStatus is what a cluster says of its nodes.
-type nodeStatus struct {
-	Nodes []struct {
-		Status string `json:"status"`
-		Shards []struct {
-			Queue int `json:"vectorQueueLength"`
-		} `json:"shards"`
-	} `json:"nodes"`
+// onNodes runs fn for each node that answers. A node that has gone meanwhile is
+// left out.
+func (c *cluster) onNodes(ctx context.Context, fn func(context.Context, readers) (map[string]bool, error)) (sets []map[string]bool, err error) {
+	sets, err = each(ctx, c.eachNode(ctx), func(ctx context.Context, n *client) (map[string]bool, error) {
+		set, err := fn(ctx, c.only(n))
+		if errors.Is(err, remote.ErrUnreachable) && ctx.Err() == nil {
+			return nil, nil
+		}
+		return set, err
+	})
+	return slices.DeleteFunc(sets, func(set map[string]bool) bool { return set == nil }), err
 }
 
 // health asks how many nodes there are, and how many of them are healthy. That
@@ -186,47 +164,12 @@ type nodeStatus struct {
 // is not in the list soon after (Weaviate 1.35), so there are at least as many as
 // the address names and as keep each record.
 func (c *cluster) health(ctx context.Context) (healthy, all int, err error) {
-	var list nodeStatus
+	var list struct{ Nodes []struct{ Status string } }
 	err = c.client.ask(ctx, question{method: http.MethodGet, path: "/v1/nodes", into: &list, slow: true})
 	for _, n := range list.Nodes {
 		if n.Status == "HEALTHY" {
 			healthy++
 		}
 	}
-	return healthy, max(len(list.Nodes), len(c.address.nodes), c.replicas), err
-}
-
-// drained waits until the nodes have indexed the vectors that they have queued, as
-// they do with ASYNC_INDEXING. It does not wait for ever for a node that is busy.
-func (c *cluster) drained(ctx context.Context) error {
-	const longest, pause = 2 * time.Minute, 200 * time.Millisecond
-	for began := time.Now(); time.Since(began) < longest; {
-		var list nodeStatus
-		if err := c.client.ask(ctx, question{method: http.MethodGet, path: "/v1/nodes/" + c.class(recordsClass) + "?output=verbose", into: &list, slow: true}); err != nil {
-			return fmt.Errorf("look at the nodes: %w", err)
-		}
-		queued := 0
-		for _, n := range list.Nodes {
-			for _, s := range n.Shards {
-				queued += s.Queue
-			}
-		}
-		if queued == 0 {
-			return nil
-		}
-		if err := wait(ctx, pause); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// wait waits for what may be different soon.
-func wait(ctx context.Context, pause time.Duration) error {
-	select {
-	case <-time.After(pause):
-		return nil
-	case <-ctx.Done():
-		return fmt.Errorf("%w: %w", remote.ErrUnreachable, ctx.Err())
-	}
+	return healthy, max(len(list.Nodes), len(c.client.nodes), c.replicas), err
 }

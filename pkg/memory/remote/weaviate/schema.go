@@ -18,67 +18,71 @@ import (
 	"github.com/sessctl/sessctl/pkg/memory/remote"
 )
 
-// schemaVersion is the version of the collections.
-const schemaVersion = 1
-
-// leastVersion is the oldest Weaviate that was tried.
-const leastVersion = "1.35.0"
+const (
+	schemaVersion = 1        // of the collections
+	leastVersion  = "1.35.0" // of Weaviate: the oldest that was tried
+)
 
 // Collections, behind the name of the shared memory.
 const (
 	recordsClass    = "Records"    // a tenant for each agent
 	tombstonesClass = "Tombstones" // of what was forgotten
-	modelsClass     = "Models"     // that made vectors
-	namesClass      = "Names"      // of hosts, of agents, and who wants a host
+	namesClass      = "Names"      // of hosts, of agents, of models that made vectors, and who wants a host
 )
 
+// The properties of the collections, each with its kind (see property).
+const (
+	recordProperties = "record_id:found digest:kept host:found runtime:found session:found category:found kind:found model:found " +
+		"successor:kept details:kept created_at:ranged position:number sample:found terms:terms record:kept"
+	tombstoneProperties = "record_id:found host:found stamp:number entry:kept"
+	nameProperties      = "name:found kind:found stamp:number entry:kept doubt:number"
+)
+
+// property is one of a collection: a text that is kept only, one that is found as
+// it is, terms that are separated by spaces, as embed.AppendTerms writes them; a
+// number, or one of which much is asked by a range.
+func property(name, kind string) map[string]any {
+	p := map[string]any{"name": name, "dataType": []string{"text"}, "tokenization": "field",
+		"indexFilterable": kind != "kept", "indexSearchable": kind == "terms", "indexRangeFilters": kind == "ranged"}
+	switch kind {
+	case "terms":
+		p["tokenization"] = "whitespace"
+	case "number", "ranged":
+		delete(p, "tokenization")
+		p["dataType"] = []string{"number"}
+	}
+	return p
+}
+
+// collection is what Weaviate is told to make.
+func (c *cluster) collection(suffix, description, properties string) map[string]any {
+	var list []map[string]any
+	for field := range strings.FieldsSeq(properties) {
+		name, kind, _ := strings.Cut(field, ":")
+		list = append(list, property(name, kind))
+	}
+	return map[string]any{
+		"class": c.class(suffix), "description": description, "properties": list,
+		"vectorizer": "none", "vectorIndexType": "hnsw", "vectorIndexConfig": map[string]any{"skip": true},
+		"multiTenancyConfig":  map[string]any{"enabled": suffix == recordsClass},
+		"replicationConfig":   map[string]any{"factor": c.address.replicas, "asyncEnabled": c.address.replicas > 1, "deletionStrategy": "TimeBasedResolution"},
+		"invertedIndexConfig": map[string]any{"stopwords": map[string]any{"preset": "none"}},
+	}
+}
+
 // exactBelow is how many vectors of an agent that pass a filter are compared
-// one by one, and not by the index.
-const exactBelow = 100_000
+// one by one, and not by the index. efConstruction is how many neighbours are
+// looked at when one is put into the index: half of what is usual with Weaviate
+// finds as much (10 of 10 nearest, 49.98 of 50) and a push takes 0.6 of the time.
+const (
+	exactBelow     = 100_000
+	efConstruction = 64
+)
 
-// efConstruction is how many neighbours are looked at when a vector is put into
-// the index. Half of what is usual with Weaviate finds as much (10 of 10 nearest,
-// 49.98 of 50) and a push takes 0.6 of the time.
-const efConstruction = 64
-
-// property is one of a collection.
-type property struct {
-	Name       string   `json:"name"`
-	DataType   []string `json:"dataType"`
-	Token      string   `json:"tokenization,omitempty"`
-	Filterable bool     `json:"indexFilterable"`
-	Searchable bool     `json:"indexSearchable"`
-	Range      bool     `json:"indexRangeFilters"`
-}
-
-// The kinds of properties: a text that is found as it is, one that is kept
-// only, a number.
-func word(name string) property {
-	return property{Name: name, DataType: []string{"text"}, Token: "field", Filterable: true}
-}
-
-func kept(name string) property {
-	return property{Name: name, DataType: []string{"text"}, Token: "field"}
-}
-
-func figure(name string) property {
-	return property{Name: name, DataType: []string{"number"}, Filterable: true}
-}
-
-func keptFigure(name string) property { return property{Name: name, DataType: []string{"number"}} }
-
-func ranged(name string) property {
-	return property{Name: name, DataType: []string{"number"}, Filterable: true, Range: true}
-}
-
-// terms are separated by spaces, as embed.AppendTerms writes them.
-func terms(name string) property {
-	return property{Name: name, DataType: []string{"text"}, Token: "whitespace", Filterable: true, Searchable: true}
-}
-
-func recordProperties() []property {
-	return []property{word("record_id"), kept("digest"), word("host"), word("runtime"), word("session"), word("category"), word("kind"), word("model"),
-		kept("successor"), kept("details"), ranged("created_at"), figure("position"), word("sample"), terms("terms"), kept("record")}
+// vectorConfig is what Weaviate is told of the vectors of a model.
+func vectorConfig() map[string]any {
+	return map[string]any{"vectorizer": map[string]any{"none": map[string]any{}}, "vectorIndexType": "hnsw",
+		"vectorIndexConfig": map[string]any{"distance": "cosine", "flatSearchCutoff": exactBelow, "efConstruction": efConstruction, "skipDefaultQuantization": true}}
 }
 
 // marked is a text as it is kept where it may be empty: an empty one is in no index.
@@ -96,18 +100,14 @@ const (
 )
 
 // inEveryIndex is the condition of the records of a host that are in the index of
-// each property; of these records, or of all if there are none. A node that was
+// each property, and meet a condition for the ids of records. A node that was
 // killed while it stored them may come back with objects that it has and does not
 // find: Weaviate 1.35 keeps a log for the objects and one for each index, writes
 // each through a buffer of 4 KB, and empties the buffers when the batch is done. An
 // object is larger than that and is on disk at once, what the indexes say of it is
 // not. And replicas are compared by their objects alone: nobody brings what is
 // missing.
-func inEveryIndex(host string, recordIDs []string) string {
-	ids := startsWith("record_id", "")
-	if recordIDs != nil {
-		ids = anyOf("record_id", recordIDs)
-	}
+func inEveryIndex(host, ids string) string {
 	conditions := []string{ids, equal("host", remote.Storable(host)), equal("terms", everyTerm), number("created_at", "GreaterThanEqual", math.MinInt64>>1), number("position", "GreaterThanEqual", -1), startsWith("sample", "")}
 	for _, p := range []string{"runtime", "session", "category", "kind", "model"} {
 		conditions = append(conditions, startsWith(p, marked("")))
@@ -115,16 +115,8 @@ func inEveryIndex(host string, recordIDs []string) string {
 	return and(conditions...)
 }
 
-// collection is what Weaviate is told to make.
-func (c *cluster) collection(suffix, description string, properties []property, tenants bool) map[string]any {
-	return map[string]any{
-		"class": c.class(suffix), "description": description, "properties": properties,
-		"vectorizer": "none", "vectorIndexType": "hnsw", "vectorIndexConfig": map[string]any{"skip": true},
-		"multiTenancyConfig":  map[string]any{"enabled": tenants},
-		"replicationConfig":   map[string]any{"factor": c.address.replicas, "asyncEnabled": c.address.replicas > 1, "deletionStrategy": "TimeBasedResolution"},
-		"invertedIndexConfig": map[string]any{"stopwords": map[string]any{"preset": "none"}},
-	}
-}
+// schemaPath is where the collection of records is described.
+func (c *cluster) schemaPath() string { return "/v1/schema/" + c.class(recordsClass) }
 
 // setUp makes the collections that are missing. The one of records comes last:
 // who finds it finds all. Two that do it at once make the same.
@@ -136,14 +128,11 @@ func (c *cluster) setUp(ctx context.Context) error {
 	if healthy < c.address.replicas {
 		return fmt.Errorf("%w: nodes that are healthy: %d, and each record is to be kept by %d: start the others, or, to try it out, put ?replicas=1 behind the address", remote.ErrUnsuitable, healthy, c.address.replicas)
 	}
-	var identity [16]byte
-	_, _ = rand.Read(identity[:]) // it never fails
-	described := fmt.Sprintf("sessctl: shared memory, schema %d, identity %s", schemaVersion, uuid(identity))
+	described := fmt.Sprintf("sessctl: shared memory, schema %d, identity %s", schemaVersion, objectID(rand.Text()))
 	for _, collection := range []map[string]any{
-		c.collection(tombstonesClass, "sessctl: what was forgotten", []property{word("record_id"), word("host"), ranged("stamp"), kept("entry")}, false),
-		c.collection(modelsClass, "sessctl: the models of vectors", []property{word("name"), word("record_id"), keptFigure("length")}, false),
-		c.collection(namesClass, "sessctl: hosts and agents", []property{word("name"), word("kind"), keptFigure("stamp"), kept("entry"), keptFigure("doubt")}, false),
-		c.collection(recordsClass, described, recordProperties(), true),
+		c.collection(tombstonesClass, "sessctl: what was forgotten", tombstoneProperties),
+		c.collection(namesClass, "sessctl: hosts, agents and models", nameProperties),
+		c.collection(recordsClass, described, recordProperties),
 	} {
 		err := c.client.ask(ctx, question{method: http.MethodPost, path: "/v1/schema", body: collection, slow: true})
 		if err != nil && !strings.Contains(err.Error(), "already exists") {
@@ -159,13 +148,11 @@ var description = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompi
 // check reads what the collection of records says of itself.
 func (m *Memory) check(ctx context.Context) error {
 	var c struct {
-		Description string `json:"description"`
-		Replication struct {
-			Factor int `json:"factor"`
-		} `json:"replicationConfig"`
-		Vectors map[string]any `json:"vectorConfig"`
+		Description       string
+		ReplicationConfig struct{ Factor int }
+		VectorConfig      map[string]any
 	}
-	err := m.client.ask(ctx, question{method: http.MethodGet, path: "/v1/schema/" + m.class(recordsClass), into: &c, may404: true, local: true})
+	err := m.client.ask(ctx, question{method: http.MethodGet, path: m.schemaPath(), into: &c, may404: true, local: true})
 	if errors.Is(err, errAbsent) {
 		return fmt.Errorf("%w: there is no collection %s", remote.ErrNotSetUp, m.class(recordsClass))
 	}
@@ -179,8 +166,8 @@ func (m *Memory) check(ctx context.Context) error {
 	if version, _ := strconv.Atoi(said[1]); version > schemaVersion {
 		return fmt.Errorf("%w: schema %d, and this one knows %d", remote.ErrNewerSchema, version, schemaVersion)
 	}
-	m.identity, m.replicas = said[2], c.Replication.Factor
-	for name := range c.Vectors {
+	m.identity, m.replicas = said[2], c.ReplicationConfig.Factor
+	for name := range c.VectorConfig {
 		m.vectors[name] = true
 	}
 	return nil
@@ -193,46 +180,39 @@ func vectorName(fingerprint string) string {
 }
 
 // addModel registers a model, and gives its vectors a name.
-func (m *Memory) addModel(ctx context.Context, v memory.VectorModel) error {
-	name := vectorName(v.Fingerprint)
-	if v.Fingerprint == "" || m.known["model "+name] {
+func (m *Memory) addModel(ctx context.Context, v memory.VectorModel) (err error) {
+	if v.Fingerprint == "" || m.known["model "+v.Fingerprint] {
 		return nil
 	}
 	const tries = 5 // two hosts may add one at the same time
-	var err error
 	for range tries {
-		if err = m.addVectors(ctx, name); err == nil {
+		if err = m.addVectors(ctx, vectorName(v.Fingerprint)); err == nil {
 			break
 		}
 	}
 	if err == nil {
-		err = m.write(ctx, []stored{{Class: m.class(modelsClass), ID: objectID("model", v.Fingerprint), Properties: map[string]any{"name": v.Name, "record_id": v.Fingerprint, "length": v.Dim}}})
+		err = m.note(ctx, objectID("model", v.Fingerprint), object{Kind: "model", Name: v.Name, Entry: v.Fingerprint})
 	}
 	if err != nil {
 		return fmt.Errorf("register the model of vectors: %w", err)
 	}
-	m.known["model "+name] = true
+	m.known["model "+v.Fingerprint] = true
 	return nil
 }
 
 func (m *Memory) addVectors(ctx context.Context, name string) error {
-	if m.vectors[name] {
-		return nil
-	}
-	path := "/v1/schema/" + m.class(recordsClass)
 	var c map[string]any
-	if err := m.client.ask(ctx, question{method: http.MethodGet, path: path, into: &c}); err != nil {
+	if err := m.client.ask(ctx, question{method: http.MethodGet, path: m.schemaPath(), into: &c}); err != nil {
 		return err
 	}
-	vectors, _ := c["vectorConfig"].(map[string]any)
-	if vectors == nil {
+	vectors, ok := c["vectorConfig"].(map[string]any)
+	if !ok {
 		vectors = map[string]any{}
 	}
 	if vectors[name] == nil {
-		vectors[name] = map[string]any{"vectorizer": map[string]any{"none": map[string]any{}}, "vectorIndexType": "hnsw",
-			"vectorIndexConfig": map[string]any{"distance": "cosine", "flatSearchCutoff": exactBelow, "efConstruction": efConstruction, "skipDefaultQuantization": true}}
+		vectors[name] = vectorConfig()
 		c["vectorConfig"] = vectors
-		if err := m.client.ask(ctx, question{method: http.MethodPut, path: path, body: c, slow: true}); err != nil {
+		if err := m.client.ask(ctx, question{method: http.MethodPut, path: m.schemaPath(), body: c, slow: true}); err != nil {
 			return err
 		}
 	}
@@ -251,28 +231,21 @@ func tenantOf(agent string) string {
 	return "agent-" + hex.EncodeToString(sum[:16])
 }
 
-// addAgents makes the tenants of agents that are new. An agent is registered
-// after its tenant is there: who asks for it finds it.
-func (m *Memory) addAgents(ctx context.Context, agents []string) error {
-	var tenants []map[string]string
-	var names []stored
-	for _, agent := range agents {
-		if !m.known["agent "+agent] {
-			tenants = append(tenants, map[string]string{"name": tenantOf(agent)})
-			names = append(names, m.name(objectID("agent", agent), noted{kind: "agent", name: agent}))
+// addAgents makes the tenants of agents that are new. An agent is noted after its
+// tenant is there: who asks for it finds it.
+func (m *Memory) addAgents(ctx context.Context, agents map[string]bool) error {
+	for agent := range agents {
+		if m.known["agent "+agent] {
+			continue
 		}
-	}
-	if len(names) == 0 {
-		return nil
-	}
-	err := m.client.ask(ctx, question{method: http.MethodPost, path: "/v1/schema/" + m.class(recordsClass) + "/tenants", body: tenants, slow: true})
-	if err == nil {
-		err = m.write(ctx, names)
-	}
-	if err != nil {
-		return fmt.Errorf("register agents: %w", err)
-	}
-	for _, agent := range agents {
+		body := []map[string]string{{"name": tenantOf(agent)}}
+		err := m.client.ask(ctx, question{method: http.MethodPost, path: m.schemaPath() + "/tenants", body: body, slow: true})
+		if err == nil {
+			err = m.note(ctx, objectID("agent", agent), object{Kind: "agent", Name: agent, Entry: tenantOf(agent)})
+		}
+		if err != nil {
+			return fmt.Errorf("register an agent: %w", err)
+		}
 		m.known["agent "+agent] = true
 	}
 	return nil
@@ -284,12 +257,8 @@ func objectID(parts ...string) string {
 	for _, part := range parts {
 		fmt.Fprintf(h, "%d:%s,", len(part), part)
 	}
-	return uuid([16]byte(h.Sum(nil)[:16]))
-}
-
-// uuid writes 16 bytes as a UUID of version 8: its bits mean nothing to others.
-func uuid(b [16]byte) string {
-	b[6], b[8] = b[6]&0x0f|0x80, b[8]&0x3f|0x80
-	text := hex.EncodeToString(b[:])
-	return strings.Join([]string{text[:8], text[8:12], text[12:16], text[16:20], text[20:]}, "-")
+	b := h.Sum(nil)
+	b[6], b[8] = b[6]&0x0f|0x80, b[8]&0x3f|0x80 // version 8: its bits mean nothing to others
+	text := hex.EncodeToString(b)
+	return strings.Join([]string{text[:8], text[8:12], text[12:16], text[16:20], text[20:32]}, "-")
 }

@@ -2,9 +2,7 @@ package hubdb
 
 import (
 	"context"
-	"crypto/sha256"
 	"database/sql"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -132,11 +130,9 @@ func (w *Writer) proveAll(ctx context.Context, tx *sql.Tx, all []Proof, done *Re
 		if err := log.begin(); err != nil {
 			return nil, err
 		}
-		hash := sha256.New()
-		if _, err := io.Copy(hash, log); err != nil {
+		if sum, err := rowlog.Sum(log); err != nil {
 			return nil, err
-		}
-		if hex.EncodeToString(hash.Sum(nil)) != p.Log {
+		} else if sum != p.Log {
 			return nil, &session.BusyError{Path: w.file.Path(), Reason: session.ReasonHubRowsChanged.Text(p.Session)}
 		}
 		where = append(where, at[p.Session]...)
@@ -172,29 +168,9 @@ func (w *Writer) count(ctx context.Context, tx *sql.Tx) (c counted, err error) {
 // missing. next opens the logs one after the other and ends with io.EOF. A row that
 // is there must be the same; an error wraps [rowlog.ErrDifferent] if it is another.
 func (w *Writer) Insert(ctx context.Context, next func() (io.ReadCloser, error)) (rows int, err error) {
-	err = w.Change(ctx, "put rows into", func(tx *sql.Tx) error {
-		rows = 0
-		present := w.Present()
-		for {
-			log, err := next()
-			if errors.Is(err, io.EOF) {
-				return nil
-			}
-			if err == nil {
-				err = errors.Join(lines().EachRow(log, func(r rowlog.Row) error {
-					added, err := w.insertRow(ctx, tx, present, r)
-					if added {
-						rows++
-					}
-					return err
-				}, nil), log.Close())
-			}
-			if err != nil {
-				return err
-			}
-		}
+	return w.InsertLogs(ctx, lines(), next, func(tx *sql.Tx, present *rowlog.Present, r rowlog.Row) (bool, error) {
+		return w.insertRow(ctx, tx, present, r)
 	})
-	return rows, err
 }
 
 // insertRow puts one row back; false if it is there already.
@@ -202,16 +178,9 @@ func (w *Writer) insertRow(ctx context.Context, tx *sql.Tx, present *rowlog.Pres
 	if !slices.Contains([]string{eventTable, indexedTable, searchTable}, r.Table) {
 		return false, fmt.Errorf("the database has no table %q for the row", r.Table)
 	}
-	if err := w.Fits(r); err != nil {
+	there, err := w.Holds(ctx, tx, present, r, false)
+	if err != nil || there {
 		return false, err
-	}
-	t := w.Tables[r.Table]
-	there, same, err := present.Find(ctx, tx, t, r)
-	if err != nil || there && same {
-		return false, err
-	}
-	if there {
-		return false, fmt.Errorf("%w: table %s, %v", rowlog.ErrDifferent, r.Table, r.Value(t.Key[0]))
 	}
 	return true, w.InsertRow(ctx, tx, r)
 }

@@ -2,9 +2,7 @@ package statedb
 
 import (
 	"context"
-	"crypto/sha256"
 	"database/sql"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -115,11 +113,9 @@ func (w *Writer) same(ctx context.Context, tx *sql.Tx, p Proof) error {
 	if err != nil {
 		return err
 	}
-	hash := sha256.New()
-	if _, err := io.Copy(hash, log); err != nil {
+	if sum, err := rowlog.Sum(log); err != nil {
 		return err
-	}
-	if hex.EncodeToString(hash.Sum(nil)) != p.Log {
+	} else if sum != p.Log {
 		return &session.BusyError{Path: w.file.Path(), Reason: session.ReasonRowsChanged.Text(p.Session)}
 	}
 	return nil

@@ -2,9 +2,7 @@ package sessiondb
 
 import (
 	"context"
-	"crypto/sha256"
 	"database/sql"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -220,11 +218,9 @@ func (w *Writer) proved(ctx context.Context, tx *sql.Tx, p Proof) (rows int64, e
 
 // same compares a log with the hash of its archive.
 func (w *Writer) same(log io.Reader, sum, id string) error {
-	hash := sha256.New()
-	if _, err := io.Copy(hash, log); err != nil {
+	if now, err := rowlog.Sum(log); err != nil {
 		return err
-	}
-	if hex.EncodeToString(hash.Sum(nil)) != sum {
+	} else if now != sum {
 		return &session.BusyError{Path: w.file.Path(), Reason: session.ReasonRowsChanged.Text(id)}
 	}
 	return nil
@@ -235,33 +231,9 @@ func (w *Writer) same(log io.Reader, sum, id string) error {
 // row that is there must be the same: a session of the same id with others is an
 // error that wraps [ErrDifferent].
 func (w *Writer) Insert(ctx context.Context, next func() (io.ReadCloser, error)) (rows int, err error) {
-	err = w.Change(ctx, "put rows into", func(tx *sql.Tx) error {
-		rows = 0
-		present := w.Present()
-		// A session's log names its project after it.
-		if err := exec(ctx, tx, "PRAGMA defer_foreign_keys=ON"); err != nil {
-			return err
-		}
-		for {
-			log, err := next()
-			if errors.Is(err, io.EOF) {
-				return nil
-			}
-			if err == nil {
-				err = errors.Join(lines().EachRow(log, func(r Row) error {
-					added, err := w.insertRow(ctx, tx, present, r)
-					if added {
-						rows++
-					}
-					return err
-				}, nil), log.Close())
-			}
-			if err != nil {
-				return err
-			}
-		}
+	return w.InsertLogs(ctx, lines(), next, func(tx *sql.Tx, present *rowlog.Present, r Row) (bool, error) {
+		return w.insertRow(ctx, tx, present, r)
 	})
-	return rows, err
 }
 
 // defaults are columns of a project that its log leaves out, because they are
@@ -279,16 +251,9 @@ func (w *Writer) insertRow(ctx context.Context, tx *sql.Tx, present *rowlog.Pres
 	if r.Table == shareTable || secret(r.Table) {
 		return false, fmt.Errorf("the database has no table %q for the row", r.Table)
 	}
-	if err := w.Fits(r); err != nil {
+	there, err := w.Holds(ctx, tx, present, r, r.Table == projectTable || r.Table == countTable)
+	if err != nil || there {
 		return false, err
-	}
-	t := w.Tables[r.Table]
-	there, same, err := present.Find(ctx, tx, t, r)
-	if err != nil || there && (same || r.Table == projectTable || r.Table == countTable) {
-		return false, err
-	}
-	if there {
-		return false, fmt.Errorf("%w: table %s, %v", ErrDifferent, r.Table, r.Value(t.Key[0]))
 	}
 	return true, w.InsertRow(ctx, tx, defaults(r))
 }

@@ -1,0 +1,196 @@
+package steps
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/sessctl/sessctl/internal/workspace"
+	"github.com/sessctl/sessctl/pkg/archive/objects"
+	"github.com/sessctl/sessctl/pkg/durable"
+	"github.com/sessctl/sessctl/pkg/memory"
+)
+
+// The records of a host are the files that say what was done, and must be kept with
+// the archives: with the receipts a compaction can be undone and is not remembered
+// twice, what was forgotten is not remembered again, and what is pinned is not
+// deleted. On object storage each has the name of its directory here.
+const (
+	recordsReceipts  = "receipts"
+	recordsForgotten = "forgotten"
+	recordsPinned    = "pinned.json"
+)
+
+// recordDirs are the directories of records, by their names on object storage.
+func recordDirs(run *workspace.Run) map[string]string {
+	return map[string]string{recordsReceipts: run.ReceiptsDir(), recordsForgotten: memory.ForgottenDir(run.MemoryDir())}
+}
+
+func pinnedPath(run *workspace.Run) string { return filepath.Join(run.DataDir(), recordsPinned) }
+
+// recordFiles are this host's records: where each lies, by its name on object storage.
+func recordFiles(run *workspace.Run) (map[string]string, error) {
+	files := map[string]string{}
+	for name, dir := range recordDirs(run) {
+		entries, err := run.Pins.ReadDir(dir)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("list the records of this host: %w", err)
+		}
+		for _, e := range entries {
+			if e.Type().IsRegular() && strings.HasSuffix(e.Name(), ".json") && !strings.HasPrefix(e.Name(), ".") {
+				files[name+"/"+e.Name()] = filepath.Join(dir, e.Name())
+			}
+		}
+	}
+	if _, err := run.Pins.Lstat(pinnedPath(run)); err == nil {
+		files[recordsPinned] = pinnedPath(run)
+	}
+	return files, nil
+}
+
+// mostRecord bounds, in bytes, what is read of a record.
+const mostRecord = 64 << 20
+
+// UploadRecords puts the records of this host, under its name, on object storage, if
+// they are not there as they are now, and returns how many that were: with dryRun,
+// how many would be.
+func UploadRecords(ctx context.Context, run *workspace.Run, records objects.Records, host string, dryRun bool) (sent int, err error) {
+	files, err := recordFiles(run)
+	if err != nil {
+		return 0, err
+	}
+	there, err := records.List(ctx)
+	if err != nil {
+		return 0, err
+	}
+	known := map[string][]objects.Record{}
+	for _, r := range there {
+		known[r.Name] = append(known[r.Name], r)
+	}
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		text, err := readRecord(run, files[name])
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // it went meanwhile
+		}
+		if err != nil {
+			return sent, err
+		}
+		file := objects.NewRecord(host, name, text)
+		if slices.ContainsFunc(known[name], func(r objects.Record) bool { return r.Is(file) }) {
+			continue
+		}
+		if !dryRun {
+			if err := records.Put(ctx, host, name, text); err != nil {
+				return sent, err
+			}
+		}
+		sent++
+	}
+	return sent, nil
+}
+
+func readRecord(run *workspace.Run, path string) ([]byte, error) {
+	text, err := run.Pins.ReadSmall(path, mostRecord)
+	if err != nil {
+		return nil, fmt.Errorf("read a record of this host: %w", err)
+	}
+	return text, nil
+}
+
+// PullRecords enters records of object storage that are not here: what was forgotten
+// on any host, and, where this data directory has neither receipts nor pins, those of
+// the host that was lost. It returns how many were entered.
+func PullRecords(ctx context.Context, run *workspace.Run, records objects.Records, host string, dryRun bool) (entered int, err error) {
+	there, err := records.List(ctx)
+	if err != nil {
+		return 0, err
+	}
+	here, err := recordFiles(run)
+	if err != nil {
+		return 0, err
+	}
+	wanted, others := lackingRecords(there, here, host)
+	if len(others) > 0 {
+		run.Notice(workspace.Note{
+			Message: "receipts and pins of other hosts are there, and not entered: " + strings.Join(others, ", "),
+			Hint:    "sessctl archive pull --host NAME enters those of a host that was lost",
+		})
+	}
+	for _, r := range wanted {
+		if !dryRun {
+			if err := enterRecord(ctx, run, records, r); err != nil {
+				return entered, err
+			}
+		}
+		entered++
+	}
+	return entered, nil
+}
+
+// lackingRecords are the records that are to be entered, of each name the newest; and
+// the hosts of which receipts or pins are left out. A data directory that has records
+// of its own takes those of no other host, and none of its own back: what is not
+// there may have been removed.
+func lackingRecords(there []objects.Record, here map[string]string, host string) (wanted []objects.Record, others []string) {
+	isForgotten := func(name string) bool { return strings.HasPrefix(name, recordsForgotten+"/") }
+	lost := true
+	for name := range here {
+		lost = lost && isForgotten(name)
+	}
+	newest := map[string]objects.Record{}
+	for _, r := range there {
+		switch {
+		case here[r.Name] != "", !isRecord(r.Name):
+		case isForgotten(r.Name), lost && r.Host == host:
+			if old, ok := newest[r.Name]; !ok || old.At.Before(r.At) {
+				newest[r.Name] = r
+			}
+		case lost && !slices.Contains(others, r.Host):
+			others = append(others, r.Host)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(newest)) {
+		wanted = append(wanted, newest[name])
+	}
+	slices.Sort(others)
+	return wanted, others
+}
+
+// isRecord reports whether a name on object storage, where others may write, is that
+// of a file in one of the directories of records.
+func isRecord(name string) bool {
+	dir, base, ok := strings.Cut(name, "/")
+	if !ok {
+		return name == recordsPinned
+	}
+	return (dir == recordsReceipts || dir == recordsForgotten) && filepath.IsLocal(base) && !strings.ContainsAny(base, `/\`) && !strings.HasPrefix(base, ".") && strings.HasSuffix(base, ".json")
+}
+
+// enterRecord writes a record where it belongs, if nothing has its place.
+func enterRecord(ctx context.Context, run *workspace.Run, records objects.Records, r objects.Record) error {
+	text, err := records.Get(ctx, r)
+	if err != nil {
+		return err
+	}
+	at := pinnedPath(run)
+	if dir, base, ok := strings.Cut(r.Name, "/"); ok {
+		at = filepath.Join(recordDirs(run)[dir], base)
+	}
+	err = run.Pins.MakeDir(filepath.Dir(at), 0o700)
+	if err == nil {
+		err = run.Pins.CreateFile(at, 0o600, func(w io.Writer) error {
+			_, err := w.Write(text)
+			return err
+		})
+	}
+	if err != nil && !errors.Is(err, durable.ErrExists) {
+		return fmt.Errorf("enter the record %s: %w", r.Name, err)
+	}
+	return nil
+}

@@ -1,0 +1,96 @@
+package sqlitefile
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"time"
+
+	"github.com/sessctl/sessctl/pkg/session"
+)
+
+// Listing collects the sessions that a store keeps in databases.
+type Listing struct {
+	session.Listing
+
+	Runtime string
+	Agent   string // of a session without a directory
+	Store   string
+	Now     time.Time
+}
+
+// Ref is a reference to a session of a database, in which an agent works in a
+// directory.
+func (l *Listing) Ref(database, id, directory string) session.Ref {
+	return session.Ref{
+		Runtime: l.Runtime, Agent: session.AgentOfDirectory(directory, l.Agent), ID: id, Store: l.Store,
+		Path: database + StoredMark + id, Kind: session.KindStored, Primary: true, State: session.StateIdle,
+	}
+}
+
+// Add adds a reference to a session. One that was used a moment ago is busy.
+func (l *Listing) Add(ref session.Ref) {
+	if l.Now.Sub(ref.ModTime).Abs() < session.RecentChange {
+		ref.State, ref.Reason = session.StateBusy, session.ReasonJustSaid.Text()
+	}
+	l.Refs = append(l.Refs, ref)
+}
+
+// IsSafe reports whether the id of a session can be part of a path. If not, a notice
+// says that it is passed over.
+func (l *Listing) IsSafe(database, id string) bool {
+	if session.SafeID(id) {
+		return true
+	}
+	l.Notices = append(l.Notices, session.Notice{Path: database, Message: fmt.Sprintf("a session is skipped: its id %q has characters that are not safe in a path", id), Unread: true})
+	return false
+}
+
+// Unread adds the reference that stands for all sessions of a database that cannot
+// be read, of this id, and a notice. look looks at the file.
+func (l *Listing) Unread(database, id string, cause error, look func() (fs.FileInfo, error)) {
+	ref := session.Ref{
+		Runtime: l.Runtime, Agent: l.Agent, ID: id, Store: l.Store, Path: database, Kind: session.KindDatabase,
+		ModTime: l.Now, State: session.StateUnsupported, Reason: session.ReasonDatabaseUnread.Text(cause),
+	}
+	if info, err := look(); err == nil {
+		ref.Bytes, ref.ModTime = info.Size(), info.ModTime()
+	}
+	l.Refs = append(l.Refs, ref)
+	notice := session.Skipped(database, cause)
+	notice.Message = fmt.Sprintf("its sessions are not read: %v", cause)
+	notice.Unread = notice.Unread || errors.Is(cause, session.ErrBusy)
+	l.Notices = append(l.Notices, notice)
+}
+
+// NameAgents names the agents of all references, in their order.
+func (l *Listing) NameAgents() {
+	for _, ref := range l.Refs {
+		if !slices.Contains(l.Agents, ref.Agent) {
+			l.Agents = append(l.Agents, ref.Agent)
+		}
+	}
+}
+
+// NewestFirst orders the references by when they were used last.
+func (l *Listing) NewestFirst() {
+	slices.SortStableFunc(l.Refs, func(x, y session.Ref) int { return y.ModTime.Compare(x.ModTime) })
+}
+
+// MaxFamily bounds how many sessions are followed from one to the one that began it.
+const MaxFamily = 64
+
+// Top is the session that a person sees of one that an agent has begun: the last of
+// those that one after the other began it. parent returns the one that began a
+// session, and whether there is one.
+func Top[S any](s S, parent func(S) (S, bool)) S {
+	for range MaxFamily {
+		began, ok := parent(s)
+		if !ok {
+			break
+		}
+		s = began
+	}
+	return s
+}
