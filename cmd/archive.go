@@ -109,7 +109,7 @@ func runArchive(ctx context.Context, a *app, o steps.ArchiveOptions) error {
 	if err := errors.Join(keeper.End(ctx), renderArchives(a, doc)); err != nil {
 		return err
 	}
-	return w.Ends(false, steps.ArchiveOutcome(doc.Archives))
+	return w.Ends(steps.ArchiveOutcome(doc.Archives))
 }
 
 func renderArchives(a *app, doc steps.ArchiveDocument) error {

@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/sessctl/sessctl/internal/audit"
@@ -85,21 +84,22 @@ func runArchiveVerify(ctx context.Context, a *app, o audit.VerifyOptions) error 
 	if err := v.Entries(ctx, entries, bar); err != nil {
 		return err
 	}
-	var unchecked error // what was found before is told
 	before := a.Incomplete
 	if len(o.IDs) == 0 && o.Agent == "" {
 		if err := audit.AddDamaged(ctx, store, &doc); err != nil {
 			return err
 		}
 		bar.Draw("verify receipts and memory", 0, 1)
-		unchecked = audit.VerifyReceipts(ctx, a.Run, &doc)
+		if err := audit.VerifyReceipts(ctx, a.Run, &doc); err != nil {
+			return err
+		}
 	}
 	bar.Clear()
 	v.NoteRemote(a.Run, entries)
-	if unchecked == nil && a.Incomplete == before {
+	if a.Incomplete == before {
 		audit.RecordCheck(a.Run, doc, o)
 	}
-	if err := errors.Join(unchecked, renderVerify(a, doc)); err != nil {
+	if err := renderVerify(a, doc); err != nil {
 		return err
 	}
 	return v.Outcome(a.Run)

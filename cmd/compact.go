@@ -164,8 +164,7 @@ func runCompact(ctx context.Context, a *app, o selection.CompactOptions) error {
 	done := all.sessions[len(chosen.None):]
 	steps.Announce(ctx, a.Run, o, done)
 	selection.WarnOfPurge(ctx, a.Run, audit.Meant(chosen, o))
-	archived := slices.ContainsFunc(done, func(r compact.Result) bool { return r.Archive != nil })
-	return w.Ends(archived, finish(a, all.document(), err))
+	return w.Ends(finish(a, all.document(), err), done...)
 }
 
 // finish prints what there is to say and decides the exit code.
@@ -235,11 +234,9 @@ func (r *results) compactAll(ctx context.Context, w *workspace.Workspace, target
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if err != nil {
-			w.Progress.Clear()
-			if told := errors.Is(err, workspace.ErrNoMemory) || w.LoseMemory(r.app.Run, err); !told {
-				r.app.Failed(t.Path, err)
-			}
+		w.Progress.Clear()
+		if err != nil && !w.LoseMemory(r.app.Run, err) {
+			r.app.Failed(t.Path, err)
 		}
 		r.add(result)
 		trimmed := result.Outcome == compact.Compacted && result.Strategy == session.StrategyTrim

@@ -133,16 +133,13 @@ func keepSession(ctx context.Context, a *app, e hooks.Event) error {
 	own.Global.Runtime, own.Global.LockWait = s.Runtime, unattended.HookLockWait
 	err = runArchive(ctx, own, steps.ArchiveOptions{Agent: s.Agent, Session: s.ID, Remember: true})
 	if errors.As(err, new(*failure.Outcome)) || err == nil && own.Incomplete > 0 {
-		err = errors.New(wording.FirstLine(mcptool.NotesText(own.Notes)+" "+out.String(), mostCause))
+		err = errors.New(wording.FirstLine(mcptool.NotesText(own.Notes)+" "+out.String(), unattended.MostCause))
 	}
 	if err != nil {
 		return fmt.Errorf("keep session %s: %w", s.ID, err)
 	}
 	return nil
 }
-
-// mostCause is how much, in characters, is kept of why a hook failed.
-const mostCause = 500
 
 // hookFailed keeps what went wrong, where doctor and hook status find it.
 func hookFailed(a *app, e hooks.Event, cause error) {

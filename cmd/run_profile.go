@@ -160,10 +160,7 @@ func (r *profileRun) steps(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		if s.Reason = operate.Hold(s.Step, done, r.earlier); s.Reason == "" && r.unread != nil && operate.Deletes(s.Step) {
-			s.Reason = "nothing is deleted while it is not known how earlier runs ended"
-		}
-		if s.Reason != "" {
+		if s.Reason = operate.HoldUnless(r.unread == nil, s.Step, done, r.earlier); s.Reason != "" {
 			r.Tell(workspace.Note{Message: s.Step + ": " + s.Reason})
 			continue
 		}

@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"context"
+	"errors"
 	"iter"
 
 	"github.com/sessctl/sessctl/pkg/archive"
@@ -18,6 +19,10 @@ func (m MemoryAdapter) linkFacts(ctx context.Context, ref session.Ref, source me
 	_, err := m.Store.LinkFacts(ctx, source, ref.Path, size, TraitsOf(ref.Runtime).AppendOnly)
 	return err
 }
+
+// ErrNoMemory is returned where a session is to be remembered and memory could not
+// be opened, which was told.
+var ErrNoMemory = errors.New("the memory cannot be opened: the session is archived, not remembered, and left as it is")
 
 // MemoryAdapter is a compact.Rememberer over a memory.Store.
 type MemoryAdapter struct {

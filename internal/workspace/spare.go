@@ -11,17 +11,12 @@ import (
 	"github.com/sessctl/sessctl/internal/failure"
 	"github.com/sessctl/sessctl/pkg/archive"
 	"github.com/sessctl/sessctl/pkg/memory"
-	"github.com/sessctl/sessctl/pkg/memory/database"
 )
 
 // Archiving comes first. Everything else that a run needs may be broken: the memory,
 // the places, the records of runs, the events. That is told once, the run is
 // incomplete, and sessions are archived all the same. What is to be changed needs all
 // of it.
-
-// ErrNoMemory is returned where a session is to be remembered and memory could not
-// be opened, which was told.
-var ErrNoMemory = errors.New("the memory cannot be opened: the session is archived, not remembered, and left as it is")
 
 // TellNoMemory tells that memory cannot be used, and what is lacking because of it:
 // once in a run, whatever its steps lack.
@@ -42,17 +37,6 @@ func (run *Run) TellNoMemory(lacking string, err error) {
 	run.PassOver(Note{Path: run.MemoryDir(), Message: lacking + ": " + what, Hint: hint})
 }
 
-// LoseMemory notes that memory fails, so that sessions are only archived from here on,
-// and tells that once. It is false for an error that is of one session only.
-func (w *Workspace) LoseMemory(run *Run, err error) bool {
-	if !database.Refuses(err) {
-		return false
-	}
-	w.NoMemory, w.Compactor.Rememberer = err, MemoryAdapter{}
-	run.TellNoMemory(unremembered, err)
-	return true
-}
-
 // unremembered is what a run lacks without memory.
 const unremembered = "sessions are archived and not remembered"
 
@@ -70,21 +54,6 @@ func (run *Run) TellUnentered(err *archive.UnenteredError) {
 
 // unfinished is what a run lacks that cannot look after what earlier runs began.
 const unfinished = "what earlier runs left unfinished is not looked after"
-
-// Ends is the end of a command that has gone on without memory: exit code 4 where it
-// is damaged, else 3, unless no session was archived.
-func (w *Workspace) Ends(archived bool, err error) error {
-	var told *failure.Outcome
-	switch {
-	case w.NoMemory == nil, err != nil && !errors.As(err, &told):
-		return err
-	case errors.Is(w.NoMemory, memory.ErrCorrupt):
-		return &failure.Outcome{Exit: failure.ExitIntegrity}
-	case told != nil && told.Exit == failure.ExitFailed && !archived:
-		return err
-	}
-	return &failure.Outcome{Exit: failure.ExitPartly}
-}
 
 // PassOverBroken tells that a part of the data directory cannot be used, and what for.
 func (run *Run) PassOverBroken(path, lacking string, err error) {

@@ -5,11 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"iter"
 	"os"
 	"path/filepath"
-	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -21,6 +20,7 @@ import (
 	"github.com/sessctl/sessctl/pkg/compact"
 	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/memory"
+	"github.com/sessctl/sessctl/pkg/memory/database"
 	"github.com/sessctl/sessctl/pkg/session"
 )
 
@@ -270,6 +270,36 @@ func repairOwnWords(ctx context.Context, run *Run, store *memory.Store) error {
 // AdviseForgotten is what to do about a lost record of what was forgotten.
 const AdviseForgotten = "put the file back from a backup; or give it up with sessctl memory reindex --from-archives --allow-forgotten"
 
+// LoseMemory notes that memory fails, so that sessions are only archived from here on,
+// and tells that once. It is false for an error that is of one session only.
+func (w *Workspace) LoseMemory(run *Run, err error) bool {
+	if errors.Is(err, ErrNoMemory) {
+		return true
+	}
+	if !database.Refuses(err) {
+		return false
+	}
+	w.NoMemory, w.Compactor.Rememberer = err, MemoryAdapter{}
+	run.TellNoMemory(unremembered, err)
+	return true
+}
+
+// Ends is the end of a command that has gone on without memory: exit code 4 where it
+// is damaged, else 3, unless no session was archived.
+func (w *Workspace) Ends(err error, done ...compact.Result) error {
+	archived := slices.ContainsFunc(done, func(r compact.Result) bool { return r.Archive != nil })
+	var told *failure.Outcome
+	switch {
+	case w.NoMemory == nil, err != nil && !errors.As(err, &told):
+		return err
+	case errors.Is(w.NoMemory, memory.ErrCorrupt):
+		return &failure.Outcome{Exit: failure.ExitIntegrity}
+	case told != nil && told.Exit == failure.ExitFailed && !archived:
+		return err
+	}
+	return &failure.Outcome{Exit: failure.ExitPartly}
+}
+
 // TellUnwiped tells that traces of what was forgotten are left. Any other error
 // is passed on.
 func TellUnwiped(run *Run, err error) error {
@@ -466,12 +496,6 @@ func (a *Settings) memoryDirs() []string {
 	of := a.MemoryDir()
 	return []string{of, memory.ForgottenDir(of), memory.KeptDir(of), memory.StoredDir(of)}
 }
-
-// JournalDir is the directory of changes that were begun.
-func (a *Settings) JournalDir() string { return filepath.Join(a.DataDir(), "journal") }
-
-// MemoryDir is the directory of the memory.
-func (a *Settings) MemoryDir() string { return filepath.Join(a.DataDir(), "memory") }
 
 // Receipts are the receipts of the data directory.
 func (run *Run) Receipts() compact.Receipts {
@@ -686,95 +710,3 @@ func AtWork(a *Settings) bool {
 
 // OthersAtWork says whether a state-changing sessctl runs that is not this one.
 func (run *Run) OthersAtWork() bool { return run.Held == nil && AtWork(&run.Settings) }
-
-// Guard refuses to change anything where it would harm the user: as root in
-// another user's files, whose new files would then be root's, and in a data
-// directory that everybody can change. Reading is not guarded.
-func (run *Run) Guard(ctx context.Context) error {
-	dir, info, err := Nearest(run.DataDir())
-	if err != nil {
-		return nil // making the directory says what is wrong
-	}
-	if os.Geteuid() == 0 && !run.Global.AllowRoot {
-		if uid, known := durable.Owner(info); known && uid != 0 {
-			return refuseRoot(dir, uid)
-		}
-		if !run.Listed {
-			if _, _, err := run.ListStores(ctx); ctx.Err() != nil {
-				return err // what else is wrong with the stores is told when they are used
-			}
-		}
-		if run.foreign.path != "" {
-			return refuseRoot(run.foreign.path, run.foreign.uid)
-		}
-	}
-	if dir != run.DataDir() || runtime.GOOS == "windows" {
-		return nil
-	}
-	if info.Mode().Perm()&0o002 != 0 {
-		return &failure.Error{Code: "permission", Exit: failure.ExitFailed, Path: dir, Hint: "chmod 700 " + dir, Err: fmt.Errorf("everybody can change what is in the data directory %s", dir)}
-	}
-	return guardLink(run, dir)
-}
-
-// guardLink refuses a data directory that somebody else has pointed elsewhere.
-func guardLink(run *Run, dir string) error {
-	info, err := os.Lstat(dir)
-	if err != nil || info.Mode()&fs.ModeSymlink == 0 {
-		return nil
-	}
-	if uid, known := durable.Owner(info); known && uid != os.Geteuid() && uid != 0 {
-		return &failure.Error{Code: "permission", Exit: failure.ExitFailed, Path: dir, Hint: "choose another place with --data-dir", Err: fmt.Errorf("the data directory %s is a symbolic link of user %d", dir, uid)}
-	}
-	return nil
-}
-
-func refuseRoot(path string, uid int) error {
-	return &failure.Error{
-		Code: "root", Exit: failure.ExitFailed, Path: path,
-		Hint: fmt.Sprintf("run it as that user (sudo -u '#%d' sessctl ...), or say --allow-root", uid),
-		Err:  fmt.Errorf("%s belongs to user %d, and this is root: nothing is changed", path, uid),
-	}
-}
-
-// Nearest is a directory, or the nearest one above it that exists.
-func Nearest(dir string) (string, os.FileInfo, error) {
-	for {
-		info, err := os.Stat(dir)
-		if !errors.Is(err, fs.ErrNotExist) || dir == filepath.Dir(dir) {
-			return dir, info, err
-		}
-		dir = filepath.Dir(dir)
-	}
-}
-
-// foreignFile is a session that belongs to another user.
-type foreignFile struct {
-	path string
-	uid  int
-}
-
-// findForeign returns the first session, or store, of another user. It matters
-// to root alone: from others the system itself protects files.
-func findForeign(all Inventory) foreignFile {
-	if os.Geteuid() != 0 {
-		return foreignFile{}
-	}
-	seen := map[string]bool{}
-	for _, s := range all.Sessions {
-		for _, path := range []string{s.Path, filepath.Dir(s.Path), s.Store} {
-			if seen[path] {
-				continue
-			}
-			seen[path] = true
-			info, err := os.Lstat(path)
-			if err != nil {
-				continue
-			}
-			if uid, known := durable.Owner(info); known && uid != 0 {
-				return foreignFile{path, uid}
-			}
-		}
-	}
-	return foreignFile{}
-}

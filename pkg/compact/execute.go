@@ -496,8 +496,15 @@ const (
 // is followed: an embedding can take minutes, in which the agent said one more
 // thing and then fell quiet. Content ids make that cheap.
 func (r *run) execute(ctx context.Context) error {
-	if err := r.begin(); err != nil {
-		return r.archiveAnyway(ctx, err)
+	err := r.Journal.ready(r.plan)
+	if err == nil {
+		r.because, err = r.Receipts.noteBypassed(r.plan, r.Now())
+	}
+	if err != nil && !r.policy.SkipArchive {
+		err = errors.Join(err, r.secure(ctx)) // nothing else can be done
+	}
+	if err != nil {
+		return err
 	}
 	for r.followed = 0; ; r.followed++ {
 		err := r.once(ctx)
@@ -512,26 +519,6 @@ func (r *run) execute(ctx context.Context) error {
 			return err
 		}
 	}
-}
-
-// begin looks at what earlier runs have done with the session.
-func (r *run) begin() (err error) {
-	err = r.Journal.notStuck(r.plan.Ref)
-	if err != nil && r.plan.Strategy == session.StrategyNone && !errors.As(err, new(*StuckError)) {
-		err = nil // the session is not changed, so the journal need not be read
-	}
-	if err == nil {
-		r.because, err = r.Receipts.noteBypassed(r.plan, r.Now())
-	}
-	return err
-}
-
-// archiveAnyway archives a session of which nothing else can be done.
-func (r *run) archiveAnyway(ctx context.Context, cause error) error {
-	if r.policy.SkipArchive {
-		return cause
-	}
-	return errors.Join(cause, r.secure(ctx))
 }
 
 // unarchived is the error of a session that could be read, and not archived.

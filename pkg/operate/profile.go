@@ -31,8 +31,8 @@ const DefaultProfile = "nightly"
 // deleted unless it is asked for.
 func DefaultSteps() []string { return []string{StepCompact, StepArchive, StepArchiveVerify} }
 
-// Deletes reports whether a step deletes sessions or archives.
-func Deletes(step string) bool { return step == StepClean || step == StepArchivePrune }
+// deletes reports whether a step deletes sessions or archives.
+func deletes(step string) bool { return step == StepClean || step == StepArchivePrune }
 
 // Hold says why a step must not begin, "" if it may. A step that fails does not
 // stop those after it, but for this: nothing is deleted after a step of the same
@@ -41,7 +41,7 @@ func Deletes(step string) bool { return step == StepClean || step == StepArchive
 // nothing while the newest verification of earlier runs, newest first, stands
 // for damage.
 func Hold(step string, before []StepRecord, earlier []RunRecord) string {
-	if !Deletes(step) {
+	if !deletes(step) {
 		return ""
 	}
 	verified := false
@@ -62,6 +62,14 @@ func Hold(step string, before []StepRecord, earlier []RunRecord) string {
 		return fmt.Sprintf("nothing is deleted while archives are damaged, as found on %s", at.UTC().Format(time.RFC3339))
 	}
 	return ""
+}
+
+// HoldUnless is [Hold]; where it is not known how earlier runs ended, nothing is deleted.
+func HoldUnless(known bool, step string, before []StepRecord, earlier []RunRecord) string {
+	if !known && deletes(step) {
+		return "nothing is deleted while it is not known how earlier runs ended"
+	}
+	return Hold(step, before, earlier)
 }
 
 // reads reports whether a verification has read every copy in full.

@@ -48,7 +48,7 @@ func TestHold(t *testing.T) {
 			}
 		}
 		for _, other := range StepNames() {
-			if why := Hold(other, c.before, c.earlier); why != "" && !Deletes(other) {
+			if why := Hold(other, c.before, c.earlier); why != "" && !deletes(other) {
 				t.Errorf("%s: %s is held: %q", name, other, why)
 			}
 		}
