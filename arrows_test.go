@@ -36,7 +36,6 @@ const (
 // go down.
 var tangled = map[string]int{
 	"internal/workspace":         17,
-	"pkg/compact":                29,
 	"pkg/durable":                19,
 	"pkg/memory":                 16,
 	"pkg/memory/remote/weaviate": 16,
@@ -52,11 +51,11 @@ func TestArrowsRunDown(t *testing.T) {
 	l := loadProduct(t)
 	all, up := 0, 0
 	for _, p := range l.product {
-		uses, err := l.uses(p)
-		if err != nil {
+		info := types.Info{Uses: map[*ast.Ident]types.Object{}}
+		if _, _, err := l.check(p, &info); err != nil {
 			t.Fatal(err)
 		}
-		arrows := arrowsOf(uses, l.fset)
+		arrows := arrowsOf(info.Uses, l.fset)
 		against := againstBestOrder(arrows)
 		all, up = all+len(arrows), up+len(against)
 		dir := strings.TrimPrefix(p.ImportPath, modulePath)
@@ -147,19 +146,17 @@ func isHarness(dir string) bool {
 	return strings.HasPrefix(dir, "internal/fake") || slices.Contains([]string{"internal/faults", "internal/e2e", "internal/packages", "internal/scriptcmd"}, dir)
 }
 
-// uses are the names in a package that something declared stands behind.
-func (l *loader) uses(p compiled) (map[*ast.Ident]types.Object, error) {
-	var files []*ast.File
+// check reads the sources of a package, and notes the types of what is in them.
+func (l *loader) check(p compiled, info *types.Info) (of *types.Package, files []*ast.File, err error) {
 	for _, name := range p.GoFiles {
 		parsed, err := parser.ParseFile(l.fset, filepath.Join(p.Dir, name), nil, parser.SkipObjectResolution)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		files = append(files, parsed)
 	}
-	info := types.Info{Uses: map[*ast.Ident]types.Object{}}
-	_, err := (&types.Config{Importer: l.imports}).Check(p.ImportPath, l.fset, files, &info)
-	return info.Uses, err
+	of, err = (&types.Config{Importer: l.imports}).Check(p.ImportPath, l.fset, files, info)
+	return of, files, err
 }
 
 // arrowsOf are the uses of what one file of a package declares in another file of

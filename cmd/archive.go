@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -25,6 +26,7 @@ func addArchiveFlags(o *steps.ArchiveOptions, fs *pflag.FlagSet) {
 	fs.BoolVar(&o.All, "all", false, "archive the sessions of every agent that is found")
 	fs.StringVar(&o.Session, "session", "", "archive only this session (`id` or key)")
 	fs.BoolVar(&o.Remember, "remember", false, "put what was said in them into memory too")
+	fs.BoolVar(&o.Supersede, "supersede", false, "keep older archives that the new ones begin with only in these")
 	fs.BoolVar(&o.DryRun, "dry-run", false, "print the plan and change nothing")
 }
 
@@ -41,6 +43,10 @@ With --remember the sessions are put into memory too, with a summary, whatever
 their size: also those that compact skips or finds too small to cut,
 older ones, and logs that the runtime has closed. The next run passes over what
 has not changed.
+
+A session that grows has an archive for each time. With --supersede, as run and
+hooks do it, those with whose bytes a new one begins are removed, once that was
+read back and compared: they are shown and restored by their ids as before.
 ` + exitHelp,
 		Example: `  sessctl archive --agent coordinator
   sessctl archive --all
@@ -106,10 +112,11 @@ func runArchive(ctx context.Context, a *app, o steps.ArchiveOptions) error {
 		}
 		doc.Archives = append(doc.Archives, row)
 	}
+	left := keeper.Supersede(ctx, o, sessions, &doc)
 	if err := errors.Join(keeper.End(ctx), renderArchives(a, doc)); err != nil {
 		return err
 	}
-	return w.Ends(steps.ArchiveOutcome(doc.Archives))
+	return w.Ends(cmp.Or(steps.ArchiveOutcome(doc.Archives), left))
 }
 
 func renderArchives(a *app, doc steps.ArchiveDocument) error {

@@ -17,6 +17,7 @@ import (
 func addPruneFlags(o *removal.PruneOptions, fs *pflag.FlagSet) {
 	fs.StringVar(&o.MaxAge, "max-age", "", "only archives older than this `age`: 90d, 26w, 720h")
 	fs.StringVar(&o.LocalKeep, "local-keep", "", "files of archives older than this `age` whose copy on object storage is whole leave this disk")
+	fs.BoolVar(&o.Superseded, "superseded", false, "also archives of any age that a later one of their session begins with")
 	fs.IntVar(&o.Keep, "keep", 3, "keep the newest `N` archives of every agent")
 	fs.StringVar(&o.Agent, "agent", "", "only archives of this `agent`")
 	fs.BoolVar(&o.LastCopies, "last-copies", false, "also archives whose bytes are nowhere else; memory must have what they say")
@@ -40,6 +41,10 @@ read to its end, in the session's log, or in a copy on object storage whose
 checksum was read back. --last-copies also deletes archives that have no other
 copy, if every chunk of them is in memory.
 
+An archive that a later one of its session begins with can still be shown,
+restored and recalled by its id: it is read in the later one. Such archives do not
+count for the limit of half. --superseded takes them at any age.
+
 --local-keep is about room on this disk: the file of an older archive goes if its
 copy on object storage is whole, and if it is encrypted, if archive.identity
 opens it. The archive stays in the catalogue, is listed as off-site only, and is
@@ -52,6 +57,7 @@ audit.jsonl in the data directory. Without a terminal --yes is needed.
 ` + exitHelp,
 		Example: `  sessctl archive prune --max-age 90d --dry-run
   sessctl archive prune --max-age 90d --keep 5 --yes
+  sessctl archive prune --superseded --dry-run
   sessctl archive prune --local-keep 30d --dry-run
   sessctl archive prune --undelete 3f9a2c`,
 		Args: usageArgs(cobra.NoArgs),

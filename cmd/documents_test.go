@@ -9,9 +9,18 @@ import (
 	"time"
 
 	"github.com/sessctl/sessctl/internal/audit"
+	"github.com/sessctl/sessctl/internal/front/web"
+	"github.com/sessctl/sessctl/internal/removal"
 	"github.com/sessctl/sessctl/internal/selection"
+	"github.com/sessctl/sessctl/internal/steps"
+	"github.com/sessctl/sessctl/internal/unattended"
+	"github.com/sessctl/sessctl/pkg/archive"
 	"github.com/sessctl/sessctl/pkg/compact"
 	"github.com/sessctl/sessctl/pkg/operate"
+	"github.com/sessctl/sessctl/pkg/operate/jobs"
+	"github.com/sessctl/sessctl/pkg/operate/monitor"
+	"github.com/sessctl/sessctl/pkg/operate/outbox"
+	"github.com/sessctl/sessctl/pkg/retention"
 )
 
 // filled is a value of which no field that JSON can have is zero, and no two
@@ -99,33 +108,42 @@ func TestDocumentsTell(t *testing.T) {
 	row := audit.NewRunRow(record)
 	tells(t, row, record, "Host", "Steps")
 	tells(t, row.Steps[0], record.Steps[0], "Document")
+	job := filled[jobs.Job]()
+	served := web.NewJobDocument(job)
+	tells(t, served.Job, job, "Result")
+	tells(t, *served.Result, *job.Result)
+	event := filled[outbox.Kept]()
+	tells(t, audit.NewEventRow(event), event)
 }
 
 // TestStoredRoundTrips holds that what is stored is read as it was.
 func TestStoredRoundTrips(t *testing.T) {
-	receipt := filled[compact.Receipt]()
-	receipt.Schema, receipt.ID = 1, "01"
-	receipts := compact.Receipts{Dir: t.TempDir()}
-	path, err := receipts.Write(receipt)
-	if err != nil {
-		t.Fatal(err)
-	}
-	read, err := receipts.Read(path)
-	same(t, read, receipt, err)
-
-	record := filled[operate.RunRecord]()
-	runs := operate.OpenRuns(t.TempDir())
-	record.Schema = 1
-	if err := runs.Write(record); err != nil {
-		t.Fatal(err)
-	}
-	records, err := runs.List(t.Context())
-	same(t, records, []operate.RunRecord{record}, err)
+	roundTrips[archive.Entry](t)
+	roundTrips[audit.Check](t)
+	roundTrips[compact.Intent](t)
+	roundTrips[compact.Receipt](t)
+	roundTrips[jobs.Job](t)
+	roundTrips[monitor.State](t)
+	roundTrips[operate.RunRecord](t)
+	roundTrips[outbox.Delivery](t)
+	roundTrips[outbox.Event](t)
+	roundTrips[removal.PinnedSessions](t)
+	roundTrips[removal.ShrinkIntent](t)
+	roundTrips[retention.Item](t)
+	roundTrips[retention.Line](t)
+	roundTrips[steps.FactsReceipt](t)
+	roundTrips[unattended.HookFailed](t)
 }
 
-func same[T any](t *testing.T, got, want T, err error) {
+func roundTrips[T any](t *testing.T) {
 	t.Helper()
-	if err != nil || !reflect.DeepEqual(got, want) {
-		t.Errorf("%v\n got %+v\nwant %+v", err, got, want)
+	var read T
+	value := filled[T]()
+	text, err := json.Marshal(value)
+	if err == nil {
+		err = json.Unmarshal(text, &read)
+	}
+	if err != nil || !reflect.DeepEqual(read, value) {
+		t.Errorf("%T: %v\n got %+v\nwant %+v", value, err, read, value)
 	}
 }

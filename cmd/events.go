@@ -150,14 +150,14 @@ func runEventsList(ctx context.Context, a *app, o audit.EventsOptions) error {
 	if err != nil {
 		return err
 	}
-	doc := audit.EventsDocument{Schema: 1, Events: []outbox.Kept{}, Counts: map[string]int{}, Targets: targets, Unreadable: append([]outbox.Unreadable{}, content.Unreadable...), Notes: a.Notes}
+	doc := audit.EventsDocument{Schema: 1, Events: []audit.EventRow{}, Counts: map[string]int{}, Targets: targets, Unreadable: append([]outbox.Unreadable{}, content.Unreadable...), Notes: a.Notes}
 	for _, e := range content.Events {
 		doc.Counts[string(e.State)]++
 		if e.Dead {
 			doc.Dead++
 		}
 		if o.AsksFor(e) && (o.Type == "" || o.Type == e.Type) && (o.Limit == 0 || len(doc.Events) < o.Limit) {
-			doc.Events = append(doc.Events, e)
+			doc.Events = append(doc.Events, audit.NewEventRow(e))
 		}
 	}
 	return renderEvents(a, doc)
@@ -173,7 +173,7 @@ func renderEvents(a *app, doc audit.EventsDocument) error {
 	var rows [][]string
 	for _, e := range doc.Events {
 		at := e.Time.UTC().Format(time.RFC3339)
-		told := audit.DeliveryNote(e)
+		told := e.Note()
 		rows = append(rows, []string{at, e.ID, e.Type, wording.Visible(e.Subject), string(e.State), wording.Visible(told)})
 		t.rows = append(t.rows, []string{wording.ShownTime(at), selection.ShortReceipt(e.ID), e.Type, e.Subject, string(e.State), told})
 	}
@@ -306,7 +306,7 @@ func finishTold(a *app, report outbox.Report) error {
 	}
 	var text strings.Builder
 	for _, t := range report.Attempts {
-		doc.Attempts = append(doc.Attempts, audit.AttemptRow{Event: t.Event, Type: t.Type, Subject: t.Subject, Delivery: t.Delivery})
+		doc.Attempts = append(doc.Attempts, audit.AttemptRow{Event: t.Event, Type: t.Type, Subject: t.Subject, DeliveryRow: audit.DeliveryRow(t.Delivery)})
 		if t.State == outbox.Sent {
 			doc.Sent++
 			if !a.Quiet {

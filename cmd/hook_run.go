@@ -131,7 +131,7 @@ func keepSession(ctx context.Context, a *app, e hooks.Event) error {
 	own := a.printingTo(&out)
 	defer workspace.End(own.Run)
 	own.Global.Runtime, own.Global.LockWait = s.Runtime, unattended.HookLockWait
-	err = runArchive(ctx, own, steps.ArchiveOptions{Agent: s.Agent, Session: s.ID, Remember: true})
+	err = runArchive(ctx, own, steps.ArchiveOptions{Agent: s.Agent, Session: s.ID, Remember: true, Supersede: own.Config.Archive.Supersede})
 	if errors.As(err, new(*failure.Outcome)) || err == nil && own.Incomplete > 0 {
 		err = errors.New(wording.FirstLine(mcptool.NotesText(own.Notes)+" "+out.String(), unattended.MostCause))
 	}

@@ -152,19 +152,7 @@ func (s *mcpServer) findArchive(ctx context.Context, store *archive.Store, name 
 	if s.options.Agent == "" {
 		return selection.FindArchive(ctx, store, name)
 	}
-	all, err := store.List(ctx, archive.Filter{Agent: s.options.Agent})
-	if err != nil {
-		return archive.Entry{}, err
-	}
-	var ids []selection.Candidate
-	for _, e := range all {
-		ids = append(ids, selection.ArchiveCandidate(e))
-	}
-	id, err := selection.ArchiveIDs().Resolve(name, ids)
-	if err != nil {
-		return archive.Entry{}, err
-	}
-	return all[slices.IndexFunc(all, func(e archive.Entry) bool { return e.ID == id })], nil
+	return selection.FindArchiveOf(ctx, store, name, s.options.Agent)
 }
 
 func (s *mcpServer) facts(ctx context.Context, in mcptool.FactsInput) (string, error) {

@@ -56,7 +56,7 @@ func runPin(ctx context.Context, a *app, o removal.PinOptions) error {
 		return err
 	}
 	if len(o.Sessions) == 0 {
-		return renderPins(a, removal.PinDocument{Schema: 1, Asked: []removal.AskedPin{}, Pinned: known.Sessions})
+		return renderPins(a, removal.PinDocument{Schema: 1, Asked: []removal.AskedPin{}, Pinned: removal.NewPinRows(known.Sessions)})
 	}
 	doc, _, err := removal.PlanPins(ctx, a.Run, o, known)
 	if err != nil {
@@ -86,7 +86,7 @@ func runPin(ctx context.Context, a *app, o removal.PinOptions) error {
 		if err := removal.WritePinned(a.Run, after); err != nil {
 			return err
 		}
-		doc.Pinned = after.Sessions
+		doc.Pinned = removal.NewPinRows(after.Sessions)
 	}
 	return renderPins(a, doc)
 }

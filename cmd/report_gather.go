@@ -169,7 +169,8 @@ func (r *reporter) proof(context.Context) error {
 	if err != nil {
 		r.PassOver(workspace.Note{Path: audit.ChecksPath(&r.app.Run.Settings), Message: "earlier checks of archives are not known: " + err.Error()})
 	}
-	for _, c := range slices.Backward(checks) {
+	for _, recorded := range slices.Backward(checks) {
+		c := report.Check(recorded)
 		if whole := c.All && c.ReadData; whole && p.Whole == nil {
 			p.Whole = &c
 		}

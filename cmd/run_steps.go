@@ -33,6 +33,8 @@ type stepKind struct {
 type night struct {
 	reads   bool // the archives here are to be read in full
 	offSite bool // there is object storage
+	// supersede keeps older archives that newer ones begin with only in these
+	supersede bool
 }
 
 // section is the key of the step's options below that of the profile.
@@ -48,8 +50,8 @@ func stepKinds() []stepKind {
 				return steps.PerAgent(c.Compact.Agents, func(agent string) steps.StepFlags { return steps.CompactStepFlags(c.Compact, agent) })
 			}),
 		newStepKind(operate.StepArchive, parseArchive, runArchive, steps.TellArchive,
-			func(c workspace.ProfileConfig, _ night) []steps.StepFlags {
-				return steps.PerAgent(c.Archive.Agents, func(agent string) steps.StepFlags { return steps.ArchiveStepFlags(c.Archive, agent) })
+			func(c workspace.ProfileConfig, about night) []steps.StepFlags {
+				return steps.PerAgent(c.Archive.Agents, func(agent string) steps.StepFlags { return steps.ArchiveStepFlags(c.Archive, agent, about.supersede) })
 			}),
 		newStepKind(operate.StepExtractFacts, parseFacts, runExtractFacts, steps.TellFacts,
 			func(c workspace.ProfileConfig, _ night) []steps.StepFlags {

@@ -72,18 +72,15 @@ func newAPI(s *api) (http.Handler, huma.API) {
 }
 
 // schemaName names the schema of a type. Clients are generated from these names:
-// what Go tells apart by its package has the package's name in front of its own.
+// what Go tells apart by its package has the package's name in front of its own, and
+// what has another name in Go keeps that which clients know.
 func schemaName(t reflect.Type, hint string) string {
 	name := huma.DefaultSchemaNamer(t, hint)
-	switch t {
-	case reflect.TypeFor[recall.Document](), reflect.TypeFor[recall.Hit]():
+	if t == reflect.TypeFor[recall.Document]() || t == reflect.TypeFor[recall.Hit]() {
 		return "Recall" + name
-	case reflect.TypeFor[audit.StepRow]():
-		return "StepRecord"
-	case reflect.TypeFor[audit.RunSizes]():
-		return "Sizes"
 	}
-	return name
+	known := map[string]string{"StepRow": "StepRecord", "RunSizes": "Sizes", "JobResult": "Result", "JobFailure": "Failure"}
+	return cmp.Or(known[name], name)
 }
 
 // known answers with a problem where nothing is registered.
@@ -193,7 +190,7 @@ func (s *api) registerJobs(h huma.API) {
 	huma.Register(h, post, s.compact)
 	huma.Register(h, operation(h, "jobs", http.MethodGet, "/api/v1/jobs", "The jobs there are, and how they ended"),
 		func(context.Context, *struct{}) (*reply[web.JobsDocument], error) {
-			return &reply[web.JobsDocument]{Body: web.JobsDocument{Schema: 1, Jobs: s.jobs.List(), Notes: []workspace.Note{}}}, nil
+			return &reply[web.JobsDocument]{Body: web.NewJobsDocument(s.jobs.List())}, nil
 		})
 	huma.Register(h, operation(h, "job", http.MethodGet, "/api/v1/jobs/{id}", "One job, with the document of its result"),
 		func(_ context.Context, in *jobQuery) (*reply[web.JobDocument], error) {
@@ -201,7 +198,7 @@ func (s *api) registerJobs(h huma.API) {
 			if err != nil {
 				return nil, problemFor(err)
 			}
-			return &reply[web.JobDocument]{Body: web.JobDocument{Schema: 1, Job: j, Notes: []workspace.Note{}}}, nil
+			return &reply[web.JobDocument]{Body: web.NewJobDocument(j)}, nil
 		})
 }
 
@@ -222,5 +219,5 @@ func (s *api) compact(ctx context.Context, in *compactPost) (*web.Accepted, erro
 	if err != nil {
 		return nil, problemFor(err)
 	}
-	return &web.Accepted{Location: "/api/v1/jobs/" + j.ID, Body: web.JobDocument{Schema: 1, Job: j, Notes: []workspace.Note{}}}, nil
+	return &web.Accepted{Location: "/api/v1/jobs/" + j.ID, Body: web.NewJobDocument(j)}, nil
 }

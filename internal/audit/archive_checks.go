@@ -11,7 +11,6 @@ import (
 
 	"github.com/sessctl/sessctl/internal/wording"
 	"github.com/sessctl/sessctl/internal/workspace"
-	"github.com/sessctl/sessctl/pkg/report"
 )
 
 // MostChecks is how many checks of archives a report lists.
@@ -25,6 +24,20 @@ const maxChecks = 64 << 20
 // to.
 func ChecksPath(a *workspace.Settings) string { return filepath.Join(a.DataDir(), "verified.jsonl") }
 
+// Check is one run of archive verify: a line of the record of checks.
+type Check struct {
+	At       string `json:"at"`
+	All      bool   `json:"all"`                   // all archives and receipts were meant
+	ReadData bool   `json:"read_data"`             // false: the copies were only looked at
+	Remote   bool   `json:"remote"`                // copies on object storage too
+	Copies   int    `json:"copies_read,omitempty"` // of those, read to their end
+	Whole    bool   `json:"copies_all,omitempty"`  // all of them were to be read
+	Archives int    `json:"archives"`
+	Bytes    int64  `json:"bytes"`
+	Receipts int    `json:"receipts"`
+	Problems int    `json:"problems"`
+}
+
 // RecordCheck writes down what archive verify has found. The check stands without
 // it: where nothing can be written, as in a data directory that may only be read,
 // the next report does not know of it.
@@ -33,7 +46,7 @@ func RecordCheck(run *workspace.Run, doc VerifyDocument, o VerifyOptions) {
 	if doc.Checked == 0 || !workspace.Ours(&run.Settings, path) {
 		return
 	}
-	line, err := json.Marshal(report.Check{
+	line, err := json.Marshal(Check{
 		At: wording.StampText(run.Now()), All: len(o.IDs) == 0 && o.Agent == "", ReadData: doc.ReadData, Remote: o.Remote && doc.Unasked == 0,
 		Copies: doc.Copies, Whole: o.Parts() == 1 && doc.Unasked == 0,
 		Archives: doc.Checked, Bytes: doc.Bytes, Receipts: doc.Receipts, Problems: len(doc.Problems),
@@ -48,7 +61,7 @@ func RecordCheck(run *workspace.Run, doc VerifyDocument, o VerifyOptions) {
 
 // RecordedChecks are the checks that were written down, the oldest first. A line
 // that a killed run has cut is passed over.
-func RecordedChecks(run *workspace.Run) (checks []report.Check, err error) {
+func RecordedChecks(run *workspace.Run) (checks []Check, err error) {
 	text, err := run.Pins.ReadSmall(ChecksPath(&run.Settings), maxChecks)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -57,7 +70,7 @@ func RecordedChecks(run *workspace.Run) (checks []report.Check, err error) {
 		return nil, fmt.Errorf("read what was verified: %w", err)
 	}
 	for line := range bytes.Lines(text) {
-		var c report.Check
+		var c Check
 		if json.Unmarshal(line, &c) == nil && c.At != "" {
 			checks = append(checks, c)
 		}
@@ -67,7 +80,7 @@ func RecordedChecks(run *workspace.Run) (checks []report.Check, err error) {
 
 // Unsettled is the last check that found problems, unless one of everything has
 // read as much since and found none.
-func Unsettled(checks []report.Check) (bad report.Check, found bool) {
+func Unsettled(checks []Check) (bad Check, found bool) {
 	for _, c := range checks {
 		thorough := c.All && (c.ReadData || !bad.ReadData) && (c.Remote || !bad.Remote) && (c.Whole || bad.Copies == 0)
 		switch {
@@ -81,6 +94,6 @@ func Unsettled(checks []report.Check) (bad report.Check, found bool) {
 }
 
 // AboutCheck says what a check has found that is not settled.
-func AboutCheck(bad report.Check) string {
+func AboutCheck(bad Check) string {
 	return fmt.Sprintf("archive verify found %s on %s, and no later one has found everything sound", wording.Plural(bad.Problems, "problem"), wording.ShownTime(bad.At))
 }

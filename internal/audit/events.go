@@ -2,6 +2,7 @@ package audit
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -30,12 +31,63 @@ func EventStates() []string {
 // EventsDocument is `events list --json` (docs/json.md).
 type EventsDocument struct {
 	Schema     int                 `json:"schema"`
-	Events     []outbox.Kept       `json:"events"` // the newest first
+	Events     []EventRow          `json:"events"` // the newest first
 	Counts     map[string]int      `json:"counts"` // of all that are kept, by state
 	Dead       int                 `json:"dead"`   // those that a target has not taken for a day, waiting for others or not
 	Targets    []TargetRow         `json:"targets"`
 	Unreadable []outbox.Unreadable `json:"unreadable"`
 	Notes      []workspace.Note    `json:"notes"`
+}
+
+// EventRow is an event and how its targets took it ([outbox.Kept]).
+type EventRow struct {
+	ID         string          `json:"id"`
+	Type       string          `json:"type"`
+	Time       time.Time       `json:"time"`
+	Subject    string          `json:"subject"`
+	Data       json.RawMessage `json:"data"`
+	State      outbox.State    `json:"state"`
+	Dead       bool            `json:"dead"`
+	Deliveries []DeliveryRow   `json:"deliveries"`
+}
+
+// DeliveryRow is one event for one target ([outbox.Delivery]).
+type DeliveryRow struct {
+	Target string       `json:"target"`
+	State  outbox.State `json:"state"`
+	Tries  int          `json:"tries"`
+	First  time.Time    `json:"first_try,omitzero"`
+	Last   time.Time    `json:"last_try,omitzero"`
+	Next   time.Time    `json:"next_try,omitzero"`
+	Error  string       `json:"error,omitempty"`
+}
+
+// NewEventRow is what is printed of an event.
+func NewEventRow(e outbox.Kept) EventRow {
+	row := EventRow{
+		ID: e.ID, Type: e.Type, Time: e.Time, Subject: e.Subject, Data: e.Data,
+		State: e.State, Dead: e.Dead, Deliveries: make([]DeliveryRow, 0, len(e.Deliveries)),
+	}
+	for _, d := range e.Deliveries {
+		row.Deliveries = append(row.Deliveries, DeliveryRow(d))
+	}
+	return row
+}
+
+// Note says who is still to be told of the event, or was not, and why.
+func (e EventRow) Note() string {
+	var said []string
+	for _, d := range e.Deliveries {
+		switch {
+		case d.State == outbox.Dead && e.State != outbox.Dead:
+			said = append(said, fmt.Sprintf("%s: dead: %s", d.Target, d.Error))
+		case d.State == outbox.Dead, d.State == outbox.Waiting && d.Error != "":
+			said = append(said, fmt.Sprintf("%s: %s", d.Target, d.Error))
+		case d.State == e.State:
+			said = append(said, d.Target)
+		}
+	}
+	return strings.Join(said, ", ")
 }
 
 // TargetRow is a target of the configuration, and whether it answers.
@@ -76,22 +128,6 @@ func (o EventsOptions) AsksFor(e outbox.Kept) bool {
 	return o.State == "" || o.State == string(e.State) || o.State == string(outbox.Dead) && e.Dead
 }
 
-// DeliveryNote says of an event who is still to be told, or was not, and why.
-func DeliveryNote(e outbox.Kept) string {
-	var said []string
-	for _, d := range e.Deliveries {
-		switch {
-		case d.State == outbox.Dead && e.State != outbox.Dead:
-			said = append(said, fmt.Sprintf("%s: dead: %s", d.Target, d.Error))
-		case d.State == outbox.Dead, d.State == outbox.Waiting && d.Error != "":
-			said = append(said, fmt.Sprintf("%s: %s", d.Target, d.Error))
-		case d.State == e.State:
-			said = append(said, d.Target)
-		}
-	}
-	return strings.Join(said, ", ")
-}
-
 func eventIDs() selection.IdKind {
 	return selection.IdKind{Noun: "event", List: "sessctl events list", Ends: true}
 }
@@ -129,7 +165,7 @@ type AttemptRow struct {
 	Event   string `json:"event"`
 	Type    string `json:"type"`
 	Subject string `json:"subject"`
-	outbox.Delivery
+	DeliveryRow
 }
 
 // WhenAgain says when an event is tried again.

@@ -80,10 +80,14 @@ func NewReceiptAudit(ctx context.Context, run *workspace.Run) (*ReceiptAudit, er
 		return nil, err
 	}
 	v.damaged = damaged
+	superseded, err := v.copies.Superseded(ctx)
+	if err != nil {
+		return nil, err
+	}
 	if v.deleted, err = run.Audit().DeletedArchives(); err != nil {
 		return nil, err
 	}
-	for _, e := range entries {
+	for _, e := range append(entries, superseded...) {
 		v.archives[e.ID] = e
 		source := memory.Source{Runtime: e.Runtime, Agent: e.Agent, Session: e.Session}
 		v.sessions[source] = append(v.sessions[source], e.ID)

@@ -35,6 +35,8 @@ type Home struct {
 	shown   map[string]string             // what install would write, by manager and time
 	storage *fakeobjects.Server           // of the archives that are off-site; nil for none
 	stored  map[string]fakeobjects.Object // what it has when the command starts
+
+	superseded string // id of an archive with whose bytes a later one begins
 }
 
 func (h *Home) layout() layout { return layouts()[h.Command.Runtime] }

@@ -15,7 +15,6 @@ import (
 	"github.com/sessctl/sessctl/internal/workspace"
 	"github.com/sessctl/sessctl/pkg/compact"
 	"github.com/sessctl/sessctl/pkg/memory"
-	"github.com/sessctl/sessctl/pkg/relocate"
 	"github.com/sessctl/sessctl/pkg/session"
 )
 
@@ -162,7 +161,7 @@ func Recall(ctx context.Context, run *workspace.Run, o Options) (Document, error
 	if err := doc.addNeighbors(ctx, store, result, o.neighborsOf); err != nil {
 		return doc, fmt.Errorf("recall: %w", err)
 	}
-	doc.relocate(run.Moves())
+	doc.relocate(sourcePath(ctx, run))
 	doc.Link(KeptPages(run))
 	return doc, nil
 }
@@ -180,21 +179,41 @@ func (d *Document) Link(pages PageLinks) {
 	}
 }
 
-// relocate lets the sources name where they are now, if they were moved.
-func (d *Document) relocate(moves relocate.Moves) {
+// relocate lets the sources name where they are now.
+func (d *Document) relocate(now func(audit.RecallSource) string) {
 	for i := range d.Hits {
 		h := &d.Hits[i]
-		h.Source.Path = moves.Path(h.Source.Path)
+		h.Source.Path = now(h.Source)
 		for _, around := range [][]recallNeighbor{h.Before, h.After} {
 			for k := range around {
-				around[k].Source.Path = moves.Path(around[k].Source.Path)
+				around[k].Source.Path = now(around[k].Source)
 			}
 		}
 	}
 	for i := range d.Work {
 		for _, x := range d.Work[i].all() {
-			x.Source.Path = moves.Path(x.Source.Path)
+			x.Source.Path = now(x.Source)
 		}
+	}
+}
+
+// sourcePath tells where a source is now, if it was moved, or if its archive is read in
+// the file of a later one by now.
+func sourcePath(ctx context.Context, run *workspace.Run) func(audit.RecallSource) string {
+	moves := run.Moves()
+	return func(s audit.RecallSource) string {
+		path := moves.Path(s.Path)
+		if s.Archive == "" || workspace.Exists(path) {
+			return path
+		}
+		archives, err := run.OpenArchive()
+		if err != nil {
+			return path
+		}
+		if e, err := archives.Get(ctx, s.Archive); err == nil {
+			return e.Path
+		}
+		return path
 	}
 }
 

@@ -85,7 +85,7 @@ func recallWork(ctx context.Context, run *workspace.Run, store *memory.Store, o 
 	if found.Damaged > 0 {
 		doc.Tell(fmt.Sprintf("damaged records that may fit were left out: %d; sessctl memory verify says more", found.Damaged))
 	}
-	doc.relocate(run.Moves())
+	doc.relocate(sourcePath(ctx, run))
 	return doc, nil
 }
 

@@ -1,7 +1,6 @@
 package removal
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -23,6 +22,7 @@ import (
 type PruneOptions struct {
 	MaxAge     string
 	LocalKeep  string
+	Superseded bool
 	Keep       int
 	Agent      string
 	LastCopies bool
@@ -41,8 +41,8 @@ func (o *PruneOptions) Validate() (err error) {
 	if o.Undelete != "" {
 		return nil
 	}
-	if o.MaxAge == "" && o.LocalKeep == "" {
-		return failure.Usage("sessctl archive prune --max-age 90d --dry-run; for archives that have a copy off-site, --local-keep 30d", "how old? --max-age is needed")
+	if o.MaxAge == "" && o.LocalKeep == "" && !o.Superseded {
+		return failure.Usage("sessctl archive prune --max-age 90d --dry-run; for archives that have a copy off-site, --local-keep 30d; for beginnings of later archives, --superseded", "how old? --max-age is needed")
 	}
 	o.maxAge = retention.Never
 	if o.MaxAge != "" {
@@ -123,7 +123,7 @@ func NewPruner(run *workspace.Run, o PruneOptions) (*Pruner, error) {
 	}
 	p := &Pruner{app: run, Options: o, Rules: retention.Prune{
 		Archives: archives, Filter: archive.Filter{Agent: o.Agent, Runtime: run.Global.Runtime}, Trash: run.ArchiveTrash(), Audit: run.Audit(), Now: run.Now,
-		MaxAge: o.maxAge, LocalKeep: o.KeepLocal, Keep: o.Keep, Grace: o.grace, Force: o.Force, Rule: o.rule(), Purging: purging(),
+		MaxAge: o.maxAge, LocalKeep: o.KeepLocal, Superseded: o.Superseded, Keep: o.Keep, Grace: o.grace, Force: o.Force, Rule: o.rule(), Purging: purging(),
 	}}
 	copies, err := workspace.CopiesOffSite(run)
 	if copies != nil {
@@ -153,6 +153,9 @@ func (o PruneOptions) rule() string {
 	if o.LocalKeep != "" {
 		rule += " --local-keep " + o.LocalKeep
 	}
+	if o.Superseded {
+		rule += " --superseded"
+	}
 	return rule
 }
 
@@ -164,24 +167,8 @@ func (p *Pruner) Decide(ctx context.Context) (err error) {
 	if p.Rules.Logs, err = logsInUse(ctx, p.app); err != nil {
 		return err
 	}
-	needs, err := p.app.Journal().Needs()
-	if err != nil {
+	if p.Rules.Needed, err = neededArchives(p.app, p.Rules.Logs); err != nil {
 		return err
-	}
-	pinned, err := ReadPinned(p.app)
-	if err != nil {
-		return err
-	}
-	parents := map[[3]string]string{} // an archive does not say whose sub-agent it is of
-	for _, ref := range p.Rules.Logs {
-		parents[[3]string{ref.Runtime, ref.Agent, ref.ID}] = ref.Parent
-	}
-	p.Rules.Needed = func(e archive.Entry) string {
-		if selection.IsAttachment(e) {
-			return "records of archived sessions may name it"
-		}
-		ref := session.Ref{Runtime: e.Runtime, Agent: e.Agent, ID: e.Session, Key: e.Key, Parent: parents[[3]string{e.Runtime, e.Agent, e.Session}]}
-		return cmp.Or(needs.KeepsArchive(e.ID, ref), pinned.keeps(ref))
 	}
 	asked := &glimpse{app: p.app}
 	defer asked.close()

@@ -22,7 +22,7 @@ import (
 	"github.com/sessctl/sessctl/pkg/session"
 )
 
-// PinnedSession is a session that nothing deletes.
+// PinnedSession is a session that nothing deletes, as the file has it.
 type PinnedSession struct {
 	Runtime string `json:"runtime"`
 	Agent   string `json:"agent"`
@@ -113,9 +113,27 @@ type PinOptions struct {
 	Agree func(PinDocument) error
 }
 
+// PinRow is a session that is pinned.
+type PinRow struct {
+	Runtime string `json:"runtime"`
+	Agent   string `json:"agent"`
+	Session string `json:"session"`
+	Key     string `json:"key"`
+	At      string `json:"at"`
+}
+
+// NewPinRows is what is printed of pinned sessions: an empty list of none.
+func NewPinRows(sessions []PinnedSession) []PinRow {
+	rows := make([]PinRow, 0, len(sessions))
+	for _, s := range sessions {
+		rows = append(rows, PinRow(s))
+	}
+	return rows
+}
+
 // AskedPin is a session that was named.
 type AskedPin struct {
-	PinnedSession
+	PinRow
 	// Places are the stores and databases that hold a session of this name, if
 	// there are several: a pin is for all of them.
 	Places []string `json:"places,omitempty"`
@@ -128,19 +146,19 @@ type PinDocument struct {
 	Changed int              `json:"changed"` // sessions
 	Asked   []AskedPin       `json:"asked"`   // the sessions that were named
 	Removed bool             `json:"removed"` // they are no longer pinned
-	Pinned  []PinnedSession  `json:"pinned"`  // all that are pinned now
+	Pinned  []PinRow         `json:"pinned"`  // all that are pinned now
 	Notes   []workspace.Note `json:"notes"`
 }
 
 // PlanPins says what would be changed, and what is pinned after it.
 func PlanPins(ctx context.Context, run *workspace.Run, o PinOptions, known PinnedSessions) (doc PinDocument, after PinnedSessions, err error) {
-	doc = PinDocument{Schema: 1, DryRun: o.DryRun, Removed: o.Remove, Asked: []AskedPin{}, Pinned: known.Sessions}
+	doc = PinDocument{Schema: 1, DryRun: o.DryRun, Removed: o.Remove, Asked: []AskedPin{}, Pinned: NewPinRows(known.Sessions)}
 	sessions, places, err := sessionsToPin(ctx, run, o, known)
 	if err != nil {
 		return doc, known, err
 	}
 	for _, s := range sessions {
-		doc.Asked = append(doc.Asked, AskedPin{s, places.Of(s.Runtime, s.Agent, s.Session)})
+		doc.Asked = append(doc.Asked, AskedPin{PinRow(s), places.Of(s.Runtime, s.Agent, s.Session)})
 	}
 	if after = known.with(sessions); o.Remove {
 		after = known.without(sessions)

@@ -26,4 +26,6 @@ type ArchiveRow struct {
 
 	// Others are further databases that the same rows were archived from.
 	Others []string `json:"other_sources,omitempty"`
+	// SupersededBy is the id of the later archive in which this one is read.
+	SupersededBy string `json:"superseded_by,omitempty"`
 }

@@ -22,6 +22,28 @@ func FindArchive(ctx context.Context, store *archive.Store, name string) (archiv
 	return archive.Entry{}, severalArchives(mine)
 }
 
+// FindArchiveOf is the archive of an agent that an id means: no other is named.
+func FindArchiveOf(ctx context.Context, store *archive.Store, name, agent string) (archive.Entry, error) {
+	all, err := store.List(ctx, archive.Filter{Agent: agent})
+	if err != nil {
+		return archive.Entry{}, err
+	}
+	superseded, err := store.Superseded(ctx)
+	if err != nil {
+		return archive.Entry{}, err
+	}
+	all = append(all, slices.DeleteFunc(superseded, func(e archive.Entry) bool { return e.Agent != agent })...)
+	var ids []Candidate
+	for _, e := range all {
+		ids = append(ids, ArchiveCandidate(e))
+	}
+	id, err := ArchiveIDs().Resolve(name, ids)
+	if err != nil {
+		return archive.Entry{}, err
+	}
+	return all[slices.IndexFunc(all, func(e archive.Entry) bool { return e.ID == id })], nil
+}
+
 // FindWholeArchive is [FindArchive] for a person who wants all of a session: of a
 // session with several archives it is the newest, if that begins with the bytes of
 // every other one.

@@ -29,8 +29,12 @@ func Known(ctx context.Context, run *workspace.Run, memories *memory.Store, arch
 	if err != nil {
 		return nil, err
 	}
+	superseded, err := archives.Superseded(ctx)
+	if err != nil {
+		return nil, err
+	}
 	h := &holdings{Run: run, memories: memories, archives: archives, entries: map[string]archive.Entry{}, sessions: map[memory.Source][]string{}}
-	for _, e := range entries {
+	for _, e := range append(entries, superseded...) {
 		h.entries[e.ID] = e
 		source := memory.Source{Runtime: e.Runtime, Agent: e.Agent, Session: e.Session}
 		h.sessions[source] = append(h.sessions[source], e.ID)

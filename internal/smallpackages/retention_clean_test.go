@@ -345,8 +345,8 @@ func TestRetentionPrune(t *testing.T) {
 	if err := p.Execute(ctx, plan); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := r.archives.Get(ctx, older.ID); !errors.Is(err, archive.ErrNotFound) {
-		t.Error(err)
+	if e, err := r.archives.Get(ctx, older.ID); err != nil || e.SupersededBy == "" || e.Path == older.Path || r.archives.Verify(ctx, e) != nil {
+		t.Error("it cannot be read in the later one:", e, err)
 	}
 	if deleted, err := p.Audit.DeletedArchives(); err != nil || len(deleted) != 1 || deleted[older.ID].IsZero() {
 		t.Error(deleted, err)

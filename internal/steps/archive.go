@@ -24,6 +24,8 @@ type ArchiveOptions struct {
 	Session  string
 	Remember bool
 	DryRun   bool
+	// Supersede keeps older archives that the new ones begin with only in these.
+	Supersede bool
 
 	Agreed selection.AgreedSessions
 }
@@ -33,7 +35,9 @@ type ArchiveDocument struct {
 	Schema   int                    `json:"schema"`
 	DryRun   bool                   `json:"dry_run,omitempty"`
 	Archives []selection.ArchiveRow `json:"archives"`
-	Notes    []workspace.Note       `json:"notes"`
+	// Superseded are the ids of older archives that are now read in newer ones.
+	Superseded []string         `json:"superseded,omitempty"`
+	Notes      []workspace.Note `json:"notes"`
 
 	Folds bool `json:"-"` // archives that were there are counted and not printed
 }
@@ -43,7 +47,7 @@ func NewArchiveRow(e archive.Entry) selection.ArchiveRow {
 	row := selection.ArchiveRow{
 		ID: e.ID, Runtime: e.Runtime, Agent: e.Agent, Session: e.Session, Key: e.Key, Path: e.Path, SHA256: e.SHA256,
 		Bytes: e.Bytes, StoredBytes: e.StoredBytes, Compression: e.Compression, CreatedAt: e.CreatedAt.UTC().Format(time.RFC3339),
-		OffSite: workspace.Place(e), Others: e.Others,
+		OffSite: workspace.Place(e), Others: e.Others, SupersededBy: e.SupersededBy,
 	}
 	if r := e.Remote; r != nil {
 		row.Remote, row.CheckedAt, row.RetainUntil = r.URL, r.CheckedAt.UTC().Format(time.RFC3339), workspace.Retained(*r)

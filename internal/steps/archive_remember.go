@@ -5,6 +5,8 @@ import (
 	"errors"
 	"os"
 
+	"github.com/sessctl/sessctl/internal/failure"
+	"github.com/sessctl/sessctl/internal/removal"
 	"github.com/sessctl/sessctl/internal/selection"
 	"github.com/sessctl/sessctl/internal/wording"
 	"github.com/sessctl/sessctl/internal/workspace"
@@ -185,6 +187,32 @@ func (k *Keeper) End(ctx context.Context) error {
 	}
 	selection.TellUnknown(k.Run, k.done)
 	return selection.EmbedWaiting(ctx, k.Workspace, k.done)
+}
+
+// Supersede keeps older archives that newer ones begin with only in these. That it
+// could not be done is told, and makes a run that has archived all one that did part.
+func (k *Keeper) Supersede(ctx context.Context, o ArchiveOptions, sessions []workspace.Found, doc *ArchiveDocument) error {
+	if !o.Supersede {
+		return nil
+	}
+	refs := make([]session.Ref, 0, len(sessions))
+	for _, s := range sessions {
+		refs = append(refs, s.Ref)
+	}
+	gone, err := removal.SupersedeArchives(ctx, k.Run, k.Archives, archive.Filter{Agent: o.Agent, Runtime: k.Global.Runtime}, refs)
+	var bytes int64
+	for _, e := range gone {
+		doc.Superseded = append(doc.Superseded, e.ID)
+		bytes += e.StoredBytes
+	}
+	if len(gone) > 0 {
+		k.Notice(workspace.Note{Message: wording.Plural(len(gone), "older archive") + " (" + wording.Bytes(bytes) + ") that newer ones begin with: kept only in these"})
+	}
+	if err != nil && ctx.Err() == nil {
+		k.Tell(workspace.Note{Message: "older archives that newer ones begin with are not all removed: " + err.Error()})
+		return &failure.Outcome{Exit: failure.ExitPartly}
+	}
+	return ctx.Err()
 }
 
 // Folded tells how many archives were there already.

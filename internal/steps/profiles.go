@@ -72,8 +72,8 @@ func CompactStepFlags(s workspace.CompactStep, agent string) StepFlags {
 }
 
 // ArchiveStepFlags are the options that the step stands for.
-func ArchiveStepFlags(s workspace.ArchiveStep, agent string) StepFlags {
-	return Whose(agent).On("--remember", s.Remember == nil || *s.Remember)
+func ArchiveStepFlags(s workspace.ArchiveStep, agent string, supersede bool) StepFlags {
+	return Whose(agent).On("--remember", s.Remember == nil || *s.Remember).On("--supersede", supersede)
 }
 
 // FactsStepFlags are the options that the step stands for.

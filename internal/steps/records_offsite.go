@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/sessctl/sessctl/internal/workspace"
+	"github.com/sessctl/sessctl/pkg/archive"
 	"github.com/sessctl/sessctl/pkg/archive/objects"
 	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/memory"
@@ -19,17 +20,22 @@ import (
 
 // The records of a host are the files that say what was done, and must be kept with
 // the archives: with the receipts a compaction can be undone and is not remembered
-// twice, what was forgotten is not remembered again, and what is pinned is not
-// deleted. On object storage each has the name of its directory here.
+// twice, what was forgotten is not remembered again, what is pinned is not deleted, and
+// the ids of superseded archives lead to later ones. On object storage each has the
+// name of its directory here.
 const (
-	recordsReceipts  = "receipts"
-	recordsForgotten = "forgotten"
-	recordsPinned    = "pinned.json"
+	recordsReceipts   = "receipts"
+	recordsForgotten  = "forgotten"
+	recordsSuperseded = archive.SupersededName
+	recordsPinned     = "pinned.json"
 )
 
 // recordDirs are the directories of records, by their names on object storage.
 func recordDirs(run *workspace.Run) map[string]string {
-	return map[string]string{recordsReceipts: run.ReceiptsDir(), recordsForgotten: memory.ForgottenDir(run.MemoryDir())}
+	return map[string]string{
+		recordsReceipts: run.ReceiptsDir(), recordsForgotten: memory.ForgottenDir(run.MemoryDir()),
+		recordsSuperseded: filepath.Join(run.CatalogueDir(), archive.SupersededName),
+	}
 }
 
 func pinnedPath(run *workspace.Run) string { return filepath.Join(run.DataDir(), recordsPinned) }
@@ -43,7 +49,7 @@ func recordFiles(run *workspace.Run) (map[string]string, error) {
 			return nil, fmt.Errorf("list the records of this host: %w", err)
 		}
 		for _, e := range entries {
-			if e.Type().IsRegular() && strings.HasSuffix(e.Name(), ".json") && !strings.HasPrefix(e.Name(), ".") {
+			if e.Type().IsRegular() && isRecord(name+"/"+e.Name()) {
 				files[name+"/"+e.Name()] = filepath.Join(dir, e.Name())
 			}
 		}
@@ -169,7 +175,8 @@ func isRecord(name string) bool {
 	if !ok {
 		return name == recordsPinned
 	}
-	return (dir == recordsReceipts || dir == recordsForgotten) && filepath.IsLocal(base) && !strings.ContainsAny(base, `/\`) && !strings.HasPrefix(base, ".") && strings.HasSuffix(base, ".json")
+	end := map[string]string{recordsReceipts: ".json", recordsForgotten: ".json", recordsSuperseded: ".jsonl"}[dir]
+	return end != "" && filepath.IsLocal(base) && !strings.ContainsAny(base, `/\`) && !strings.HasPrefix(base, ".") && strings.HasSuffix(base, end)
 }
 
 // enterRecord writes a record where it belongs, if nothing has its place.

@@ -96,6 +96,10 @@ func TellArchive(doc ArchiveDocument) (r StepResult) {
 		}
 	}
 	r.Summary = say(&t, "no sessions")
+	if n := len(doc.Superseded); n > 0 {
+		r.Changed += n
+		r.Summary += "; " + wording.Plural(n, "older archive") + " kept in newer ones"
+	}
 	return r
 }
 

@@ -125,9 +125,18 @@ func NewHookDocument(p hooks.Plan, dryRun bool) HookDocument {
 
 // HookStatusDocument is `hook status --json`.
 type HookStatusDocument struct {
-	Schema   int          `json:"schema"`
-	Runtimes []HookStatus `json:"runtimes"`
-	Failures []HookFailed `json:"failures"` // of the last week, newest last
+	Schema   int              `json:"schema"`
+	Runtimes []HookStatus     `json:"runtimes"`
+	Failures []HookFailureRow `json:"failures"` // of the last week, newest last
+}
+
+// HookFailureRow is a hook that went wrong ([HookFailed]).
+type HookFailureRow struct {
+	At      time.Time `json:"at"`
+	Runtime string    `json:"runtime"`
+	Event   string    `json:"event"`
+	Session string    `json:"session"`
+	Error   string    `json:"error"`
 }
 
 // HookStatus is the state of the hooks of a runtime, as JSON.

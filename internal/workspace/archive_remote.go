@@ -274,6 +274,7 @@ func archiveDefaults() map[string]any {
 	return map[string]any{
 		"archive.dir":         "",
 		"archive.compression": compressionAuto,
+		"archive.supersede":   true,
 		"archive.remote":      "",
 		"archive.endpoint":    "",
 		"archive.region":      "",

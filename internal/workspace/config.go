@@ -63,6 +63,7 @@ type openClawConfig struct {
 type archiveConfig struct {
 	Dir         string `mapstructure:"dir" json:"dir"`
 	Compression string `mapstructure:"compression" json:"compression"`
+	Supersede   bool   `mapstructure:"supersede" json:"supersede"` // run and hooks keep what a newer archive begins with only in that
 
 	Remote     string   `mapstructure:"remote" json:"remote"`         // s3://bucket/prefix, "" for none
 	Endpoint   string   `mapstructure:"endpoint" json:"endpoint"`     // of the storage, "" is Amazon's

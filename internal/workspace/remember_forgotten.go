@@ -39,20 +39,33 @@ func (m MemoryAdapter) begun(ctx context.Context, ref session.Ref, from compact.
 	return append(ids, more...), err
 }
 
-// BegunAndLost are the archives without an entry with whose bytes some archives of
-// a session begin, by the ids of those, and of which pieces were forgotten.
+// BegunAndLost are the archives without a file of their own with whose bytes some
+// archives of a session begin, by the ids of those, and of which pieces were forgotten.
 func (m MemoryAdapter) BegunAndLost(ctx context.Context, ref session.Ref, archives []compact.Origin) (map[string][]string, error) {
-	_, lost, err := m.forgotten(ctx, ref)
+	entries, lost, err := m.forgotten(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+	superseded := slices.DeleteFunc(entries, func(e archive.Entry) bool { return e.SupersededBy == "" })
 	ids := map[string][]string{}
 	for _, from := range archives {
+		if from.In.ID != "" {
+			continue // it is in a longer one
+		}
+		if ids[from.ID], err = m.beginsWithLost(ctx, ref, from, lost); err != nil {
+			return nil, err
+		}
+		shorter := slices.DeleteFunc(slices.Clone(superseded), func(e archive.Entry) bool { return e.Bytes >= from.Bytes })
+		if len(shorter) == 0 {
+			continue
+		}
+		begun, err := m.BeginsWith(ctx, from, shorter)
 		if err != nil {
 			return nil, err
 		}
-		if from.In.ID == "" { // else it is in a longer one
-			ids[from.ID], err = m.beginsWithLost(ctx, ref, from, lost)
-		}
+		ids[from.ID] = append(ids[from.ID], begun...)
 	}
-	return ids, err
+	return ids, nil
 }
 
 // forgotten are the archives of which pieces were forgotten: the entries of those of

@@ -93,6 +93,11 @@ type Entry struct {
 	Others []string `json:"other_source_paths,omitempty"`
 	// Remote is the copy of the file on object storage, nil without one.
 	Remote *Remote `json:"remote,omitempty"`
+	// SupersededBy is the id of a later archive of the session, if this one has no
+	// file of its own any more: its session is the beginning of that one's. What is
+	// said of the file (Path, Compression, Stored..., Remote) is said of the later
+	// one's. [Store.List] leaves such archives out, [Store.Get] returns them.
+	SupersededBy string `json:"superseded_by,omitempty"`
 }
 
 // Sources are all places that the bytes came from, the first one first.

@@ -43,5 +43,5 @@ func (sf *storedFiles) Beginnings(ctx context.Context, e Entry, others []Entry) 
 	if _, err := io.CopyBuffer(struct{ io.Writer }{io.Discard}, r, make([]byte, bufferSize)); err != nil {
 		return nil, err
 	}
-	return found, r.stored.check(e)
+	return found, r.checkFile()
 }

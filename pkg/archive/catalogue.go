@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -82,13 +83,15 @@ func (c *catalogue) Damaged(ctx context.Context) ([]Damage, error) {
 
 // Get returns the entry with an id, or with the only id that starts so:
 // [ErrNotFound] is returned when there is none, [ErrAmbiguous] when there are
-// several.
+// several. A superseded archive is found too.
 func (c *catalogue) Get(ctx context.Context, idOrPrefix string) (Entry, error) {
 	if len(idOrPrefix) == idDigits && isID(idOrPrefix) {
 		if err := ctx.Err(); err != nil {
 			return Entry{}, err
 		}
-		return c.load(idOrPrefix)
+		if e, err := c.load(idOrPrefix); !errors.Is(err, ErrNotFound) {
+			return e, err
+		}
 	}
 	ids, err := c.ids(ctx)
 	if err != nil {
@@ -98,10 +101,18 @@ func (c *catalogue) Get(ctx context.Context, idOrPrefix string) (Entry, error) {
 		return Entry{}, fmt.Errorf("archive %q: %w", idOrPrefix, ErrNotFound)
 	}
 	ids = slices.DeleteFunc(ids, func(id string) bool { return !strings.HasPrefix(id, idOrPrefix) })
+	superseded, err := c.supersededIDs(ctx, idOrPrefix)
+	if err != nil {
+		return Entry{}, err
+	}
+	ids = append(ids, slices.Sorted(maps.Keys(superseded))...)
 	switch len(ids) {
 	case 0:
 		return Entry{}, fmt.Errorf("archive %q: %w", idOrPrefix, ErrNotFound)
 	case 1:
+		if e, ok := superseded[ids[0]]; ok {
+			return e, nil
+		}
 		return c.load(ids[0])
 	}
 	return Entry{}, fmt.Errorf("archive %q: %w: %s", idOrPrefix, ErrAmbiguous, strings.Join(ids, ", "))
@@ -219,6 +230,7 @@ func (c *catalogue) Drop(ctx context.Context, e Entry) error {
 // Readmit enters an archive into the catalogue again, once its file is back in
 // its place and verifies. An entry that is there already stays as it is.
 func (s *Store) Readmit(ctx context.Context, e Entry) error {
+	e.SupersededBy = "" // it has a file of its own again
 	if _, err := parseEntry(e.ID, mustEncode(e)); err != nil {
 		return err
 	}
@@ -275,7 +287,10 @@ func (s *Store) Adopt(ctx context.Context, e Entry) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	e.Superseded = nil
+	if superseded, err := s.Get(ctx, e.ID); err == nil && superseded.SupersededBy != "" {
+		return false, nil // its bytes are in a later archive
+	}
+	e.Superseded, e.SupersededBy = nil, ""
 	said := *e.Remote
 	said.Seen = false
 	e.Remote = &said

@@ -39,6 +39,8 @@ func (sf *storedFiles) Verify(ctx context.Context, e Entry) error {
 	switch {
 	case !errors.Is(err, ErrMissing) || e.Remote == nil:
 		return err
+	case sf.copied != nil && e.SupersededBy != "":
+		return err // what is said of that copy is not of its beginning
 	case sf.copied != nil:
 		return sf.copied(ctx, e)
 	case sf.fetch == nil:
@@ -76,7 +78,7 @@ func verifyStored(ctx context.Context, e Entry, stored *storedFile) error {
 	if lines := r.given.lines(); lines != e.Lines {
 		return corrupt(e, "it has %d lines, expected %d", lines, e.Lines)
 	}
-	return r.stored.check(e)
+	return r.checkFile()
 }
 
 // Prove is [Store.Verify] of the bytes of an archive's file that come from
@@ -196,11 +198,30 @@ func (r *entryReader) Read(p []byte) (int, error) {
 	}
 	n, err := r.content.Read(p)
 	if left := r.entry.Bytes - r.given.bytes; int64(n) > left {
-		n, err = int(left), corrupt(r.entry, "it holds more than the expected %d bytes", r.entry.Bytes)
+		n, err = int(left), r.surplus()
 	}
 	_, _ = r.given.Write(p[:n]) // a hash takes everything
 	r.err = r.explain(err)
 	return n, r.err
+}
+
+// surplus is what more bytes than those of the session mean: a superseded archive ends
+// there, and the later one goes on.
+func (r *entryReader) surplus() error {
+	if r.entry.SupersededBy != "" {
+		return io.EOF
+	}
+	return corrupt(r.entry, "it holds more than the expected %d bytes", r.entry.Bytes)
+}
+
+// checkFile compares the file with the entry, when all of it has been read. Of a
+// superseded archive only the beginning was: its own hash has said of that what there
+// is to say.
+func (r *entryReader) checkFile() error {
+	if r.entry.SupersededBy != "" {
+		return nil
+	}
+	return r.stored.check(r.entry)
 }
 
 // explain turns the end into a verdict, and a broken stream into ErrCorrupt.

@@ -72,19 +72,6 @@ func (r *run) carryOut(in Intent, change func() error) error {
 	return nil
 }
 
-// conclude notes a change as done. Its intent stays while an old log is kept
-// that somebody may still write.
-func (c changes) conclude(in Intent) error {
-	if in.Rotation.Kept == "" {
-		return c.journal.remove(in.ID)
-	}
-	in.Switched = true
-	if err := c.journal.Write(in); err != nil {
-		return fmt.Errorf("note the change as done: %w", err)
-	}
-	return nil
-}
-
 // giveUp drops the intent of a rotation that changed nothing. After any other
 // error it stays, and the next run settles it.
 func (r *run) giveUp(in Intent, cause error) error {

@@ -16,36 +16,6 @@ import (
 // stay in the archive and in memory only.
 const CarryPatience = 7 * 24 * time.Hour
 
-// LateProof says what became of lines that reached an old log after its
-// snapshot. They are archived and remembered in any case.
-type LateProof struct {
-	Bytes   int64  `json:"size_bytes"`     // after the snapshot
-	Archive string `json:"archive"`        // id of the one that has them, with all before them
-	Carried int    `json:"carried"`        // records that were appended to the session that followed
-	LeftOut int    `json:"left_out"`       // lines that cannot stand in another session
-	Into    string `json:"into,omitempty"` // path of that session's log
-	// Waiting is true while a later run will try to carry what is not carried.
-	Waiting bool   `json:"waiting,omitempty"`
-	Reason  string `json:"reason,omitempty"` // why it waits, or why it was not carried
-}
-
-// Lateness is how far the late lines of an old log have come, as the journal
-// has it.
-type Lateness struct {
-	Proof LateProof `json:"proof"`
-	Since time.Time `json:"since"` // when the ones that wait were seen first
-	End   int64     `json:"end"`   // of the old log, up to which it is settled
-	// Fragment is true for a log of which all came late: it was made again
-	// after the session was rotated, or moved away otherwise, at Moved.
-	Fragment bool      `json:"fragment,omitempty"`
-	Moved    time.Time `json:"moved,omitzero"`
-	// Plan is of a change that has begun, or was about to, and Upto where its
-	// tail ends. It is durable before a byte is appended: by it the next run
-	// sees whether the bytes are there.
-	Plan *session.Carrying `json:"plan,omitempty"`
-	Upto int64             `json:"upto,omitempty"`
-}
-
 // carry appends the late lines of one old log to the session that followed.
 type carry struct {
 	oldLogs

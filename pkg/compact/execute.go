@@ -8,27 +8,10 @@ import (
 	"io/fs"
 	"iter"
 	"os"
-	"time"
 
 	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/session"
-	"github.com/sessctl/sessctl/pkg/work"
 )
-
-// Stage is a step of Execute, as progress reports it.
-type Stage string
-
-// The stages of a compaction, in order.
-const (
-	StageArchive   Stage = "archive"
-	StageRemember  Stage = "remember"
-	StageSummarize Stage = "summarize"
-	StageEmbed     Stage = "embed"
-	StageRotate    Stage = "rotate"
-)
-
-// Progress is told how far a stage is. total is 0 where it is not known.
-type Progress func(ref session.Ref, stage Stage, done, total int64)
 
 // Execute carries out a plan whose outcome is Planned. The result is complete
 // even when an error is returned, and describes the bytes that were worked on
@@ -60,26 +43,6 @@ func (c *Compactor) Execute(ctx context.Context, store session.Store, plan *Plan
 		r.result.Outcome, r.result.Reason = Failed, err.Error()
 	}
 	return r.result, err
-}
-
-// run is one session in the course of Execute.
-type run struct {
-	*Compactor
-	store  session.Store
-	plan   *Plan
-	policy Policy
-	result Result
-
-	snapshot   session.Snapshot
-	archived   Archived
-	survey     Survey
-	remembered Remembered
-	summary    session.Summed // with overlay and rewrite
-	prose      string         // with annotate
-	spent      spent
-	rotation   session.Rotation
-	followed   int    // how often the log has grown and was read again
-	because    string // why a session is compacted that was before, "" if that is of no interest
 }
 
 // once goes through all steps with the log as it is.
@@ -137,20 +100,6 @@ func (r *run) read(pinned session.Snapshot, err error) error {
 		r.snapshot, r.result.Bytes = pinned, pinned.Size
 	}
 	return err
-}
-
-// errGone says that the log that the plan has read is gone.
-var errGone = errors.New("the log is gone")
-
-func openLog(pins *durable.Pins, base, path string) (*os.File, error) {
-	log, err := pins.OpenSingle(base, path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, errGone
-	}
-	if err != nil {
-		return nil, fmt.Errorf("open log: %w", err)
-	}
-	return log, nil
 }
 
 // pin checks that the log is still what the plan has read. Its hash is that of
@@ -270,174 +219,6 @@ func (r *run) rememberOnly(ctx context.Context) error {
 	return r.receipt()
 }
 
-func (r *run) tell(stage Stage, done, total int64) {
-	if r.Progress != nil {
-		r.Progress(r.plan.Ref, stage, done, total)
-	}
-}
-
-// forked returns the tree if the log has forks, else nil: a log without forks
-// is read in one pass.
-func forked(t *session.Tree) *session.Tree {
-	if t != nil && t.Forked() {
-		return t
-	}
-	return nil
-}
-
-// Archiver keeps verified copies of logs.
-type Archiver interface {
-	// Put copies exactly the snapshot's bytes from src, makes them durable
-	// and reads them back. Bytes that are already archived are not copied again.
-	Put(ctx context.Context, ref session.Ref, snap session.Snapshot, src io.Reader) (Archived, error)
-	// Open reads an archived log from its start, as it was.
-	Open(ctx context.Context, a Archived) (io.ReadCloser, error)
-	// Lasts reads an archived log to its end and returns nil if that is a copy that
-	// stays: something else may be deleted because of it. A cache is none.
-	Lasts(ctx context.Context, a Archived) error
-	// ModTime is when the archived log was last written; zero if that is not known.
-	ModTime(ctx context.Context, a Archived) (time.Time, error)
-}
-
-// Record is one piece of a session as it goes to memory: a chunk, a summary, or
-// what was done.
-// It names neither its session nor its archive, which are the same for all
-// records of a run. Memory's own shape adds those and an id; this one exists
-// because the compaction knows no store (docs/dev/architecture.md).
-type Record struct {
-	Category            string
-	Importance          float64
-	Text                string
-	Labelled            int   // bytes at the beginning of Text that the log does not have there: who speaks, where a chunk begins inside a message
-	Position            int   // of the chunk in its session; -1 for the summary
-	CreatedAt           int64 // epoch milliseconds of the first message in it
-	FirstLine, LastLine int
-	FirstByte, EndByte  int64
-	Abandoned           bool
-	Model               string // provider and model that wrote it, a summary; "" if none did
-	// Action is what was done, in a record of CategoryWork; such a record has no
-	// text. Nil in all others.
-	Action *work.Action
-}
-
-// Remembered counts what memory holds after a run.
-type Remembered struct {
-	Stored    int // records that are new
-	Existing  int // records that an earlier run had stored
-	Forgotten int // records that were forgotten on purpose, and are not stored again
-}
-
-// after counts for one run that stored twice: what its first pass stored was
-// not there before the run.
-func (r Remembered) after(first Remembered) Remembered {
-	existing := min(r.Existing, first.Existing)
-	return Remembered{Stored: r.Stored + r.Existing - existing, Existing: existing, Forgotten: r.Forgotten}
-}
-
-// Rememberer stores the records of one session in one transaction.
-type Rememberer interface {
-	Remember(ctx context.Context, ref session.Ref, from Origin, records iter.Seq2[Record, error]) (Remembered, error)
-}
-
-// Origin is an archive that records are of, and the one that has its bytes.
-type Origin struct {
-	Archived
-	In Archived // a longer one that begins with its bytes; without an id, it is itself
-	// Live opens the bytes where they are in no archive.
-	Live func() (io.ReadCloser, error)
-}
-
-// Open opens the bytes of the archive that the records are of, where they are.
-func (o Origin) Open(ctx context.Context, a Archiver) (io.ReadCloser, error) {
-	if o.ID == "" {
-		return o.Live()
-	}
-	if o.In.ID == "" || o.In.ID == o.ID {
-		return a.Open(ctx, o.Archived)
-	}
-	r, err := a.Open(ctx, o.In)
-	if err != nil {
-		return nil, err
-	}
-	return struct {
-		io.Reader
-		io.Closer
-	}{io.LimitReader(r, o.Bytes), r}, nil
-}
-
-// Withdrawer takes out of memory what compactions of a session have stored,
-// so that a later one stores it again.
-type Withdrawer interface {
-	// Withdraw takes what came from these archives, and nothing that no compaction
-	// stores. With summary it also takes the session's summary, whatever archive
-	// that is of. It returns how many records it took out.
-	Withdraw(ctx context.Context, ref session.Ref, from []string, summary bool) (int, error)
-	// WithdrawAlone takes out the pieces that an undone run alone has made of an
-	// archive which other runs have remembered too. It returns how many it took out.
-	WithdrawAlone(ctx context.Context, ref session.Ref, made Made) (int, error)
-}
-
-// Made are the pieces of one session that its runs make.
-type Made struct {
-	Own    iter.Seq2[Record, error] // by the undone run
-	Beside iter.Seq2[Record, error] // by others, of the same archive
-	Others iter.Seq2[Record, error] // by others, of any archive
-}
-
-// Embedder gives vectors to the records of an agent that have none.
-type Embedder interface {
-	// EmbedPending embeds until nothing is pending; what cannot be embedded
-	// stays text and is counted. progress is told of records done and in all.
-	EmbedPending(ctx context.Context, ref session.Ref, progress func(done, total int64)) (pending int, err error)
-}
-
-// Summary is a finished summary of a session.
-type Summary struct {
-	Kind    string // "extractive", or the provider of the model that wrote it
-	Text    string
-	Prose   string   // two to five sentences in a row, for a summary beside the messages
-	Lessons []string // what should be done, or never again; one line each
-	// Empty says that Text is its head and nothing else: nothing was said that it
-	// could tell.
-	Empty bool
-	Wrote Wrote
-	Loss  Loss
-}
-
-// Wrote is what a model had to do with a summary. It is zero if none was asked.
-type Wrote struct {
-	Model string // provider and model
-	// Degraded is true if a model was to write the summary and did not, or not
-	// of all; Reason says why.
-	Degraded bool
-	Reason   string
-	Calls    int
-	Tokens   int64 // of the calls, in and out
-}
-
-// Loss counts the paths, addresses, ids, commands and numbers of what was
-// summed up.
-type Loss struct {
-	Identifiers int // all
-	Lost        int // that the summary lacks
-	Indexed     int // of those, that the index at its end names
-}
-
-// SummaryOrder is what a summary is wanted of.
-type SummaryOrder struct {
-	Ref       session.Ref
-	Style     session.SummaryStyle // of the runtime's own summaries
-	MaxRunes  int                  // code points at most; 0 for as long as it likes
-	SplitTurn bool                 // the last turn goes on in what stays
-	Offline   bool                 // no model is to be asked
-}
-
-// Summarizer sees the messages of one session and then sums them up.
-type Summarizer interface {
-	Add(m *session.Message) error
-	Summary(ctx context.Context) (Summary, error)
-}
-
 // counted tells how many bytes were read through it.
 type counted struct {
 	r    io.Reader
@@ -483,14 +264,6 @@ func each(records []Record) iter.Seq2[Record, error] {
 // maxFollows is how often in one run a log that only grew is read, archived and
 // remembered again (docs/dev/decisions.md D14).
 const maxFollows = 3
-
-// A log that became shorter is being rewritten in place: OpenClaw 2026.7.1
-// truncates its transcript and writes it again at the end of every turn. It is
-// looked at again after a second (docs/dev/formats.md, "openclaw").
-const (
-	rewriteWait  = time.Second
-	rewriteTries = 2
-)
 
 // execute works until the session is changed. A log that only grew meanwhile
 // is followed: an embedding can take minutes, in which the agent said one more
@@ -596,35 +369,6 @@ func (p *Plan) awaitWhole(ctx context.Context, read session.Snapshot, pins *dura
 	})
 }
 
-// WaitOut tries again, after a second and at most twice, what returns a
-// [*session.BusyError] because a log is shorter than it was: it is being
-// rewritten in place. It returns what the last try returned.
-func WaitOut(ctx context.Context, policy Policy, try func() error) error {
-	for n := 0; ; n++ {
-		err := try()
-		if !shorter(err) || n == rewriteTries {
-			return err
-		}
-		if err := policy.wait(ctx, rewriteWait); err != nil {
-			return err
-		}
-	}
-}
-
-// cutShort returns a [*session.BusyError] for a log that became shorter while
-// it was read; any other error it returns as it is.
-func cutShort(ref session.Ref, err error) error {
-	if !errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, session.ErrBusy) {
-		return err
-	}
-	return &session.BusyError{Path: ref.Path, Reason: session.ReasonShorterRead.Text(), Change: session.ChangeShorter}
-}
-
-func shorter(err error) bool {
-	var busy *session.BusyError
-	return errors.As(err, &busy) && busy.Change == session.ChangeShorter
-}
-
 // begins reports whether the log begins with the bytes that this run has read:
 // those of the snapshot, or before there is one those of the survey.
 func (p *Plan) begins(ctx context.Context, read session.Snapshot, pins *durable.Pins) (bool, error) {
@@ -666,47 +410,3 @@ func (r *run) planAgain(ctx context.Context, info os.FileInfo) error {
 // errOtherPlan says that by the new plan there is nothing to do: the plan has
 // the outcome.
 var errOtherPlan = errors.New("the plan has changed")
-
-// stillIdle asks the store once more whether somebody may be writing, right
-// before the session is changed: work takes minutes, and a log that was
-// followed has just been written. A gateway that runs is no obstacle where it
-// is what will be asked.
-func (r *run) stillIdle(ctx context.Context) error {
-	liveness := r.store.Capabilities().Liveness
-	if liveness == nil {
-		return nil
-	}
-	// First whether it has changed: what was added is archived and remembered
-	// also when it is too fresh for the rest.
-	if info, err := r.pins().Lstat(r.plan.Ref.Path); err == nil {
-		if err := r.snapshot.Matches(info); err != nil {
-			return err
-		}
-	}
-	err := cutShort(r.plan.Ref, liveness.Busy(ctx, r.policy.IsBusy(r.plan.Ref, r.Now())))
-	var busy *session.BusyError
-	switch {
-	case err == nil, errors.As(err, &busy) && busy.Served && r.plan.Via == session.ViaGateway:
-		return nil
-	case busy != nil && r.followed > 0:
-		return &session.BusyError{Path: busy.Path, Reason: session.ReasonGrewBusy.Text(busy.Reason)}
-	case busy != nil:
-		return busy
-	}
-	return fmt.Errorf("look for writers: %w", err)
-}
-
-// wait waits, or returns the error of a context that ends earlier.
-func (p Policy) wait(ctx context.Context, d time.Duration) error {
-	if p.Wait != nil {
-		return p.Wait(ctx, d)
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
-	}
-}

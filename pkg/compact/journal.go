@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/relocate"
@@ -188,3 +189,57 @@ func examine[T any](pins *durable.Pins, dir, name string, read func(path string)
 	}
 	return good, bad, nil
 }
+
+// Lateness is how far the late lines of an old log have come, as the journal
+// has it.
+type Lateness struct {
+	Proof LateProof `json:"proof"`
+	Since time.Time `json:"since"` // when the ones that wait were seen first
+	End   int64     `json:"end"`   // of the old log, up to which it is settled
+	// Fragment is true for a log of which all came late: it was made again
+	// after the session was rotated, or moved away otherwise, at Moved.
+	Fragment bool      `json:"fragment,omitempty"`
+	Moved    time.Time `json:"moved,omitzero"`
+	// Plan is of a change that has begun, or was about to, and Upto where its
+	// tail ends. It is durable before a byte is appended: by it the next run
+	// sees whether the bytes are there.
+	Plan *session.Carrying `json:"plan,omitempty"`
+	Upto int64             `json:"upto,omitempty"`
+}
+
+// Restoration is a restore as the journal holds it.
+type Restoration struct {
+	Path    string   `json:"path"`    // where the log goes
+	Archive Archived `json:"archive"` // whose bytes
+	// SecondKept is where the replaced log goes on systems that cannot exchange two
+	// files; on others it is at Rotation.Kept.
+	SecondKept string `json:"spare,omitempty"`
+	// Before is what the runtime's record beside the log said before a rotation
+	// that is undone (session.Recorder).
+	Before []session.IndexEntry `json:"before,omitempty"`
+}
+
+// dropNote removes the note beside an entry, if there is one.
+func (j Journal) dropNote(id string) error {
+	if _, err := j.Pins.Lstat(j.notePath(id)); err != nil {
+		return nil // the usual case: there is none
+	}
+	return j.Pins.RemoveFile(j.notePath(id))
+}
+
+// LateProof says what became of lines that reached an old log after its
+// snapshot. They are archived and remembered in any case.
+type LateProof struct {
+	Bytes   int64  `json:"size_bytes"`     // after the snapshot
+	Archive string `json:"archive"`        // id of the one that has them, with all before them
+	Carried int    `json:"carried"`        // records that were appended to the session that followed
+	LeftOut int    `json:"left_out"`       // lines that cannot stand in another session
+	Into    string `json:"into,omitempty"` // path of that session's log
+	// Waiting is true while a later run will try to carry what is not carried.
+	Waiting bool   `json:"waiting,omitempty"`
+	Reason  string `json:"reason,omitempty"` // why it waits, or why it was not carried
+}
+
+// notePath is where the note about an entry is or would be. It does not end in
+// .json, so it is no entry.
+func (j Journal) notePath(id string) string { return filepath.Join(j.Dir, id+".set-aside") }

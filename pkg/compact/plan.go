@@ -44,7 +44,24 @@ type Plan struct {
 	rewriting error            // why it stopped at a log that is shorter than it was
 }
 
-// Result is the plan as `compact --dry-run --json` shows it.
+// Result is what became of one session in this run. [Receipt] keeps its Compaction;
+// what a command prints of it is a document of its own.
+type Result struct {
+	Compaction
+	Unchanged   bool          // since an earlier run archived and remembered it
+	Irreducible bool          // nothing can be cut away: all of its context is to be kept
+	Missing     []session.Ref // files that the records name and that are gone: this run did not archive their bytes
+}
+
+// NewResult starts a result with what the reference alone tells.
+func NewResult(ref session.Ref, outcome Outcome, reason string) Result {
+	return Result{Compaction: Compaction{
+		Runtime: ref.Runtime, Agent: ref.Agent, Session: ref.ID, Key: ref.Key, Path: ref.Path,
+		Outcome: outcome, Reason: reason, Bytes: ref.Bytes,
+	}}
+}
+
+// Result is what the plan says of the session.
 func (p *Plan) Result() Result {
 	r := NewResult(p.Ref, p.Outcome, p.Reason)
 	r.Via = p.Via

@@ -32,15 +32,6 @@ const (
 	Failed         Outcome = "failed"
 )
 
-// Result is what became of one session in this run. [Receipt] keeps its Compaction;
-// what a command prints of it is a document of its own.
-type Result struct {
-	Compaction
-	Unchanged   bool          // since an earlier run archived and remembered it
-	Irreducible bool          // nothing can be cut away: all of its context is to be kept
-	Missing     []session.Ref // files that the records name and that are gone: this run did not archive their bytes
-}
-
 // Compaction is the part of a [Result] that its receipt keeps for later runs.
 type Compaction struct {
 	Runtime       string           `json:"runtime"`
@@ -100,14 +91,6 @@ func newSummaryResult(s Summary) *SummaryResult {
 		Kind: s.Kind, Chars: utf8.RuneCountInString(s.Text), Model: w.Model, Degraded: w.Degraded, Reason: w.Reason,
 		Identifiers: s.Loss.Identifiers, Lost: s.Loss.Lost, Indexed: s.Loss.Indexed,
 	}
-}
-
-// NewResult starts a result with what the reference alone tells.
-func NewResult(ref session.Ref, outcome Outcome, reason string) Result {
-	return Result{Compaction: Compaction{
-		Runtime: ref.Runtime, Agent: ref.Agent, Session: ref.ID, Key: ref.Key, Path: ref.Path,
-		Outcome: outcome, Reason: reason, Bytes: ref.Bytes,
-	}}
 }
 
 // spent counts what models were asked for one session, also for a summary that

@@ -346,3 +346,36 @@ func (m memories) listen(ctx context.Context, store session.Store, old Receipt, 
 func (r Receipt) ref() session.Ref {
 	return session.Ref{Runtime: r.Runtime, Agent: r.Agent, ID: r.Session, Key: r.Key, Path: r.Path}
 }
+
+// rememberedLog is what memory has of an archived log.
+type rememberedLog struct {
+	survey     Survey
+	remembered Remembered
+	pending    int // pieces without a vector
+}
+
+// rememberArchived remembers an archived log: what memory has of it already is
+// not stored twice. Vectors that cannot be made now stay pending.
+func (m memories) rememberArchived(ctx context.Context, store session.Store, ref session.Ref, a Archived, policy Policy) (s rememberedLog, err error) {
+	open := func() (io.ReadCloser, error) { return m.archives.Open(ctx, a) }
+	survey, err := takeSurvey(ctx, store, policy.survey(), open)
+	if err != nil {
+		return s, fmt.Errorf("read the archived log: %w", err)
+	}
+	heard := &recorder{store: store, ref: ref, policy: policy, tree: forked(survey.Scan.Tree), open: open}
+	if s.remembered, err = m.rememberer.Remember(ctx, ref, Origin{Archived: a}, heard.records(ctx)); err != nil {
+		return s, fmt.Errorf("remember the archived log: %w", err)
+	}
+	s.survey = heard.survey
+	s.pending, err = m.embedder.EmbedPending(ctx, ref, func(int64, int64) {})
+	return s, err
+}
+
+// forked returns the tree if the log has forks, else nil: a log without forks
+// is read in one pass.
+func forked(t *session.Tree) *session.Tree {
+	if t != nil && t.Forked() {
+		return t
+	}
+	return nil
+}

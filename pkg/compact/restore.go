@@ -225,18 +225,6 @@ func (p *RestorePlan) difference(grown bool) string {
 	return fmt.Sprintf("it is not newer (changed %s, archived as of %s), but has other bytes, %s", stamp, p.ModTime.UTC().Format(time.RFC3339), length)
 }
 
-// Restoration is a restore as the journal holds it.
-type Restoration struct {
-	Path    string   `json:"path"`    // where the log goes
-	Archive Archived `json:"archive"` // whose bytes
-	// SecondKept is where the replaced log goes on systems that cannot exchange two
-	// files; on others it is at Rotation.Kept.
-	SecondKept string `json:"spare,omitempty"`
-	// Before is what the runtime's record beside the log said before a rotation
-	// that is undone (session.Recorder).
-	Before []session.IndexEntry `json:"before,omitempty"`
-}
-
 // RestoreResult says what a restore did.
 type RestoreResult struct {
 	Outcome  Outcome
@@ -519,14 +507,6 @@ func (f logFiles) replacement(in Intent, d *logfile.Dir) *logfile.Change {
 	return &logfile.Change{Dir: d, Plan: plan, System: f.system}
 }
 
-// asBusy turns the error of a log that somebody else has open into a BusyError.
-func asBusy(path string, err error) error {
-	if errors.Is(err, durable.ErrHeld) {
-		return &session.BusyError{Path: path, Reason: session.ReasonOpenElsewhere.Text()}
-	}
-	return err
-}
-
 // replaces reports whether a restore takes the place of a log: only then there
 // is a second name for that one.
 func (in Intent) replaces() bool { return in.Restore.SecondKept != "" }
@@ -654,4 +634,8 @@ func (r *Restoration) sweep(pins *durable.Pins, kept string) error {
 		}
 	}
 	return nil
+}
+
+func (c *Compactor) restoring() restoring {
+	return restoring{c.archives(), c.files(), c.changes()}
 }

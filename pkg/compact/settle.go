@@ -9,16 +9,11 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
-	"time"
 
 	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/sessctl/sessctl/pkg/session/logfile"
 )
-
-// grace is how long an old log is watched for late writers where the system
-// has no file leases (docs/dev/decisions.md D14).
-const grace = 24 * time.Hour
 
 // Stores finds the open store of an intent: by runtime and root.
 type Stores func(runtime, root string) (session.Store, bool)
@@ -193,17 +188,6 @@ func (o oldLogs) settleKept(ctx context.Context, store session.Store, in Intent,
 	return o.changes.journal.remove(in.ID)
 }
 
-// readBack reads an archive to its end, where its hash is checked.
-func (a archives) readBack(ctx context.Context, of Archived) error {
-	r, err := a.Open(ctx, of)
-	if err != nil {
-		return err
-	}
-	defer r.Close()
-	_, err = io.Copy(io.Discard, r)
-	return err
-}
-
 // oldLogs looks after the logs that rotations have put aside, until nobody can
 // write them any more.
 type oldLogs struct {
@@ -211,22 +195,6 @@ type oldLogs struct {
 	files    logFiles
 	changes  changes
 	tellLate func(old session.Rotation, late LateProof) // nil for nobody
-}
-
-// unheld says whether nobody has the old log open: by a lease where there are
-// leases, else by the grace period. It stays so until release.
-func (f logFiles) unheld(kept *os.File, moved time.Time) (free bool, release func()) {
-	release, err := logfile.Unheld(f.system, kept)
-	if errors.Is(err, durable.ErrUnsupported) {
-		return f.now().Sub(moved) > grace, release
-	}
-	return err == nil, release
-}
-
-// lateLog is an old log that is open, and its bytes as they are now.
-type lateLog struct {
-	file *os.File
-	snap session.Snapshot
 }
 
 // saveLate archives and remembers an old log that changed after its snapshot,
@@ -370,4 +338,19 @@ func (in Intent) movedPairs() []namesOfOne {
 		}
 	}
 	return some
+}
+
+// What a Compactor does is done by values that know a part of it, each with one
+// subject:
+//
+//	recovery ── oldLogs ───── memories ──── archives
+//	   │           └───────── changes, logFiles
+//	undoing ── restoring ──── archives, changes, logFiles
+//	   └────── withdrawing ── memories
+//
+// recovery finishes what earlier runs began.
+func (c *Compactor) recovery() recovery { return recovery{c.oldLogs(), c.undoing()} }
+
+func (c *Compactor) oldLogs() oldLogs {
+	return oldLogs{c.memories(), c.files(), c.changes(), c.Late}
 }

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"time"
 
 	"github.com/sessctl/sessctl/pkg/chunk"
@@ -437,25 +436,6 @@ func (r Receipt) left() session.LogProof {
 	return *r.After
 }
 
-// isLog reports whether an open log has exactly the bytes of a proof. One that
-// was only appended to has the bytes of source first.
-func isLog(ctx context.Context, log *os.File, known session.LogProof, source SourceProof) (bool, error) {
-	info, err := log.Stat()
-	if err != nil || info.Size() != known.Size {
-		return false, err
-	}
-	if known.SHA256 != "" {
-		return session.Snapshot{Size: known.Size, SHA256: known.SHA256}.Begins(ctx, log)
-	}
-	same, err := session.Snapshot{Size: source.Bytes, SHA256: source.SHA256}.Begins(ctx, log)
-	if err != nil || !same || known.Added == "" {
-		return same, err
-	}
-	added := sha256.New()
-	_, err = io.Copy(added, io.NewSectionReader(log, source.Bytes, known.Size-source.Bytes))
-	return hex.EncodeToString(added.Sum(nil)) == known.Added, err
-}
-
 // putBack is a restore, and what comes after an undo. What was said since the
 // compaction is archived and remembered before it goes.
 func (u undoing) putBack(ctx context.Context, store session.Store, p *UndoPlan, in Intent) (Receipt, error) {
@@ -541,29 +521,6 @@ func (u undoing) settlePutBack(ctx context.Context, store session.Store, in Inte
 	return u.restoring.settle(ctx, store, in)
 }
 
-// isBack reports whether the log that was replaced lies beside the one that was
-// put back, or, where there was none, whether the log is there; the runtime may
-// have gone on with it.
-func (f logFiles) isBack(ctx context.Context, in Intent) (bool, error) {
-	if !in.replaces() {
-		return f.begins(ctx, in.Restore)
-	}
-	for _, path := range []string{in.Rotation.Kept, in.Restore.SecondKept} {
-		snap, err := f.snapshot(ctx, path)
-		if path == "" || errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err != nil {
-			return false, err
-		}
-		if snap.SHA256 != in.Restore.Archive.SHA256 {
-			_, err := f.pins.Lstat(in.Restore.Path)
-			return err == nil, nil
-		}
-	}
-	return false, nil
-}
-
 // begins reports whether there is a log at the place that begins with the
 // restored bytes.
 func (f logFiles) begins(ctx context.Context, r *Restoration) (bool, error) {
@@ -576,4 +533,8 @@ func (f logFiles) begins(ctx context.Context, r *Restoration) (bool, error) {
 	}
 	defer log.Close()
 	return session.Snapshot{Size: r.Archive.Bytes, SHA256: r.Archive.SHA256}.Begins(ctx, log)
+}
+
+func (c *Compactor) undoing() undoing {
+	return undoing{c.restoring(), c.withdrawing(), c.oldLogs(), c.Deleted}
 }

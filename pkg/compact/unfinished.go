@@ -60,10 +60,6 @@ func (e *UnfinishedError) orNil() error {
 	return e
 }
 
-// notePath is where the note about an entry is or would be. It does not end in
-// .json, so it is no entry.
-func (j Journal) notePath(id string) string { return filepath.Join(j.Dir, id+".set-aside") }
-
 // Note returns the note beside an entry; found is false if there is none that
 // can be read.
 func (j Journal) Note(id string) (note SetAside, found bool) {
@@ -84,14 +80,6 @@ func (j Journal) setAside(u Unfinished, cause error, now time.Time) (Unfinished,
 		cause = errors.Join(cause, fmt.Errorf("note that it is set aside: %w", err))
 	}
 	return u, cause
-}
-
-// dropNote removes the note beside an entry, if there is one.
-func (j Journal) dropNote(id string) error {
-	if _, err := j.Pins.Lstat(j.notePath(id)); err != nil {
-		return nil // the usual case: there is none
-	}
-	return j.Pins.RemoveFile(j.notePath(id))
 }
 
 // dropOrphanedNotes removes the notes whose entries are gone: a killed run may

@@ -477,3 +477,7 @@ func (a archives) recorderOf(ctx context.Context, store session.Store, ref sessi
 	}
 	return &recorder{store: store, ref: ref, policy: policy, tree: forked(survey.Scan.Tree), open: open}, nil
 }
+
+func (c *Compactor) withdrawing() withdrawing {
+	return withdrawing{c.memories(), c.Receipts, c.Withdrawer}
+}

@@ -308,8 +308,7 @@ func (w actionWriter) putAction(r Record) error {
 		}
 	}
 	if tombstone || w.work.forgotten(r) {
-		_, err := w.removeActions("a.id=unhex(?)", r.ID)
-		return err
+		return w.removeActions("a.id=unhex(?)", r.ID)
 	}
 	if w.work.wasNew { // then this one is new too, most likely, and inserting it tells
 		if w.work.wasNew, err = w.insertAction(r); err != nil || w.work.wasNew {
@@ -334,7 +333,7 @@ func (w actionWriter) putAction(r Record) error {
 	switch {
 	case !known.sound():
 		w.result.Repaired++
-		if _, err := w.removeActions("a.id=unhex(?)", r.ID); err != nil {
+		if err := w.removeActions("a.id=unhex(?)", r.ID); err != nil {
 			return err
 		}
 		_, err := w.insertAction(r)
@@ -422,13 +421,14 @@ func (w actionWriter) insertAction(r Record) (inserted bool, err error) {
 
 // removeActions deletes the actions a of sources s that meet a condition, the
 // texts that nobody else has, and the words of those.
-func (w actionWriter) removeActions(condition string, args ...any) (int, error) {
+func (w actionWriter) removeActions(condition string, args ...any) error {
 	clear(w.sources) // some may be gone
 	clear(w.work.texts)
 	if err := w.workWords.Flush(); err != nil { // what is gathered may be of a text that goes
-		return 0, err
+		return err
 	}
-	return removeActions(w.ctx, w.tx, condition, args)
+	_, err := removeActions(w.ctx, w.tx, condition, args)
+	return err
 }
 
 func removeActions(ctx context.Context, tx *sql.Tx, condition string, args []any) (int, error) {

@@ -116,9 +116,8 @@ func (w *writer) removeBuriedActions(gone []tombstone) error {
 		ids = append(ids, g.ID)
 	}
 	list, _ := json.Marshal(ids) // strings are always JSON
-	_, err := actionWriter{w}.removeActions(`s.runtime=? AND s.agent=? AND s.session=? AND s.archive=? AND EXISTS (SELECT 1 FROM json_each(?) j JOIN tombstones f ON f.id=j.value WHERE `+standsIn("f")+")",
+	return actionWriter{w}.removeActions(`s.runtime=? AND s.agent=? AND s.session=? AND s.archive=? AND EXISTS (SELECT 1 FROM json_each(?) j JOIN tombstones f ON f.id=j.value WHERE `+standsIn("f")+")",
 		w.source.Runtime, w.source.Agent, w.source.Session, w.work.archive, string(list))
-	return err
 }
 
 // ForgottenArchives lists the archives of which pieces were forgotten.

@@ -48,9 +48,5 @@ func (s identity) KnownIDs(ctx context.Context, server string) (map[string]bool,
 		query, args = query+" UNION ALL SELECT id FROM shared WHERE server=?", []any{server}
 	}
 	ids, err := database.Strings(ctx, s.db, query, args...)
-	known := make(map[string]bool, len(ids))
-	for _, id := range ids {
-		known[id] = true
-	}
-	return known, err
+	return database.Set(ids), err
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"path/filepath"
 	"strings"
@@ -141,36 +140,19 @@ func oneRecord(r Record) func(yield func(Record, error) bool) {
 	return func(yield func(Record, error) bool) { yield(r, nil) }
 }
 
-// ownWordsPath returns the file of a record, "" for what is no id of one.
-func (s storedWords) ownWordsPath(id string) string {
-	if len(id) != 32 || strings.Trim(id, "0123456789abcdef") != "" {
-		return ""
-	}
-	return filepath.Join(StoredDir(s.dir), id+".json")
-}
-
 // keepOwnWords writes the file of a record, unless it is there.
 func (s storedWords) keepOwnWords(r Record) error {
-	path := s.ownWordsPath(r.ID)
+	path := recordFile(StoredDir(s.dir), r.ID)
 	if path == "" {
 		return nil
 	}
 	if kept, err := readOwnWords(s.pins, path); err == nil && kept == r {
 		return nil
 	}
-	if err := s.pins.MakeDir(StoredDir(s.dir), 0o700); err != nil {
-		return fmt.Errorf("keep own words: %w", err)
-	}
-	text, err := json.Marshal(keptWords{
+	err := s.writeBeside(path, keptWords{
 		Schema: 1, ID: r.ID, Runtime: r.Runtime, Agent: r.Agent, Session: r.Session, Category: r.Category, Importance: r.Importance,
 		At: r.CreatedAt, Text: r.Text, Sum: fmt.Sprintf("%016x", uint64(sumOf(r))),
 	})
-	if err == nil {
-		err = s.pins.ReplaceFile(path, 0o600, func(w io.Writer) error {
-			_, err := w.Write(append(text, '\n'))
-			return err
-		})
-	}
 	if err != nil {
 		return fmt.Errorf("keep own words: %w", err)
 	}
@@ -182,13 +164,8 @@ var errNotAsWritten = errors.New("it is damaged")
 
 // readOwnWords reads the file of a record.
 func readOwnWords(pins *durable.Pins, path string) (Record, error) {
-	file, err := pins.OpenRegular(path)
-	if err != nil {
-		return Record{}, err
-	}
-	defer file.Close()
 	var k keptWords
-	text, err := io.ReadAll(io.LimitReader(file, maxKept))
+	text, err := readWhole(pins, path, maxKept)
 	if err != nil {
 		return Record{}, err
 	}
@@ -207,7 +184,7 @@ func readOwnWords(pins *durable.Pins, path string) (Record, error) {
 
 // dropOwnWords removes the file of a record, if there is one.
 func (s storedWords) dropOwnWords(id string) error {
-	if err := s.removeBeside(s.ownWordsPath(id)); err != nil {
+	if err := s.removeBeside(recordFile(StoredDir(s.dir), id)); err != nil {
 		return fmt.Errorf("remove own words: %w", err)
 	}
 	return nil
@@ -359,7 +336,7 @@ func (s storedWords) verifyOwnWords(ctx context.Context) (problems []Problem, er
 		if _, err := reading(s).Record(ctx, r.ID); errors.Is(err, fs.ErrNotExist) {
 			continue // it was forgotten meanwhile
 		}
-		problems = append(problems, Problem{s.ownWordsPath(r.ID), "what an agent stored was kept here: it is missing"})
+		problems = append(problems, Problem{recordFile(StoredDir(s.dir), r.ID), "what an agent stored was kept here: it is missing"})
 	}
 	return problems, nil
 }

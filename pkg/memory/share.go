@@ -247,21 +247,21 @@ func (s sharing) CountUnshared(ctx context.Context, q ShareQuery) (u Unshared, e
 }
 
 // CountShared is how many records a server is noted to have.
-func (s sharing) CountShared(ctx context.Context, server string) (n int, err error) {
-	if has, err := database.HasTable(ctx, s.db, "shared"); err != nil || !has {
-		return 0, err
-	}
-	err = s.db.QueryRowContext(ctx, "SELECT count(*) FROM shared WHERE server=?", server).Scan(&n)
-	return n, database.Classify(err)
+func (s sharing) CountShared(ctx context.Context, server string) (int, error) {
+	return s.countNoted(ctx, "shared", server)
 }
 
 // CountSharedTombstones is of how many forgotten records a server is noted to
 // know.
-func (s sharing) CountSharedTombstones(ctx context.Context, server string) (n int, err error) {
-	if has, err := database.HasTable(ctx, s.db, "shared_tombstones"); err != nil || !has {
+func (s sharing) CountSharedTombstones(ctx context.Context, server string) (int, error) {
+	return s.countNoted(ctx, "shared_tombstones", server)
+}
+
+func (s sharing) countNoted(ctx context.Context, table, server string) (n int, err error) {
+	if has, err := database.HasTable(ctx, s.db, table); err != nil || !has {
 		return 0, err
 	}
-	err = s.db.QueryRowContext(ctx, "SELECT count(*) FROM shared_tombstones WHERE server=?", server).Scan(&n)
+	err = s.db.QueryRowContext(ctx, "SELECT count(*) FROM "+table+" WHERE server=?", server).Scan(&n)
 	return n, database.Classify(err)
 }
 
@@ -284,10 +284,7 @@ func (s sharing) countAmong(ctx context.Context, list []Forgotten, query string,
 	if err != nil {
 		return 0, err
 	}
-	found := make(map[string]bool, len(ids))
-	for _, id := range ids {
-		found[id] = true
-	}
+	found := database.Set(ids)
 	for _, f := range list {
 		if found[f.ID] {
 			n++
@@ -383,16 +380,14 @@ func (s sharing) UnsharedTombstones(ctx context.Context, server string) ([]Forgo
 	if err != nil {
 		return nil, err
 	}
-	known := map[string]bool{}
+	var ids []string
 	if has {
-		ids, err := database.Strings(ctx, s.db, "SELECT id FROM shared_tombstones WHERE server=?", server)
+		ids, err = database.Strings(ctx, s.db, "SELECT id FROM shared_tombstones WHERE server=?", server)
 		if err != nil {
 			return nil, err
 		}
-		for _, id := range ids {
-			known[id] = true
-		}
 	}
+	known := database.Set(ids)
 	files, err := readTombstones(ctx, s.db)
 	var list []Forgotten
 	for _, f := range files {
@@ -454,10 +449,7 @@ func (s sharing) Unforgotten(ctx context.Context, forgotten []Forgotten) ([]Forg
 	if err != nil {
 		return nil, err
 	}
-	known := map[string]bool{}
-	for _, id := range ids {
-		known[id] = true
-	}
+	known := database.Set(ids)
 	var fresh []Forgotten
 	for _, f := range forgotten {
 		if !known[f.ID] {

@@ -6,10 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"path/filepath"
-	"strings"
 
 	"github.com/sessctl/sessctl/pkg/memory/database"
 )
@@ -31,20 +28,9 @@ type KeptSummary struct {
 	Text    string `json:"text"`
 }
 
-// maxKept bounds, in bytes, what is read of one such file.
-const maxKept = 1 << 20
-
 // KeptDir is where the kept summaries of a memory in dir are: beside it, so that
 // they outlive it.
 func KeptDir(dir string) string { return filepath.Clean(dir) + "-summaries" }
-
-// keptPath returns the file of a record's summary, "" for what is no id of one.
-func (s keptSummaries) keptPath(id string) string {
-	if len(id) != 32 || strings.Trim(id, "0123456789abcdef") != "" {
-		return ""
-	}
-	return filepath.Join(KeptDir(s.dir), id+".json")
-}
 
 // KeepSummary keeps a summary that a model wrote, in the place of an older one
 // of the same record. A summary that memory does not have, because it was
@@ -54,22 +40,12 @@ func (s keptSummaries) KeepSummary(ctx context.Context, k KeptSummary) error {
 	if err := s.db.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM records WHERE id=?)", k.ID).Scan(&stored); err != nil {
 		return fmt.Errorf("keep the summary: %w", database.Classify(err))
 	}
-	path := s.keptPath(k.ID)
+	path := recordFile(KeptDir(s.dir), k.ID)
 	if !stored || path == "" {
 		return nil
 	}
-	if err := s.pins.MakeDir(KeptDir(s.dir), 0o700); err != nil {
-		return fmt.Errorf("keep the summary: %w", err)
-	}
 	k.Schema = 1
-	text, err := json.Marshal(k)
-	if err == nil {
-		err = s.pins.ReplaceFile(path, 0o600, func(w io.Writer) error {
-			_, err := w.Write(append(text, '\n'))
-			return err
-		})
-	}
-	if err != nil {
+	if err := s.writeBeside(path, k); err != nil {
 		return fmt.Errorf("keep the summary: %w", err)
 	}
 	return nil
@@ -78,16 +54,11 @@ func (s keptSummaries) KeepSummary(ctx context.Context, k KeptSummary) error {
 // KeptSummary returns the summary that is kept for a record; false if there is
 // none, or none that can be read: then it is made again.
 func (s keptSummaries) KeptSummary(id string) (k KeptSummary, found bool) {
-	path := s.keptPath(id)
+	path := recordFile(KeptDir(s.dir), id)
 	if path == "" {
 		return k, false
 	}
-	file, err := s.pins.OpenRegular(path)
-	if err != nil {
-		return k, false
-	}
-	defer file.Close()
-	text, err := io.ReadAll(io.LimitReader(file, maxKept))
+	text, err := readWhole(s.pins, path, maxKept)
 	if err != nil || json.Unmarshal(text, &k) != nil {
 		return KeptSummary{}, false
 	}
@@ -96,22 +67,10 @@ func (s keptSummaries) KeptSummary(id string) (k KeptSummary, found bool) {
 
 // DropSummary removes the kept summary of a record, if there is one.
 func (s keptSummaries) DropSummary(id string) error {
-	if err := s.removeBeside(s.keptPath(id)); err != nil {
+	if err := s.removeBeside(recordFile(KeptDir(s.dir), id)); err != nil {
 		return fmt.Errorf("remove the kept summary: %w", err)
 	}
 	return nil
-}
-
-// removeBeside removes a file that is kept beside the memory, if it is there. ""
-// is none.
-func (s *connection) removeBeside(path string) error {
-	if path == "" {
-		return nil
-	}
-	if _, err := s.pins.Lstat(path); errors.Is(err, fs.ErrNotExist) { // nearly always
-		return nil
-	}
-	return s.pins.RemoveFile(path)
 }
 
 // LastSummary returns the newest summary of a session, or if it has none of its

@@ -9,7 +9,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"path/filepath"
 	"slices"
@@ -106,7 +105,7 @@ func (b forgottenFiles) writeForgotten(f forgottenFile) (listed listedForgotten,
 	}
 	name := fmt.Sprintf("%013d-%s.json", f.At, hashOf(text)[:8])
 	text = append(text, '\n')
-	if err := b.writeWhole(filepath.Join(ForgottenDir(b.dir), name), text); err != nil {
+	if err := writeWhole(b.pins, filepath.Join(ForgottenDir(b.dir), name), text); err != nil {
 		return listed, fmt.Errorf("note what is forgotten: %w", err)
 	}
 	return listedForgotten{Name: name, Records: len(f.Records), SHA256: hashOf(text)}, nil
@@ -115,13 +114,6 @@ func (b forgottenFiles) writeForgotten(f forgottenFile) (listed listedForgotten,
 func hashOf(text []byte) string {
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:])
-}
-
-func (b forgottenFiles) writeWhole(path string, text []byte) error {
-	return b.pins.ReplaceFile(path, 0o600, func(w io.Writer) error {
-		_, err := w.Write(text)
-		return err
-	})
 }
 
 // list adds a file to a list and writes that.
@@ -135,7 +127,7 @@ func (b forgottenFiles) writeList(l forgottenList) error {
 	slices.SortFunc(l.Files, func(x, y listedForgotten) int { return cmp.Compare(x.Name, y.Name) })
 	text, err := json.Marshal(l)
 	if err == nil {
-		err = b.writeWhole(forgottenListPath(b.dir), append(text, '\n'))
+		err = writeWhole(b.pins, forgottenListPath(b.dir), append(text, '\n'))
 	}
 	if err != nil {
 		return fmt.Errorf("list what is forgotten: %w", err)
@@ -145,7 +137,7 @@ func (b forgottenFiles) writeList(l forgottenList) error {
 
 // readForgottenList returns the list, an empty one if there is none.
 func (b forgottenFiles) readForgottenList() (l forgottenList, err error) {
-	text, err := b.readWhole(forgottenListPath(b.dir))
+	text, err := readWhole(b.pins, forgottenListPath(b.dir), maxForgotten)
 	if errors.Is(err, fs.ErrNotExist) {
 		return l, nil
 	}
@@ -156,15 +148,6 @@ func (b forgottenFiles) readForgottenList() (l forgottenList, err error) {
 		err = fmt.Errorf("it has schema %d, this version knows 1", l.Schema)
 	}
 	return l, err
-}
-
-func (b forgottenFiles) readWhole(path string) ([]byte, error) {
-	file, err := b.pins.OpenRegular(path)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	return io.ReadAll(io.LimitReader(file, maxForgotten))
 }
 
 // addTombstones adds those of a file to the database.
@@ -289,7 +272,7 @@ func (k *forgotten) entry(name string) listedForgotten {
 func (k *forgotten) read(b forgottenFiles, name string) {
 	listed := k.entry(name)
 	lost := LostForgotten{Path: filepath.Join(ForgottenDir(b.dir), name), Records: listed.Records, listed: listed}
-	text, err := b.readWhole(lost.Path)
+	text, err := readWhole(b.pins, lost.Path, maxForgotten)
 	if err != nil {
 		lost.Reason, lost.unread = "it cannot be read ("+err.Error()+")", true
 		k.lost = append(k.lost, lost)

@@ -1,6 +1,7 @@
 package retention
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -25,7 +26,7 @@ var ErrNotRemembered = errors.New("memory does not have it")
 var ErrForgotten = errors.New("memory has forgotten it")
 
 // Prune deletes old archives whose bytes are somewhere else too. Every field
-// but LocalKeep, OffSite, ReadOffSite, Force, Logs, Leaving, Needed, Remembered and Holds is required.
+// but Superseded, LocalKeep, OffSite, ReadOffSite, Force, Logs, Leaving, Needed, Remembered and Holds is required.
 type Prune struct {
 	Archives *archive.Store
 	Filter   archive.Filter // which archives are considered
@@ -34,6 +35,8 @@ type Prune struct {
 	Now      func() time.Time
 	MaxAge   time.Duration // only what is older; [Never] deletes nothing by age
 	Keep     int           // never the newest so many of an agent
+	// Superseded also takes archives of any age with which a later one begins.
+	Superseded bool
 	// LocalKeep is after which age the file of an archive goes whose copy on object
 	// storage is whole; 0 is never. The catalogue keeps it.
 	LocalKeep time.Duration
@@ -85,6 +88,9 @@ type ArchivePlan struct {
 	// OffSite is the copy on object storage as it was seen a moment ago, if only the
 	// file goes and the catalogue keeps the archive; else nil.
 	OffSite *archive.Remote
+	// By is the later archive that begins with its bytes, in which it is read from
+	// then on; nil for another reason.
+	By *archive.Entry
 }
 
 // PurgePlan is what becomes of an archive that has been in the trash for long
@@ -108,7 +114,7 @@ func (p *PrunePlan) verdicts() []Verdict {
 // Plan decides what becomes of every archive and of what is in the trash. It
 // changes nothing. The caller has checked the clock.
 func (p *Prune) Plan(ctx context.Context) (*PrunePlan, error) {
-	entries, err := p.Archives.List(ctx, p.Filter)
+	entries, err := p.entries(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -132,27 +138,42 @@ func (p *Prune) Plan(ctx context.Context) (*PrunePlan, error) {
 	return plan, p.planPurge(ctx, plan, places)
 }
 
+// entries are the archives that are considered, in the order in which their sessions
+// grew: one that was found without an entry has the time of its name, to the second.
+func (p *Prune) entries(ctx context.Context) ([]archive.Entry, error) {
+	entries, err := p.Archives.List(ctx, p.Filter)
+	slices.SortStableFunc(entries, func(a, b archive.Entry) int {
+		return cmp.Or(a.CreatedAt.Truncate(time.Second).Compare(b.CreatedAt.Truncate(time.Second)), cmp.Compare(a.Bytes, b.Bytes))
+	})
+	return entries, err
+}
+
 // decide decides about archive i.
 func (p *Prune) decide(ctx context.Context, plan *PrunePlan, known *places, i int) error {
 	a := &plan.Archives[i]
 	v, leaves := &a.Verdict, p.mayLeave(a.Entry)
-	if !v.Goes && !leaves {
+	if !v.Goes && !leaves && !p.Superseded {
 		return nil
 	}
 	reason := p.needed(a.Entry)
 	if !p.Archives.Here(a.Entry) && a.Entry.Remote != nil {
 		reason = "only on object storage, where nothing is deleted"
 	}
-	if reason != "" {
+	switch {
+	case reason != "" && (v.Goes || leaves):
 		v.Goes, v.Reason = false, reason
 		return nil
+	case reason != "":
+		return nil
 	}
-	if v.Goes {
+	if v.Goes || p.Superseded {
 		where, err := p.findCopy(ctx, plan, known, i)
 		if err != nil {
 			return err
 		}
-		v.Goes, v.Reason, a.OffSite = where.found, where.reason, where.offSite
+		if v.Goes || where.by != nil {
+			v.Goes, v.Reason, a.OffSite, a.By = where.found, where.reason, where.offSite, where.by
+		}
 	}
 	if v.Goes || !leaves {
 		return nil
@@ -190,12 +211,17 @@ func (p *Prune) offSite(ctx context.Context, e archive.Entry) (otherCopy, error)
 }
 
 // holdBack leaves to the next run what is more than one may take of an agent. Archives
-// of which only the file goes are not lost.
+// that can be read as before do not count: those of which only the file goes, and those
+// with which a later one begins.
 func (p *PrunePlan) holdBack() {
 	verdicts := make([]*Verdict, 0, len(p.Archives))
 	for i := range p.Archives {
-		v := &p.Archives[i].Verdict
-		if p.Archives[i].OffSite != nil {
+		a := &p.Archives[i]
+		v := &a.Verdict
+		switch {
+		case a.By != nil:
+			continue
+		case a.OffSite != nil:
 			stays := *v
 			stays.Goes = false
 			v = &stays
@@ -216,12 +242,15 @@ type places struct {
 	planned map[origin][]int // of the plan's archives, oldest first
 	logs    map[origin][]session.Ref
 	entered map[origin][]archive.Entry // the whole catalogue's; nil until it is asked for
+	asked   map[origin][]archive.Entry // whose bytes may be asked for: those of the plan and of the trash
+	begins  map[string]map[string]bool // with which of those an archive begins, by its id; each is read once
 }
 
 func (p *Prune) places(entries []archive.Entry) *places {
-	known := &places{planned: map[origin][]int{}, logs: map[origin][]session.Ref{}}
+	known := &places{planned: map[origin][]int{}, logs: map[origin][]session.Ref{}, asked: map[origin][]archive.Entry{}, begins: map[string]map[string]bool{}}
 	for i, e := range entries {
 		known.planned[originOf(e)] = append(known.planned[originOf(e)], i)
+		known.asked[originOf(e)] = append(known.asked[originOf(e)], e)
 	}
 	for _, ref := range p.Logs {
 		of := origin{ref.Runtime, ref.Agent, ref.ID}
@@ -264,10 +293,14 @@ func (p *Prune) planPurge(ctx context.Context, plan *PrunePlan, known *places) e
 	if err != nil {
 		return err
 	}
+	items = slices.DeleteFunc(items, func(i Item) bool { return now.Before(i.Until) })
 	for _, item := range items {
-		if now.Before(item.Until) {
-			continue
+		if e, err := ArchiveOf(item); err == nil {
+			known.asked[originOf(e)] = append(known.asked[originOf(e)], e)
 		}
+	}
+	clear(known.begins) // they did not ask for what is in the trash, and are to be read now
+	for _, item := range items {
 		e, err := ArchiveOf(item)
 		if err != nil {
 			return err
@@ -290,15 +323,20 @@ type otherCopy struct {
 	found   bool
 	reason  string
 	offSite *archive.Remote // it is this one
+	by      *archive.Entry  // it is this later archive
 }
 
 // findCopy verifies archive i and looks for its bytes elsewhere.
 func (p *Prune) findCopy(ctx context.Context, plan *PrunePlan, known *places, i int) (otherCopy, error) {
-	e := plan.Archives[i].Entry
+	e, goes := plan.Archives[i].Entry, plan.Archives[i].Verdict.Goes
+	planned := known.planned[originOf(e)]
+	if !goes && planned[len(planned)-1] == i {
+		return otherCopy{}, nil // none is later
+	}
 	if err := p.Archives.VerifyFile(ctx, e); err != nil {
 		return otherCopy{reason: "does not verify: " + err.Error()}, ctx.Err()
 	}
-	for _, j := range slices.Backward(known.planned[originOf(e)]) {
+	for _, j := range slices.Backward(planned) {
 		if j <= i {
 			break
 		}
@@ -306,13 +344,21 @@ func (p *Prune) findCopy(ctx context.Context, plan *PrunePlan, known *places, i 
 		if plan.Archives[j].Verdict.Goes || !p.Archives.Here(other) {
 			continue
 		}
-		if same, err := p.Archives.Begins(ctx, other, e); err == nil && same {
-			return otherCopy{found: true, reason: "archive " + other.ID + " begins with its bytes"}, nil
+		if p.begins(ctx, known, other, e) {
+			return otherCopy{found: true, reason: "archive " + other.ID + " begins with its bytes", by: &other}, nil
 		}
 		if ctx.Err() != nil {
 			return otherCopy{}, ctx.Err()
 		}
 	}
+	if !goes {
+		return otherCopy{}, nil
+	}
+	return p.elsewhere(ctx, known, e)
+}
+
+// elsewhere looks for an archive's bytes where no later archive has them.
+func (p *Prune) elsewhere(ctx context.Context, known *places, e archive.Entry) (otherCopy, error) {
 	log, passing := p.inLog(ctx, known, e)
 	switch {
 	case log != "":
@@ -411,7 +457,7 @@ func (p *Prune) stays(ctx context.Context, going map[string]bool, known *places,
 		if going[other.ID] || !p.counts(ctx, other, in) {
 			continue
 		}
-		if same, err := p.Archives.Begins(ctx, other, in.Entry); err == nil && same {
+		if p.begins(ctx, known, other, in.Entry) {
 			return "", nil
 		}
 	}
@@ -503,7 +549,7 @@ func (p *Prune) recoverItem(ctx context.Context, item Item, ended *movesEnded) e
 		return p.Trash.drop(item.ID)
 	}
 	entered, err := p.Archives.Get(ctx, e.ID)
-	known := err == nil
+	known := err == nil && entered.SupersededBy == "" // with a file of its own
 	if err != nil && !errors.Is(err, archive.ErrNotFound) {
 		return err
 	}
@@ -523,6 +569,7 @@ func ArchiveOf(item Item) (e archive.Entry, err error) {
 	if err := json.Unmarshal(item.Detail, &e); err != nil || e.ID == "" {
 		return e, fmt.Errorf("the record %s of the trash is not of an archive", item.ID)
 	}
+	e.SupersededBy = "" // it is read in its own file
 	return e, nil
 }
 
@@ -582,7 +629,14 @@ func (p *Prune) discard(ctx context.Context, a ArchivePlan) error {
 	if err := p.Archives.Look(e); err != nil {
 		return err
 	}
-	detail, err := json.Marshal(e)
+	noted := e
+	if a.By != nil {
+		if err := p.Archives.Look(*a.By); err != nil {
+			return err
+		}
+		noted.SupersededBy = a.By.ID
+	}
+	detail, err := json.Marshal(noted)
 	if err != nil {
 		return err
 	}
@@ -600,6 +654,11 @@ func (p *Prune) discard(ctx context.Context, a ArchivePlan) error {
 	}
 	if err := p.Audit.Append(item.line(ActionTrash, now, e.ID)); err != nil {
 		return err
+	}
+	if a.By != nil {
+		if err := p.Archives.Supersede(ctx, e, *a.By); err != nil {
+			return err
+		}
 	}
 	if err := p.Trash.Put(item); err != nil || a.OffSite != nil {
 		return err

@@ -3,8 +3,10 @@ package web
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"strings"
 	"sync"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -13,6 +15,7 @@ import (
 	"github.com/sessctl/sessctl/internal/selection"
 	"github.com/sessctl/sessctl/internal/steps"
 	"github.com/sessctl/sessctl/internal/workspace"
+	"github.com/sessctl/sessctl/pkg/operate"
 	"github.com/sessctl/sessctl/pkg/operate/jobs"
 )
 
@@ -128,14 +131,71 @@ type Accepted struct {
 // JobDocument is one job.
 type JobDocument struct {
 	Schema int `json:"schema"`
-	jobs.Job
+	Job
 	Notes []workspace.Note `json:"notes"`
+}
+
+// Job is what the server says of a [jobs.Job].
+type Job struct {
+	ID       string          `json:"id"`
+	Kind     string          `json:"kind" doc:"what is done: compact, or run for a profile"`
+	Subject  string          `json:"subject" doc:"what it is done with: an agent, all, a session or a profile"`
+	Caller   string          `json:"caller_id" doc:"who asked, as the caller named itself"`
+	Options  json.RawMessage `json:"options" doc:"what was asked for"`
+	State    jobs.State      `json:"state" enum:"queued,running,finished,interrupted"`
+	Reason   string          `json:"reason" doc:"why it waits again or was interrupted"`
+	Attempts int             `json:"attempts" doc:"how often it was begun without being put back in order"`
+	Created  time.Time       `json:"created_at"`
+	Started  *time.Time      `json:"started_at" doc:"null until it is begun"`
+	Ended    *time.Time      `json:"ended_at" doc:"null until it has ended"`
+	Result   *JobResult      `json:"result" doc:"null until it is finished"`
+}
+
+// JobResult is how the work of a job ended.
+type JobResult struct {
+	Outcome  operate.Outcome `json:"outcome" enum:"ok,partial,failed,busy,damaged" doc:"what the exit code says, in a word"`
+	ExitCode int             `json:"exit_code" doc:"of the command that does the same"`
+	Error    *JobFailure     `json:"error" doc:"what the command says on stderr, or null"`
+	Document json.RawMessage `json:"document,omitempty" doc:"what the command prints with --json; not in lists"`
+}
+
+// JobFailure is what the command says about an error.
+type JobFailure struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
+	Hint    string `json:"hint"`
+	Path    string `json:"path"`
+}
+
+// NewJobDocument is what is said of one job.
+func NewJobDocument(j jobs.Job) JobDocument {
+	return JobDocument{Schema: 1, Job: newJob(j), Notes: []workspace.Note{}}
+}
+
+// NewJobsDocument is what is said of all jobs.
+func NewJobsDocument(all []jobs.Job) JobsDocument {
+	doc := JobsDocument{Schema: 1, Jobs: make([]Job, 0, len(all)), Notes: []workspace.Note{}}
+	for _, j := range all {
+		doc.Jobs = append(doc.Jobs, newJob(j))
+	}
+	return doc
+}
+
+func newJob(j jobs.Job) Job {
+	job := Job{
+		ID: j.ID, Kind: j.Kind, Subject: j.Subject, Caller: j.Caller, Options: j.Options, State: j.State, Reason: j.Reason,
+		Attempts: j.Attempts, Created: j.Created, Started: j.Started, Ended: j.Ended,
+	}
+	if r := j.Result; r != nil {
+		job.Result = &JobResult{Outcome: r.Outcome, ExitCode: r.ExitCode, Error: (*JobFailure)(r.Error), Document: r.Document}
+	}
+	return job
 }
 
 // JobsDocument is the list of jobs.
 type JobsDocument struct {
 	Schema int              `json:"schema"`
-	Jobs   []jobs.Job       `json:"jobs" doc:"the newest first, without the documents of their results"`
+	Jobs   []Job            `json:"jobs" doc:"the newest first, without the documents of their results"`
 	Notes  []workspace.Note `json:"notes"`
 }
 

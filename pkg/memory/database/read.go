@@ -82,9 +82,9 @@ func HasTable(ctx context.Context, q Querier, name string) (has bool, err error)
 	return has, Classify(err)
 }
 
-// Set is a set of numbers.
-func Set(keys []int64) map[int64]bool {
-	set := make(map[int64]bool, len(keys))
+// Set is a set of numbers or texts.
+func Set[K comparable](keys []K) map[K]bool {
+	set := make(map[K]bool, len(keys))
 	for _, key := range keys {
 		set[key] = true
 	}

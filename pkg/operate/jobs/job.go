@@ -41,28 +41,28 @@ type Request struct {
 	Options json.RawMessage
 }
 
-// Job is one piece of work, and the document that tells of it.
+// Job is one piece of work, as its file has it.
 type Job struct {
 	ID       string          `json:"id"`
-	Kind     string          `json:"kind" doc:"what is done: compact, or run for a profile"`
-	Subject  string          `json:"subject" doc:"what it is done with: an agent, all, a session or a profile"`
-	Caller   string          `json:"caller_id" doc:"who asked, as the caller named itself"`
-	Options  json.RawMessage `json:"options" doc:"what was asked for"`
-	State    State           `json:"state" enum:"queued,running,finished,interrupted"`
-	Reason   string          `json:"reason" doc:"why it waits again or was interrupted"`
-	Attempts int             `json:"attempts" doc:"how often it was begun without being put back in order"`
+	Kind     string          `json:"kind"`    // what is done
+	Subject  string          `json:"subject"` // with what
+	Caller   string          `json:"caller_id"`
+	Options  json.RawMessage `json:"options"`
+	State    State           `json:"state"`
+	Reason   string          `json:"reason"`   // why it waits again or was interrupted
+	Attempts int             `json:"attempts"` // how often it was begun without being put back in order
 	Created  time.Time       `json:"created_at"`
-	Started  *time.Time      `json:"started_at" doc:"null until it is begun"`
-	Ended    *time.Time      `json:"ended_at" doc:"null until it has ended"`
-	Result   *Result         `json:"result" doc:"null until it is finished"`
+	Started  *time.Time      `json:"started_at"` // nil until it is begun
+	Ended    *time.Time      `json:"ended_at"`   // nil until it has ended
+	Result   *Result         `json:"result"`     // nil until it is finished
 }
 
 // Result is how the work of a job ended.
 type Result struct {
-	Outcome  operate.Outcome `json:"outcome" enum:"ok,partial,failed,busy,damaged" doc:"what the exit code says, in a word"`
-	ExitCode int             `json:"exit_code" doc:"of the command that does the same"`
-	Error    *Failure        `json:"error" doc:"what the command says on stderr, or null"`
-	Document json.RawMessage `json:"document,omitempty" doc:"what the command prints with --json; not in lists"`
+	Outcome  operate.Outcome `json:"outcome"`
+	ExitCode int             `json:"exit_code"`          // of the command that does the same
+	Error    *Failure        `json:"error"`              // what it says on stderr, or nil
+	Document json.RawMessage `json:"document,omitempty"` // what it prints with --json; not in lists
 }
 
 // Failure is what a command says about an error.

@@ -217,12 +217,12 @@ func (o *Outbox) names(dir string) (events, others []string, err error) {
 // Kept is an event of the outbox.
 type Kept struct {
 	Event
-	State State `json:"state"`
+	State State
 	// Dead says that a target did not take it for a day, also while the event
 	// still waits for another one and is Waiting as a whole.
-	Dead       bool       `json:"dead"`
-	Deliveries []Delivery `json:"deliveries"`
-	Path       string     `json:"-"` // of its file
+	Dead       bool
+	Deliveries []Delivery
+	Path       string // of its file
 }
 
 func (s *stored) kept(path string) Kept {

@@ -24,6 +24,8 @@ type scanner struct {
 	lines    session.LineScan
 	line     jsonl.Cursor
 	content  jsonl.Cursor
+	cursors  []*jsonl.Cursor // each with what it has decoded of the row
+	used     int             // of them
 	thinking bool
 	cwd      []byte
 
@@ -35,6 +37,16 @@ type scanner struct {
 type row struct {
 	id, role, content, metadata, session, directory []byte
 	at                                              int64
+}
+
+// cursor is one that nothing of the row was decoded with: what is decoded must stay
+// until the messages of the row are said.
+func (s *scanner) cursor() *jsonl.Cursor {
+	if s.used == len(s.cursors) {
+		s.cursors = append(s.cursors, new(jsonl.Cursor))
+	}
+	s.used++
+	return s.cursors[s.used-1]
 }
 
 func (s *scanner) read(r *jsonl.Record) (known bool, err error) {
@@ -89,7 +101,8 @@ var rows = fields.New(func(r *row) []fields.Field {
 // decode reads the row of a session or of a message.
 func (s *scanner) decode(raw []byte) {
 	s.row = row{}
-	rows.Peek(&s.row, new(jsonl.Cursor), raw)
+	s.used = 0
+	rows.Peek(&s.row, s.cursor(), raw)
 }
 
 // build makes the messages of a row: the results of tools, then what is said beside
@@ -138,7 +151,7 @@ func boolOr(c *jsonl.Cursor, otherwise bool) bool {
 
 func (s *scanner) visible() (user, agent bool) {
 	v := shown{true, true}
-	visibilities.Peek(&v, new(jsonl.Cursor), s.row.metadata)
+	visibilities.Peek(&v, s.cursor(), s.row.metadata)
 	return v.user, v.agent
 }
 
@@ -176,7 +189,7 @@ func (b *block) image() session.Part {
 
 func (s *scanner) block(raw []byte, m *session.Message) {
 	var b block
-	blocks.Peek(&b, new(jsonl.Cursor), raw) // what it decodes must stay until the message is said
+	blocks.Peek(&b, s.cursor(), raw)
 	switch string(b.kind) {
 	case "text":
 		m.AddText(b.text)
@@ -230,7 +243,7 @@ var requests = fields.New(func(p *session.Part) []fields.Field {
 func (s *scanner) request(b *block, m *session.Message) {
 	value, trouble := outcome(b.call)
 	p := session.Part{Kind: session.PartToolCall, CallID: b.id, Text: trouble}
-	requests.Peek(&p, new(jsonl.Cursor), value)
+	requests.Peek(&p, s.cursor(), value)
 	m.Parts = append(m.Parts, p)
 }
 
@@ -242,7 +255,7 @@ func (s *scanner) response(b *block, m *session.Message) {
 	c := new(jsonl.Cursor)
 	if len(value) > 0 {
 		c.Reset(value)
-		given(c, &r)
+		s.given(c, &r)
 	}
 	if len(trouble) > 0 {
 		r.IsError = true
@@ -254,18 +267,18 @@ func (s *scanner) response(b *block, m *session.Message) {
 	s.messages = append(s.messages, r)
 }
 
-func given(c *jsonl.Cursor, r *session.Message) {
+func (s *scanner) given(c *jsonl.Cursor, r *session.Message) {
 	switch c.Kind() {
 	case jsonl.Array:
 		for ok := c.EnterArray(); ok && c.NextElement(); {
-			givenBlock(c, r)
+			s.givenBlock(c, r)
 		}
 	case jsonl.Object:
 		for ok := c.EnterObject(); ok && c.NextKey(); {
 			switch string(c.Key()) {
 			case "content":
 				for inner := c.EnterArray(); inner && c.NextElement(); {
-					givenBlock(c, r)
+					s.givenBlock(c, r)
 				}
 			case "isError":
 				failed, _ := c.Bool()
@@ -278,10 +291,10 @@ func given(c *jsonl.Cursor, r *session.Message) {
 	}
 }
 
-func givenBlock(c *jsonl.Cursor, r *session.Message) {
+func (s *scanner) givenBlock(c *jsonl.Cursor, r *session.Message) {
 	var b block
 	raw := c.Raw()
-	blocks.Peek(&b, new(jsonl.Cursor), raw)
+	blocks.Peek(&b, s.cursor(), raw)
 	switch string(b.kind) {
 	case "text":
 		r.AddText(b.text)

@@ -21,9 +21,10 @@ import (
 // open but the database that it has read, until it is closed, and may be used by
 // several goroutines at once.
 type Store struct {
-	root      string
-	pin       *logfile.Pin
-	databases *goosedb.Databases
+	*sqlitefile.Sessions[*goosedb.Database]
+
+	root string
+	pin  *logfile.Pin
 }
 
 const databaseName = "sessions.db"
@@ -31,7 +32,13 @@ const databaseName = "sessions.db"
 // Open returns the store of a directory in which sessions.db lies, or of a data
 // directory of Goose.
 func Open(root string) *Store {
-	return &Store{root: logfile.Within(logfile.Absolute(root), "sessions"), pin: &logfile.Pin{}, databases: goosedb.NewDatabases()}
+	s := &Store{root: logfile.Within(logfile.Absolute(root), "sessions"), pin: &logfile.Pin{}}
+	s.Sessions = &sqlitefile.Sessions[*goosedb.Database]{
+		Databases: goosedb.NewDatabases(),
+		Place:     func(session.Ref) sqlitefile.File { return s.file() },
+		Log:       func(ctx context.Context, db *goosedb.Database, id string) (io.Reader, error) { return db.Log(ctx, id) },
+	}
+	return s
 }
 
 // Roots returns the directory of a user's sessions if it has a database.
@@ -80,9 +87,6 @@ func (s *Store) Runtime() string { return session.RuntimeGoose }
 // Root implements [session.Store].
 func (s *Store) Root() string { return s.root }
 
-// Close gives the database back if it was read.
-func (s *Store) Close() error { return s.databases.Close() }
-
 // OwnCommand implements [session.Adviser].
 func (s *Store) OwnCommand(session.Ref) string {
 	return "/compact in the session makes its context small"
@@ -127,7 +131,7 @@ func (s *Store) List(ctx context.Context) (session.Listing, error) {
 }
 
 func (s *Store) sessions(ctx context.Context) (*goosedb.Database, []goosedb.Session, error) {
-	db, release, err := s.databases.Fresh(ctx, s.file())
+	db, release, err := s.Databases.Fresh(ctx, s.file())
 	if err != nil {
 		return nil, nil, err
 	}
@@ -150,26 +154,10 @@ func (s *Store) ref(l *sqlitefile.Listing, x goosedb.Session, byID map[string]go
 	return ref
 }
 
-// database opens the database of a session as it was listed, and what gives it back.
-func (s *Store) database(ctx context.Context, ref session.Ref) (db *goosedb.Database, id string, release func(), err error) {
-	return s.databases.Listed(ctx, s.file(), ref)
-}
-
-// OpenLog implements [session.LogSource]. It is of the moment at which the store was
-// listed last.
-func (s *Store) OpenLog(ctx context.Context, ref session.Ref) (io.ReadCloser, error) {
-	db, id, release, err := s.database(ctx, ref)
-	if err != nil {
-		return nil, err
-	}
-	log, err := db.Log(ctx, id)
-	return sqlitefile.Lend(log, err, release)
-}
-
 // Tail implements [session.Store]. The context is what the last model call counted,
 // as the row of the session says; without that it is an estimate.
 func (s *Store) Tail(ctx context.Context, ref session.Ref) (session.Tail, error) {
-	db, id, release, err := s.database(ctx, ref)
+	db, id, release, err := s.Database(ctx, ref)
 	if err != nil {
 		return session.Tail{}, err
 	}
@@ -187,16 +175,6 @@ func (s *Store) Tail(ctx context.Context, ref session.Ref) (session.Tail, error)
 		tail.Tokens, tail.TokenSource = counted, session.TokensFromUsage
 	}
 	return tail, err
-}
-
-// CountMessages implements [session.MessageCounter].
-func (s *Store) CountMessages(ctx context.Context, ref session.Ref) (int, error) {
-	db, id, release, err := s.database(ctx, ref)
-	if err != nil {
-		return 0, err
-	}
-	defer release()
-	return db.CountMessages(ctx, id)
 }
 
 // Busy implements [session.Liveness]: by when the session was used, and by its last

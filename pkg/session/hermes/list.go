@@ -86,7 +86,7 @@ func (l *lister) sessions(ctx context.Context, root *os.Root) error {
 }
 
 func (l *lister) read(ctx context.Context) (sessions []statedb.Session, schema int, byActivity bool, err error) {
-	db, release, err := l.store.databases.Fresh(ctx, l.store.file())
+	db, release, err := l.store.Databases.Fresh(ctx, l.store.file())
 	if err != nil {
 		return nil, 0, false, err
 	}

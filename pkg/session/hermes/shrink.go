@@ -112,7 +112,7 @@ func (s *Store) Shrink(ctx context.Context, order session.Shrink) (done session.
 // gone looks what was removed. One that had not ended should have stayed, and one
 // that came after the sessions were archived has no archive that is sure.
 func (s *Store) gone(ctx context.Context, order session.Shrink, before statedb.Proved, done *session.Shrunk) error {
-	db, release, err := s.databases.Fresh(ctx, s.file())
+	db, release, err := s.Databases.Fresh(ctx, s.file())
 	if err != nil {
 		return err
 	}
@@ -206,7 +206,7 @@ func (s *Store) hold(ctx context.Context, path string, do func(*statedb.Writer) 
 	if !s.Holds(path) {
 		return fmt.Errorf("%s is not the database of the store %s", path, s.root)
 	}
-	if err := errors.Join(s.file().InPlace(), s.databases.Close()); err != nil {
+	if err := errors.Join(s.file().InPlace(), s.Databases.Close()); err != nil {
 		return fmt.Errorf("open %s: %w", path, err)
 	}
 	w, err := statedb.Hold(ctx, s.file())

@@ -20,14 +20,21 @@ import (
 // holds nothing open but the database that it has read, until it is closed, and
 // may be used by several goroutines at once.
 type Store struct {
-	root      string
-	pin       *logfile.Pin
-	databases *statedb.Databases
+	*sqlitefile.Sessions[*statedb.Database]
+
+	root string
+	pin  *logfile.Pin
 }
 
 // Open returns the store of a home.
 func Open(root string) *Store {
-	return &Store{root: logfile.Absolute(root), pin: &logfile.Pin{}, databases: statedb.NewDatabases()}
+	s := &Store{root: logfile.Absolute(root), pin: &logfile.Pin{}}
+	s.Sessions = &sqlitefile.Sessions[*statedb.Database]{
+		Databases: statedb.NewDatabases(),
+		Place:     func(session.Ref) sqlitefile.File { return s.file() },
+		Log:       func(ctx context.Context, db *statedb.Database, id string) (io.Reader, error) { return db.Log(ctx, id) },
+	}
+	return s
 }
 
 // Runtime implements [session.Store].
@@ -35,9 +42,6 @@ func (s *Store) Runtime() string { return session.RuntimeHermes }
 
 // Root implements [session.Store].
 func (s *Store) Root() string { return s.root }
-
-// Close gives the database back if it was read.
-func (s *Store) Close() error { return s.databases.Close() }
 
 const (
 	databaseName = "state.db"
@@ -94,30 +98,13 @@ func (s *Store) file() statedb.File {
 
 func (s *Store) path() string { return filepath.Join(s.root, databaseName) }
 
-// database opens the database of a session as it was listed, and what gives it
-// back.
-func (s *Store) database(ctx context.Context, ref session.Ref) (db *statedb.Database, id string, release func(), err error) {
-	return s.databases.Listed(ctx, s.file(), ref)
-}
-
-// OpenLog implements [session.LogSource]. It is of the moment at which the
-// store was listed last.
-func (s *Store) OpenLog(ctx context.Context, ref session.Ref) (io.ReadCloser, error) {
-	db, id, release, err := s.database(ctx, ref)
-	if err != nil {
-		return nil, err
-	}
-	log, err := db.Log(ctx, id)
-	return sqlitefile.Lend(log, err, release)
-}
-
 // Tail implements [session.Store]. No call of a model is counted by itself, so
 // all that is in the context is read and estimated.
 func (s *Store) Tail(ctx context.Context, ref session.Ref) (session.Tail, error) {
 	if ref.Kind != session.KindStored {
 		return session.Tail{}, fmt.Errorf("%w: %s is no session", session.ErrUnknownFormat, ref.Path)
 	}
-	db, id, release, err := s.database(ctx, ref)
+	db, id, release, err := s.Database(ctx, ref)
 	if err != nil {
 		return session.Tail{}, err
 	}
@@ -133,16 +120,6 @@ func (s *Store) Tail(ctx context.Context, ref session.Ref) (session.Tail, error)
 	return tail, err
 }
 
-// CountMessages implements [session.MessageCounter].
-func (s *Store) CountMessages(ctx context.Context, ref session.Ref) (int, error) {
-	db, id, release, err := s.database(ctx, ref)
-	if err != nil {
-		return 0, err
-	}
-	defer release()
-	return db.CountMessages(ctx, id)
-}
-
 // Busy implements [session.Liveness]: by the program's own leases, by when the
 // session was used, and by its last turn. A session that has ended is never in a
 // turn.
@@ -152,7 +129,7 @@ func (s *Store) Busy(ctx context.Context, q session.BusyQuestion) error {
 		return s.busyFile(ref, q.Now, q.Quiet)
 	}
 	_, id := sqlitefile.CutPath(ref.Path)
-	db, release, err := s.databases.Fresh(ctx, s.file())
+	db, release, err := s.Databases.Fresh(ctx, s.file())
 	if err != nil {
 		return logfile.GoneOr(ref.Path, err)
 	}
@@ -199,7 +176,7 @@ func (s *Store) OwnCommand(session.Ref) string {
 
 // DatabaseParts implements [session.PartMeasurer].
 func (s *Store) DatabaseParts(ctx context.Context) ([]session.DatabasePart, error) {
-	db, release, err := s.databases.Fresh(ctx, s.file())
+	db, release, err := s.Databases.Fresh(ctx, s.file())
 	if err != nil {
 		return nil, err
 	}

@@ -82,7 +82,7 @@ func (l *lister) database(ctx context.Context, root *os.Root, name string) {
 }
 
 func (l *lister) sessions(ctx context.Context, name string) ([]sessiondb.Session, error) {
-	db, release, err := l.store.databases.Fresh(ctx, l.store.file(name))
+	db, release, err := l.store.Databases.Fresh(ctx, l.store.file(name))
 	if err != nil {
 		return nil, err
 	}

@@ -8,7 +8,7 @@ import (
 )
 
 // logLine is a line of a session's log, as package sessiondb writes it. Its
-// slices are valid until the next line is read, those of its row until the next one.
+// slices are valid until the cursor is given another text.
 type logLine struct {
 	kind, table []byte
 	format      int64
@@ -34,7 +34,7 @@ var logLines = fields.New(func(l *logLine) []fields.Field {
 func (l *logLine) read(c *jsonl.Cursor, raw []byte) error {
 	*l = logLine{}
 	err := logLines.Read(l, c, raw)
-	own(&l.kind, &l.table, &l.row.id, &l.row.message, &l.row.reverted)
+	own(&l.row.reverted) // it is read by the same cursor
 	return err
 }
 

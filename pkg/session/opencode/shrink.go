@@ -41,7 +41,7 @@ func (s *Store) Weigh(ctx context.Context) ([]session.DatabaseWeight, error) {
 
 func (s *Store) weigh(ctx context.Context, ref session.Ref) (session.Weight, error) {
 	w := session.Weight{Ref: ref}
-	db, id, release, err := s.database(ctx, ref)
+	db, id, release, err := s.Database(ctx, ref)
 	if err != nil {
 		return w, err
 	}
@@ -98,7 +98,7 @@ func (s *Store) hold(ctx context.Context, path string, do func(*sessiondb.Writer
 	if !s.Holds(path) {
 		return fmt.Errorf("%s is not a database of the store %s", path, s.root)
 	}
-	if err := errors.Join(s.file(filepath.Base(path)).InPlace(), s.databases.Close()); err != nil {
+	if err := errors.Join(s.file(filepath.Base(path)).InPlace(), s.Databases.Close()); err != nil {
 		return fmt.Errorf("open %s: %w", path, err)
 	}
 	w, err := sessiondb.Hold(ctx, s.file(filepath.Base(path)))

@@ -2,7 +2,6 @@ package opencode
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -20,15 +19,18 @@ import (
 // databases that it has read, until it is closed, and may be used by several
 // goroutines at once.
 type Store struct {
-	name      string
-	root      string
-	pin       *logfile.Pin
-	databases *sessiondb.Databases
+	*sqlitefile.Sessions[*sessiondb.Database]
+
+	name string
+	root string
+	pin  *logfile.Pin
 }
 
 // Open returns the store of a data directory of OpenCode, or of Kilo.
 func Open(runtime, root string) *Store {
-	return &Store{name: runtime, root: logfile.Absolute(root), pin: &logfile.Pin{}, databases: sessiondb.NewDatabases()}
+	s := &Store{name: runtime, root: logfile.Absolute(root), pin: &logfile.Pin{}}
+	s.Sessions = &sqlitefile.Sessions[*sessiondb.Database]{Databases: sessiondb.NewDatabases(), Place: s.place, Log: logOf}
+	return s
 }
 
 // Runtime implements [session.Store].
@@ -36,9 +38,6 @@ func (s *Store) Runtime() string { return s.name }
 
 // Root implements [session.Store].
 func (s *Store) Root() string { return s.root }
-
-// Close gives the databases back that were read.
-func (s *Store) Close() error { return s.databases.Close() }
 
 // Roots returns the data directory of OpenCode if it has a database.
 func Roots(home string, getenv func(string) string) []string {
@@ -77,26 +76,13 @@ func (s *Store) file(name string) sessiondb.File {
 	return sessiondb.File{Base: s.root, Name: name, OpenRoot: s.pin.OpenRoot}
 }
 
-// database opens the database of a session as it was listed, and what gives it
-// back.
-func (s *Store) database(ctx context.Context, ref session.Ref) (db *sessiondb.Database, id string, release func(), err error) {
-	path, id := sqlitefile.CutPath(ref.Path)
-	if filepath.Dir(path) != s.root || filepath.Ext(path) != databaseEnd || !session.SafeID(id) {
-		return nil, "", nil, fmt.Errorf("%s is not a session of the store %s", ref.Path, s.root)
+// place is where the database of a reference lies, if that is one of this store.
+func (s *Store) place(ref session.Ref) sqlitefile.File {
+	name := filepath.Base(sqlitefile.FileOf(ref))
+	if filepath.Ext(name) != databaseEnd {
+		name = databaseEnd // of no database
 	}
-	db, release, err = s.databases.Known(ctx, s.file(filepath.Base(path)))
-	return db, id, release, err
-}
-
-// OpenLog implements [session.LogSource]. It is of the moment at which the
-// store was listed last.
-func (s *Store) OpenLog(ctx context.Context, ref session.Ref) (io.ReadCloser, error) {
-	db, id, release, err := s.database(ctx, ref)
-	if err != nil {
-		return nil, err
-	}
-	log, err := logOf(ctx, db, id)
-	return sqlitefile.Lend(log, err, release)
+	return s.file(name)
 }
 
 // journalEnd follows the id of a session in the name of its journal. No id of a
@@ -104,7 +90,7 @@ func (s *Store) OpenLog(ctx context.Context, ref session.Ref) (io.ReadCloser, er
 const journalEnd = ".journal"
 
 // logOf opens the log of a session, or of its journal.
-func logOf(ctx context.Context, db *sessiondb.Database, id string) (*sessiondb.Log, error) {
+func logOf(ctx context.Context, db *sessiondb.Database, id string) (io.Reader, error) {
 	if session, journal := strings.CutSuffix(id, journalEnd); journal {
 		return db.Journal(ctx, session)
 	}
@@ -114,7 +100,7 @@ func logOf(ctx context.Context, db *sessiondb.Database, id string) (*sessiondb.L
 // Tail implements [session.Store]: the rows since the message of the person
 // before the last answer are read, or all of them where that does not tell.
 func (s *Store) Tail(ctx context.Context, ref session.Ref) (session.Tail, error) {
-	db, id, release, err := s.database(ctx, ref)
+	db, id, release, err := s.Database(ctx, ref)
 	if err != nil {
 		return session.Tail{}, err
 	}
@@ -134,22 +120,12 @@ func (s *Store) Tail(ctx context.Context, ref session.Ref) (session.Tail, error)
 	return tail, err
 }
 
-// CountMessages implements [session.MessageCounter].
-func (s *Store) CountMessages(ctx context.Context, ref session.Ref) (int, error) {
-	db, id, release, err := s.database(ctx, ref)
-	if err != nil {
-		return 0, err
-	}
-	defer release()
-	return db.CountMessages(ctx, id)
-}
-
 // Busy implements [session.Liveness]: by when the session was changed, and by
 // its last turn.
 func (s *Store) Busy(ctx context.Context, q session.BusyQuestion) error {
 	ref := q.Ref
 	path, id := sqlitefile.CutPath(ref.Path)
-	db, release, err := s.databases.Fresh(ctx, s.file(filepath.Base(path)))
+	db, release, err := s.Databases.Fresh(ctx, s.file(filepath.Base(path)))
 	if err != nil {
 		return logfile.GoneOr(ref.Path, err)
 	}
@@ -190,7 +166,7 @@ func (s *Store) DatabaseParts(ctx context.Context) (all []session.DatabasePart, 
 }
 
 func (s *Store) parts(ctx context.Context, name string) ([]session.DatabasePart, error) {
-	db, release, err := s.databases.Known(ctx, s.file(name))
+	db, release, err := s.Databases.Known(ctx, s.file(name))
 	if err != nil {
 		return nil, err
 	}

@@ -16,4 +16,7 @@
 // pages of the log lie over those of the database; when the program changes
 // either meanwhile, the session is busy. All are opened from the directory of the
 // store that is held open during the run, and no link is followed.
+//
+// Stores that keep sessions in such databases list them with a [Listing], and lend
+// their logs with [Sessions].
 package sqlitefile

@@ -21,7 +21,7 @@ func (m *Memory) Bury(ctx context.Context, host string, forgotten []memory.Forgo
 	}
 	err = m.introduce(ctx, host)
 	for from := 0; err == nil && from < len(forgotten); from += buriedAtOnce {
-		n := 0
+		var n int
 		n, err = m.bury(ctx, host, forgotten[from:min(from+buriedAtOnce, len(forgotten))])
 		removed += n
 	}
