@@ -144,9 +144,6 @@ func renderArchives(a *app, doc steps.ArchiveDocument) error {
 		}
 		rows = append(rows, []string{r.ID, wording.Visible(r.Agent), wording.Visible(r.Session), r.CreatedAt, strconv.FormatInt(r.Bytes, 10), wording.Visible(last)})
 		cells := []string{r.ID, r.Runtime, r.Agent, r.Session, wording.ShownTime(r.CreatedAt), wording.Bytes(r.Bytes), wording.Bytes(r.StoredBytes), offSiteCell(r), a.Tilde(last)}
-		if r.Outcome == "failed" && a.Shows.Terminal {
-			cells[len(cells)-1] = r.Outcome // why was said beside the table
-		}
 		if !somewhere {
 			cells = slices.Delete(cells, offSite, offSite+1)
 		}
