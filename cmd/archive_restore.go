@@ -64,15 +64,8 @@ func runRestore(ctx context.Context, a *app, id string, o steps.RestoreOptions) 
 		return err
 	}
 	if o.To == "" {
-		if err := selection.RefusePrompts(entry); err != nil {
+		if done, err := restoreRows(ctx, a, steps.ArchivedRows{Archives: archives, Entry: entry, DryRun: o.DryRun}); done {
 			return err
-		}
-		into, err := steps.DepositsOf(a.Run, entry)
-		if err != nil {
-			return err
-		}
-		if len(into) > 0 {
-			return runDeposit(ctx, a, steps.ArchivedRows{Archives: archives, Entry: entry, DryRun: o.DryRun}, into)
 		}
 	}
 	into, err := selection.RestorePath(ctx, a.Run, entry)
@@ -113,6 +106,19 @@ func runRestore(ctx context.Context, a *app, id string, o steps.RestoreOptions) 
 		}
 	}
 	return renderRestore(ctx, a, doc, plan, entry)
+}
+
+// restoreRows puts an archive back into the databases that it is of. It is false if
+// the archive is of a file.
+func restoreRows(ctx context.Context, a *app, rows steps.ArchivedRows) (done bool, err error) {
+	if err := selection.RefusePrompts(rows.Entry); err != nil {
+		return true, err
+	}
+	into, err := steps.DepositsOf(a.Run, rows.Entry)
+	if err != nil || len(into) == 0 {
+		return err != nil, err
+	}
+	return true, runDeposit(ctx, a, rows, into)
 }
 
 // renderRestore prints what was done, and what the runtime will make of it.

@@ -24,7 +24,7 @@ func addCompactFlags(o *selection.CompactOptions, fs *pflag.FlagSet) {
 	fs.StringVar(&o.Agent, "agent", "", "compact the main session of this `agent`")
 	fs.BoolVar(&o.All, "all", false, "compact the main session of every agent, and every session of the runtimes whose agents have no main one (docs/compact.md lists them)")
 	fs.StringVar(&o.Session, "session", "", "compact this session (`id` or key) instead of the main one")
-	fs.Int64Var(&o.Threshold, "threshold", 0, "compact sessions of at least this many `tokens` (default 150000)")
+	fs.Var(&o.Threshold, "threshold", "compact sessions of at least this many `tokens`, or of this share of their window, such as 80% (default 150000,80%)")
 	fs.BoolVar(&o.DryRun, "dry-run", false, "print the plan and change nothing")
 	fs.BoolVar(&o.Force, "force", false, "compact below the threshold too")
 	fs.BoolVar(&o.Clear, "clear", false, "clear the session: archive it and start fresh (the same as --force --strategy rotate)")

@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -34,7 +35,7 @@ func (a *app) loadConfig(c *cobra.Command) error {
 	if err := a.checkConfig(v); err != nil {
 		return err
 	}
-	if err := a.Config.CheckStores(); err != nil {
+	if err := cmp.Or(a.Config.CheckStores(), a.Config.CheckThresholds()); err != nil {
 		return workspace.BlameKey(&a.Run.Settings, err)
 	}
 	return a.fillFlags(c.Flags(), v)

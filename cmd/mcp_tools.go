@@ -251,7 +251,7 @@ func (s *mcpServer) sizes(ctx context.Context, in mcptool.SizesInput) (string, e
 	if err := s.known(ctx, a.Run, nil, agent); err != nil {
 		return "", err
 	}
-	doc, err := selection.Sizes(ctx, a.Run, selection.SizesOptions{Agent: agent, Over: in.Over, Sort: "tokens", Threshold: a.Config.Compaction.Threshold})
+	doc, err := selection.Sizes(ctx, a.Run, selection.SizesOptions{Agent: agent, Over: in.Over, Sort: "tokens", Threshold: a.Config.Compaction.Due()})
 	if err != nil {
 		return "", err
 	}

@@ -46,7 +46,7 @@ What cannot be looked at has no series; the exit code is 3 then.
 // metricsText writes all metrics in the text format of Prometheus. What cannot be
 // looked at is told and left out.
 func metricsText(ctx context.Context, a *app, w io.Writer) error {
-	seen, err := observe(ctx, a, audit.LookOptions{Threshold: a.Config.Compaction.Threshold})
+	seen, err := observe(ctx, a, audit.LookOptions{Threshold: a.Config.Compaction.Due()})
 	if f := (*failure.Error)(nil); errors.As(err, &f) && f.Code == "no_store" {
 		a.Notice(workspace.Note{Message: f.Error(), Hint: f.Hint}) // runs and archives are there without one
 	} else if err != nil {

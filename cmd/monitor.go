@@ -17,7 +17,7 @@ import (
 )
 
 func addMonitorFlags(o *audit.MonitorOptions, fs *pflag.FlagSet) {
-	fs.Int64Var(&o.Threshold, "threshold", 0, "a session of at least this many `tokens` needs a compaction (default 150000)")
+	fs.Var(&o.Threshold, "threshold", "a session of at least this many `tokens` needs a compaction, or of this share of its window, such as 80% (default 150000,80%)")
 	fs.DurationVar(&o.Interval, "interval", 0, "look again after this `duration`, until a signal; without it once")
 	fs.BoolVar(&o.Compact, "compact", false, "compact the sessions that need it (sessctl compact --all)")
 	fs.BoolVar(&o.DryRun, "dry-run", false, "report what is wrong and which events would be sent; record, send and compact nothing")
@@ -98,7 +98,7 @@ func monitorOnce(ctx context.Context, a *app) (audit.MonitorReport, error) {
 	look := a.aside()
 	look.Pin()
 	defer look.Pins.Release()
-	report, err := lookOnce(ctx, look, audit.MonitorOptions{Threshold: a.Config.Compaction.Threshold, Compact: a.Config.Monitor.Compact})
+	report, err := lookOnce(ctx, look, audit.MonitorOptions{Threshold: a.Config.Compaction.Due(), Compact: a.Config.Monitor.Compact})
 	workspace.TellEvents(ctx, look.Run)
 	report.Notes = look.Notes
 	return report, err
@@ -138,7 +138,7 @@ func lookLocked(ctx context.Context, a *app, o audit.MonitorOptions, options mon
 func compactDue(ctx context.Context, a *app, o audit.MonitorOptions, report *audit.MonitorReport) error {
 	flags := steps.StepFlags{"--all"}
 	if o.ThresholdAsked {
-		flags = append(flags, fmt.Sprintf("--threshold=%d", o.Threshold))
+		flags = append(flags, "--threshold="+o.Threshold.String())
 	}
 	options, err := parseCompact(a, flags)
 	if err != nil {
@@ -171,7 +171,7 @@ func lookAndTell(ctx context.Context, a *app, o audit.MonitorOptions, options mo
 	if err != nil {
 		return audit.MonitorReport{}, err
 	}
-	report := audit.MonitorReport{Schema: 1, Looked: seen.At.UTC().Format(time.RFC3339), DryRun: o.DryRun, Threshold: o.Threshold, Sessions: len(seen.Rows), Archives: len(seen.Entries)}
+	report := audit.MonitorReport{Schema: 1, Looked: seen.At.UTC().Format(time.RFC3339), DryRun: o.DryRun, Threshold: o.Threshold.Tokens, Share: o.Threshold.Percent, Sessions: len(seen.Rows), Archives: len(seen.Entries)}
 	report.Count(&seen)
 	report.Alerts = append([]monitor.Alert{}, state.Step(seen.Look(), options)...)
 	report.Waiting = len(state.Held)

@@ -25,7 +25,7 @@ import (
 // gatherReport makes the document of one look: what sizes, usage, monitor, log and
 // archive verify would say of the same moment. Nothing is changed.
 func gatherReport(ctx context.Context, a *app, o pages.ReportOptions) (report.Document, error) {
-	doc := report.Document{Schema: 1, MadeAt: wording.StampText(a.Now()), Version: a.Version, Threshold: a.Config.Compaction.Threshold}
+	doc := report.Document{Schema: 1, MadeAt: wording.StampText(a.Now()), Version: a.Version, Threshold: a.Config.Compaction.Due().Tokens, Share: a.Config.Compaction.Due().Percent}
 	doc.Host, _ = os.Hostname() // without one the page does not name it
 	settings, err := workspace.MonitorSettings(&a.Run.Settings)
 	if err != nil {
@@ -35,7 +35,7 @@ func gatherReport(ctx context.Context, a *app, o pages.ReportOptions) (report.Do
 	if err != nil {
 		a.PassOver(workspace.Note{Path: audit.MonitorStatePath(&a.Run.Settings), Message: err.Error()})
 	}
-	look := audit.NewObserver(a.Run, audit.LookOptions{Threshold: doc.Threshold, Earlier: state.Stores})
+	look := audit.NewObserver(a.Run, audit.LookOptions{Threshold: a.Config.Compaction.Due(), Earlier: state.Stores})
 	defer workspace.CloseStores(look.Run)
 	err = look.Look(ctx)
 	if f := (*failure.Error)(nil); errors.As(err, &f) && f.Code == "no_store" && len(a.Global.Stores) == 0 {

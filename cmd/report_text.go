@@ -81,7 +81,7 @@ func (p *reportPrinter) person() {
 func (p *reportPrinter) context() {
 	c := &p.doc.Context
 	p.heading("What fills context")
-	p.line("%s with %s tokens, %s at or over %s", wording.Plural(c.Sessions, "session"), wording.Count(c.Tokens), wording.Count(int64(c.Over)), wording.Count(p.doc.Threshold))
+	p.line("%s with %s tokens, %s at or over %s", wording.Plural(c.Sessions, "session"), wording.Count(c.Tokens), wording.Count(int64(c.Over)), wording.Threshold(p.doc.Threshold, p.doc.Share))
 	shares := func(name string, all []report.Share, of func(report.Share) string) {
 		t := table{columns: []column{{name: name, least: 10}, {name: "SESSIONS", right: true, drop: 2}, {name: "TOKENS", right: true}, {name: "OF ALL", drop: 1}, {name: "SIZE", right: true}, {name: "OVER", right: true, drop: 3}}}
 		for _, s := range all {

@@ -14,6 +14,7 @@ import (
 	"github.com/sessctl/sessctl/internal/steps"
 	"github.com/sessctl/sessctl/internal/wording"
 	"github.com/sessctl/sessctl/internal/workspace"
+	"github.com/sessctl/sessctl/pkg/compact"
 	"github.com/sessctl/sessctl/pkg/operate/jobs"
 )
 
@@ -37,7 +38,8 @@ func options(q web.CompactRequest, a *app) (selection.CompactOptions, error) {
 	default:
 		flags = steps.Whose(q.Agent)
 	}
-	return parseCompact(a, flags.Text("--session", q.Session).Number("--threshold", q.Threshold).On("--skip-summary", q.SkipSummary))
+	asked := compact.Threshold{Tokens: q.Threshold, Percent: q.Percent}
+	return parseCompact(a, flags.Text("--session", q.Session).Text("--threshold", asked.String()).On("--skip-summary", q.SkipSummary))
 }
 
 // checkRequest refuses what cannot become a job: options that do not go together,

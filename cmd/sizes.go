@@ -11,13 +11,14 @@ import (
 	"github.com/sessctl/sessctl/internal/selection"
 	"github.com/sessctl/sessctl/internal/wording"
 	"github.com/sessctl/sessctl/internal/workspace"
+	"github.com/sessctl/sessctl/pkg/compact"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
 
 func addSizesFlags(o *selection.SizesOptions, fs *pflag.FlagSet) {
 	fs.StringVar(&o.Agent, "agent", "", "only sessions of this `agent`")
-	fs.Int64Var(&o.Threshold, "threshold", 0, "mark sessions of at least this many `tokens` (default 150000)")
+	fs.Var(&o.Threshold, "threshold", "mark sessions of at least this many `tokens`, or of this share of their window, such as 80% (default 150000,80%)")
 	fs.BoolVar(&o.Over, "over", false, "only sessions at or over the threshold")
 	fs.StringVar(&o.Sort, "sort", "tokens", "sort by `key`: tokens, bytes, age or agent")
 	fs.BoolVar(&o.Exact, "exact", false, "count messages exactly, reading every log in full")
@@ -90,9 +91,9 @@ func runSizesOfHosts(ctx context.Context, a *app, o selection.SizesOptions) erro
 			row.Last, _ = time.Parse(time.RFC3339, row.LastActivity) // without one the row says that it is idle for long
 		}
 		if answered++; answered == 1 {
-			doc.Threshold = there.Threshold
-		} else if doc.Threshold != there.Threshold {
-			doc.Threshold = 0
+			doc.Threshold, doc.Share = there.Threshold, there.Share
+		} else if doc.Threshold != there.Threshold || doc.Share != there.Share {
+			doc.Threshold, doc.Share = 0, 0
 		}
 		doc.Sessions, doc.Measured = append(doc.Sessions, there.Sessions...), doc.Measured+len(there.Sessions)
 		recall.NoticeOf(a.Run, host, there.Notes)
@@ -138,10 +139,11 @@ func sizesTable(a *workspace.Settings, doc selection.SizesDocument) table {
 			irreducible++
 		}
 		switch {
-		case s.Over && s.Tokens >= doc.Threshold && doc.Threshold > 0:
-			over++
-		case s.Over:
+		case !s.Over:
+		case s.DueBy == string(compact.DueByRuntime), s.DueBy == "" && s.Tokens < doc.Threshold: // of a host that does not say
 			ruled++
+		default:
+			over++
 		}
 	}
 	const tokens, context, state = 3, 4, 9
@@ -149,8 +151,8 @@ func sizesTable(a *workspace.Settings, doc selection.SizesDocument) table {
 		s := doc.Sessions[row]
 		return s.Over && (column == tokens || column == context) || s.Unreadable && column == state
 	}
-	t.footer = fmt.Sprintf("%d of %d sessions at or over %s tokens", over, doc.Measured, wording.Count(doc.Threshold))
-	if doc.Threshold == 0 {
+	t.footer = fmt.Sprintf("%d of %d sessions at or over %s", over, doc.Measured, wording.Threshold(doc.Threshold, doc.Share))
+	if doc.Threshold == 0 && doc.Share == 0 {
 		t.footer = fmt.Sprintf("%d of %d sessions at or over the threshold of their host", over+ruled, doc.Measured)
 		ruled = 0
 	}

@@ -96,7 +96,7 @@ func newUndo(a *app, o removal.UndoOptions, fs *pflag.FlagSet) (*removal.UndoRun
 	force, _ := fs.GetBool("force")
 	quiet, _ := fs.GetDuration("quiet-period")
 	u := &removal.UndoRun{Run: a.Run, Request: compact.UndoRequest{
-		Receipt: receipt, Force: force, KeepMemory: o.KeepMemory, Policy: compact.Policy{Threshold: compact.DefaultThreshold, Quiet: quiet, LongestTurn: a.Config.Compaction.LongestTurn, OutputLimit: a.OutputLimit(), Pins: a.Pins},
+		Receipt: receipt, Force: force, KeepMemory: o.KeepMemory, Policy: compact.Policy{Quiet: quiet, LongestTurn: a.Config.Compaction.LongestTurn, OutputLimit: a.OutputLimit(), Pins: a.Pins},
 	}}
 	u.Doc = removal.UndoDocument{Schema: 1, DryRun: dryRun, Undoes: receipt.ID, PutAway: []selection.CompactedSession{}}
 	u.Store, err = removal.StoreOf(a.Run, receipt)

@@ -14,6 +14,7 @@ import (
 	"github.com/sessctl/sessctl/internal/selection"
 	"github.com/sessctl/sessctl/internal/wording"
 	"github.com/sessctl/sessctl/internal/workspace"
+	"github.com/sessctl/sessctl/pkg/compact"
 	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/operate/monitor"
 	"github.com/sessctl/sessctl/pkg/session"
@@ -21,7 +22,7 @@ import (
 
 // MonitorOptions are the options of monitor.
 type MonitorOptions struct {
-	Threshold int64
+	Threshold compact.Threshold
 	Interval  time.Duration
 	Compact   bool
 	DryRun    bool
@@ -35,8 +36,6 @@ const leastInterval = time.Second
 // Validate refuses options that contradict each other.
 func (o *MonitorOptions) Validate() error {
 	switch {
-	case o.Threshold <= 0:
-		return failure.Usage("", "--threshold must be positive, not %d", o.Threshold)
 	case o.Interval < 0 || o.Interval > 0 && o.Interval < leastInterval:
 		return failure.Usage("5m is usual", "--interval must be at least %s, not %s", leastInterval, o.Interval)
 	case o.DryRun && o.Interval > 0:
@@ -50,7 +49,8 @@ type MonitorReport struct {
 	Schema    int             `json:"schema"`
 	Looked    string          `json:"looked_at"` // RFC 3339, UTC
 	DryRun    bool            `json:"dry_run"`
-	Threshold int64           `json:"threshold"`
+	Threshold int64           `json:"threshold"`         // tokens, 0 for none
+	Share     int64           `json:"threshold_percent"` // of the window, 0 for none
 	Stores    int             `json:"stores"`
 	Agents    int             `json:"agents"`
 	Sessions  int             `json:"sessions"` // that were measured
@@ -204,7 +204,7 @@ func (o *Observed) mainSessions() []monitor.Session {
 		s := stores[row.Path+"\x00"+row.Session]
 		x := monitor.Session{
 			Runtime: row.Runtime, Agent: row.Agent, Session: row.Session, Key: row.Key, Store: s.Store, Tokens: row.Tokens, TokenSource: row.TokenSource,
-			Threshold: o.limit, ContextWindow: row.ContextWindow, Bytes: row.Bytes, Over: row.Over,
+			Threshold: row.Limit, ContextWindow: row.ContextWindow, Bytes: row.Bytes, Over: row.Over,
 			Strategy: string(session.StrategyNone),
 		}
 		if hasNoDirectory(row.Runtime) {
@@ -214,7 +214,7 @@ func (o *Observed) mainSessions() []monitor.Session {
 		if strategies := can.StrategiesOf(s.Ref); len(strategies) > 0 {
 			x.Strategy = string(strategies[0])
 		}
-		x.Near = !row.Over && can.Trigger == nil && row.Tokens >= o.limit-o.limit/10
+		x.Near = !row.Over && can.Trigger == nil && row.Limit > 0 && row.Tokens >= row.Limit-row.Limit/10
 		idle := o.At.Sub(row.Last) > inUse
 		x.Unused = row.Compact == selection.ProspectIrreducible || idle && (row.Compact == selection.ProspectRuntime || row.Compact == selection.ProspectUnsupported)
 		all = append(all, x)

@@ -64,7 +64,7 @@ type Observer struct {
 
 // LookOptions are what a look at everything needs to know.
 type LookOptions struct {
-	Threshold      int64
+	Threshold      compact.Threshold
 	ThresholdAsked bool                          // as a flag: no runtime has a rule of its own then
 	Earlier        map[string]monitor.KnownStore // stores of earlier looks
 }
@@ -72,7 +72,7 @@ type LookOptions struct {
 // NewObserver makes an observer. The caller closes its stores.
 func NewObserver(run *workspace.Run, options LookOptions) *Observer {
 	o := &Observer{Run: run.Apart(), LookOptions: options}
-	o.At, o.limit = wording.Stamp(run.Now()), options.Threshold
+	o.At, o.limit = wording.Stamp(run.Now()), options.Threshold.Tokens
 	return o
 }
 

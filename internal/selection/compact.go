@@ -15,7 +15,7 @@ type CompactOptions struct {
 	Agent            string
 	All              bool
 	Session          string
-	Threshold        int64
+	Threshold        compact.Threshold
 	DryRun           bool
 	Force            bool
 	Clear            bool
@@ -65,7 +65,7 @@ func (o *CompactOptions) Policy(run *workspace.Run) compact.Policy {
 	return compact.Policy{
 		Pins:        run.Pins,
 		OutputLimit: run.OutputLimit(),
-		DryRun:      o.DryRun, Threshold: o.Threshold, Force: o.Force, SkipArchive: o.SkipArchive, SkipSummary: o.SkipSummary,
+		DryRun:      o.DryRun, Limits: run.Config.Compaction.Limits(o.Threshold, o.ThresholdAsked), Force: o.Force, SkipArchive: o.SkipArchive, SkipSummary: o.SkipSummary,
 		Strategy: session.Strategy(o.Strategy), Quiet: o.Quiet, Asked: o.ThresholdAsked, Requested: !o.All,
 		Gateway: compact.GatewayUse(o.Gateway), LongestTurn: run.Config.Compaction.LongestTurn,
 		Keep: session.Keep{Tokens: o.KeepRecentTokens},
@@ -105,6 +105,7 @@ type CompactedSession struct {
 	Path          string            `json:"path"`
 	Outcome       compact.Outcome   `json:"outcome"`
 	Reason        string            `json:"reason"`
+	DueBy         compact.DueBy     `json:"due_by,omitempty"` // of a plan: tokens, share (of the window) or runtime
 	Strategy      session.Strategy  `json:"strategy"`
 	Via           string            `json:"via,omitempty"`
 	TokensBefore  int64             `json:"tokens_before"`
@@ -171,7 +172,7 @@ type CompactedCut struct {
 func NewCompactedSession(r compact.Result) CompactedSession {
 	return CompactedSession{
 		Runtime: r.Runtime, Agent: r.Agent, Session: r.Session, Key: r.Key, Path: r.Path,
-		Outcome: r.Outcome, Reason: r.Reason, Strategy: r.Strategy, Via: r.Via,
+		Outcome: r.Outcome, Reason: r.Reason, DueBy: r.DueBy, Strategy: r.Strategy, Via: r.Via,
 		TokensBefore: r.TokensBefore, TokenSource: r.TokenSource, TokensAfter: r.TokensAfter, Bytes: r.Bytes, BytesAfter: r.BytesAfter,
 		Messages: r.Messages, LinesSkipped: r.LinesSkipped, Chunks: r.Chunks, Forgotten: r.Forgotten, ChunksPending: r.ChunksPending,
 		Cut: (*CompactedCut)(r.Cut), Cleared: r.Cleared, Archive: (*CompactedArchive)(r.Archive),

@@ -32,7 +32,7 @@ const exactCountBytes = 32 << 20
 // SizesOptions are the options of sizes.
 type SizesOptions struct {
 	Agent     string
-	Threshold int64
+	Threshold compact.Threshold
 	Over      bool
 	Sort      string
 	Exact     bool
@@ -53,16 +53,14 @@ func (o *SizesOptions) Validate() error {
 	if o.ByType && o.Asked() {
 		return failure.Usage("without --by-type the sessions of all hosts are listed", "--host does not go with --by-type")
 	}
-	if o.Threshold <= 0 {
-		return failure.Usage("", "--threshold must be positive, not %d", o.Threshold)
-	}
 	return nil
 }
 
 // SizesDocument is `sizes --json` (docs/json.md).
 type SizesDocument struct {
 	Schema    int              `json:"schema"`
-	Threshold int64            `json:"threshold"` // 0 with --host if the hosts have different ones
+	Threshold int64            `json:"threshold"`         // tokens; 0 for none, and with --host if the hosts have different ones
+	Share     int64            `json:"threshold_percent"` // of the window; 0 for the same
 	Sessions  []*SessionRow    `json:"sessions"`
 	Notes     []workspace.Note `json:"notes"`
 	Hosts     []HostAnswer     `json:"hosts,omitempty"` // of --host
@@ -88,6 +86,7 @@ type SessionRow struct {
 	ContextWindow  int      `json:"context_window"`
 	Percent        *float64 `json:"percent"` // of the context window, null if that is unknown
 	Over           bool     `json:"over"`
+	DueBy          string   `json:"due_by"`        // what made it over: tokens, share or runtime
 	Compact        string   `json:"compact"`       // what compact --all does with a session that is over, see prospect
 	LastActivity   string   `json:"last_activity"` // RFC 3339, UTC
 	Expires        *string  `json:"expires"`       // when the runtime deletes the log by itself, null for never
@@ -96,6 +95,7 @@ type SessionRow struct {
 	Unreadable     bool     `json:"unreadable"` // the log could not be read, see reason: tokens and messages are not known
 
 	Last   time.Time `json:"-"`
+	Limit  int64     `json:"-"` // tokens from which it is due; 0 where its runtime decides, or nothing can
 	alike  bool      // another session of the agent has the same key
 	Unread error     `json:"-"` // why it could not be read
 }
@@ -108,7 +108,7 @@ func Sizes(ctx context.Context, run *workspace.Run, o SizesOptions) (SizesDocume
 		return SizesDocument{}, err
 	}
 	sessions := all.Sessions
-	doc := SizesDocument{Schema: 1, Threshold: o.Threshold, Sessions: make([]*SessionRow, 0, len(sessions)), Measured: len(sessions)}
+	doc := SizesDocument{Schema: 1, Threshold: o.Threshold.Tokens, Share: o.Threshold.Percent, Sessions: make([]*SessionRow, 0, len(sessions)), Measured: len(sessions)}
 	rows, err := MeasureAll(ctx, run, sessions, InDatabase(all), o)
 	if err != nil {
 		return doc, err
@@ -297,7 +297,7 @@ func (m *Measurer) known(s *workspace.Found) bool {
 func (m *Measurer) measure(ctx context.Context, s *workspace.Found) *SessionRow {
 	row := &SessionRow{
 		Runtime: s.Runtime, Agent: s.Agent, Session: s.ID, Key: s.Key, Kind: string(s.Kind), Path: s.Path,
-		Bytes: s.Bytes, ContextWindow: s.ContextWindow, State: string(s.State), Reason: s.Reason, Last: s.ModTime,
+		Bytes: s.Bytes, ContextWindow: int(m.Policy.Limits.Window(s.Ref, session.Tail{})), State: string(s.State), Reason: s.Reason, Last: s.ModTime,
 	}
 	if s.Counter.Tokens > 0 {
 		row.IndexTokens = &s.Counter.Tokens
@@ -308,13 +308,13 @@ func (m *Measurer) measure(ctx context.Context, s *workspace.Found) *SessionRow 
 	}
 	if s.Kind == session.KindDatabase {
 		row.Tokens, row.TokenSource = s.Counter.Tokens, session.TokensFromIndex
-		if row.Over = row.Tokens >= m.Policy.Threshold; row.Over {
+		if row.due(m.Policy.Limits.Judge(s.Ref, session.Tail{Tokens: row.Tokens})); row.Over {
 			row.Compact = ProspectUnsupported
 		}
 	} else if err := m.readLog(ctx, row, s); err != nil {
 		row.State, row.Reason, row.TokenSource = string(session.StateUnsupported), err.Error(), session.TokensFromEstimate
 		row.Unread, row.Unreadable = err, true
-		row.Over, row.Compact = false, ""
+		row.Over, row.DueBy, row.Compact = false, "", ""
 	}
 	row.LastActivity = row.Last.UTC().Format(time.RFC3339)
 	if row.ContextWindow > 0 && !row.Unreadable {
@@ -329,7 +329,7 @@ func (m *Measurer) measure(ctx context.Context, s *workspace.Found) *SessionRow 
 func (m *Measurer) log(ctx context.Context, r *SessionRow, s *workspace.Found) {
 	workspace.Decided(ctx, m.Run, workspace.Decision{
 		Ref: s.Ref, Asked: "sizes", Outcome: cmp.Or(r.Compact, r.State), Reason: r.Reason,
-		Values: []any{"state", r.State, "tokens", r.Tokens, "threshold", m.Policy.Threshold, "over", r.Over, "quiet", m.Policy.Quiet, "modified", s.ModTime},
+		Values: []any{"state", r.State, "tokens", r.Tokens, "threshold", m.Policy.Limits.For(s.Ref), "over", r.Over, "quiet", m.Policy.Quiet, "modified", s.ModTime},
 	})
 }
 
@@ -343,7 +343,7 @@ func (m *Measurer) readLog(ctx context.Context, r *SessionRow, s *workspace.Foun
 	}
 	r.Tokens, r.TokenSource = tail.Tokens, tail.TokenSource
 	r.Messages, r.MessagesSource = tail.Messages, "count"
-	r.ContextWindow = cmp.Or(r.ContextWindow, tail.ContextWindow)
+	r.ContextWindow = int(m.Policy.Limits.Window(s.Ref, tail))
 	if !tail.LastActivity.IsZero() {
 		r.Last = tail.LastActivity
 	}

@@ -24,11 +24,12 @@ const (
 // somebody is writing it, as compact would.
 func (m *Measurer) judge(ctx context.Context, r *SessionRow, s *workspace.Found, tail session.Tail) error {
 	meant := Meant(*s, m.InDatabase)
-	if r.Over = tail.Tokens >= m.Policy.Threshold; meant {
-		var err error
-		if r.Over, _, err = m.Policy.Due(ctx, s.Adapter, session.DueQuestion{Ref: s.Ref, Tail: tail, Now: m.Now()}); err != nil {
-			return err
-		}
+	v, err := m.Policy.Limits.Judge(s.Ref, tail), error(nil)
+	if meant {
+		v, err = m.Policy.Due(ctx, s.Adapter, session.DueQuestion{Ref: s.Ref, Tail: tail, Now: m.Now()})
+	}
+	if r.due(v); err != nil {
+		return err
 	}
 	if err := m.look(ctx, r, s, tail); err != nil || !r.Over {
 		return err
@@ -65,9 +66,12 @@ func (r *SessionRow) foresee(plan *compact.Plan) {
 	case plan.Outcome == compact.Planned:
 		r.Compact = ProspectDue
 	default: // it is empty
-		r.Over = false
+		r.Over, r.DueBy = false, ""
 	}
 }
+
+// due takes over whether the session is large enough.
+func (r *SessionRow) due(v compact.Verdict) { r.Over, r.DueBy, r.Limit = v.Due, string(v.By), v.Limit }
 
 // look asks the store whether somebody is writing a session whose end is not that
 // of a finished turn. What its times and its locks tell the listing has said.

@@ -34,8 +34,6 @@ func ValidateCompact(o *selection.CompactOptions) error {
 		return failure.Usage("name an agent, or use --all; sessctl sizes shows the agents there are", "which session? --agent, --all or --session is needed")
 	case o.All && (o.Agent != "" || o.Session != ""):
 		return failure.Usage(see, "--all goes with neither --agent nor --session")
-	case o.Threshold <= 0:
-		return failure.Usage(see, "--threshold must be positive, not %d", o.Threshold)
 	case o.Clear && o.Strategy != string(session.StrategyRotate):
 		return failure.Usage(see, "--clear goes with no other strategy")
 	case o.Strategy != "" && !slices.Contains(StrategyNames(), o.Strategy):
@@ -123,7 +121,7 @@ func logResult(ctx context.Context, run *workspace.Run, ref session.Ref, r compa
 	}
 	workspace.Decided(ctx, run, workspace.Decision{
 		Ref: ref, Asked: asked, Outcome: string(r.Outcome), Reason: r.Reason,
-		Values: []any{"tokens", r.TokensBefore, "threshold", policy.Threshold, "quiet", policy.Quiet, "strategy", string(r.Strategy), "modified", ref.ModTime},
+		Values: []any{"tokens", r.TokensBefore, "threshold", policy.Limits.For(ref), "quiet", policy.Quiet, "strategy", string(r.Strategy), "modified", ref.ModTime},
 	})
 }
 

@@ -67,7 +67,7 @@ func agents(named []string) []string {
 
 // CompactStepFlags are the options that the step stands for.
 func CompactStepFlags(s workspace.CompactStep, agent string) StepFlags {
-	return Whose(agent).Number("--threshold", s.Threshold).Text("--strategy", s.Strategy).
+	return Whose(agent).Text("--threshold", s.Threshold).Text("--strategy", s.Strategy).
 		Number("--keep-recent-tokens", s.Keep).On("--skip-summary", s.SkipSummary)
 }
 

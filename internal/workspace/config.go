@@ -43,7 +43,9 @@ type Config struct {
 }
 
 type compactionConfig struct {
-	Threshold int64         `mapstructure:"threshold" json:"threshold"`       // tokens
+	Threshold string        `mapstructure:"threshold" json:"threshold"`       // tokens, a share of the window, or both
+	Of        []string      `mapstructure:"thresholds" json:"thresholds"`     // of runtimes and agents: pi=80%, openclaw/main=120000
+	Windows   []string      `mapstructure:"windows" json:"windows"`           // tokens, of models, runtimes and agents: gpt-4.1=1000000
 	Quiet     time.Duration `mapstructure:"quiet_period" json:"quiet_period"` // how long a session must be untouched
 	// LongestTurn is how long after its last change a turn can still be going on.
 	LongestTurn time.Duration `mapstructure:"longest_turn" json:"longest_turn"`
@@ -133,7 +135,9 @@ func Defaults() map[string]any {
 		"stores":                        []string{},
 		"workers":                       2,
 		"lock_wait":                     0,
-		"compaction.threshold":          150_000,
+		"compaction.threshold":          compact.DefaultThreshold().String(),
+		"compaction.thresholds":         []string{},
+		"compaction.windows":            []string{},
 		"compaction.quiet_period":       "1m",
 		"compaction.longest_turn":       "24h",
 		"compaction.strategy":           "",
@@ -217,6 +221,8 @@ func EnvValue(key, value string) any {
 	switch key {
 	case "stores":
 		return filepath.SplitList(value)
+	case "compaction.thresholds", "compaction.windows":
+		return strings.Fields(value) // a threshold may have a comma
 	case "serve.allowed_hosts":
 		return strings.Split(value, ",")
 	}
@@ -342,7 +348,7 @@ type ProfileConfig struct {
 // CompactStep is the step of a profile that compacts.
 type CompactStep struct {
 	Agents      []string `mapstructure:"agents" json:"agents"` // none: all
-	Threshold   int64    `mapstructure:"threshold" json:"threshold"`
+	Threshold   string   `mapstructure:"threshold" json:"threshold"`
 	Strategy    string   `mapstructure:"strategy" json:"strategy"`
 	Keep        int64    `mapstructure:"keep_recent_tokens" json:"keep_recent_tokens"`
 	SkipSummary bool     `mapstructure:"skip_summary" json:"skip_summary"`

@@ -226,7 +226,7 @@ func newLog(messages int) string {
 }
 
 func (h *workspace) policy() compact.Policy {
-	return compact.Policy{Threshold: compact.DefaultThreshold, Quiet: time.Minute}
+	return compact.Policy{Limits: compact.Limits{Threshold: compact.Threshold{Tokens: 150_000}}, Quiet: time.Minute}
 }
 
 func (h *workspace) newPlan(p compact.Policy) *compact.Plan {

@@ -64,7 +64,7 @@ func newGround(t *testing.T, runtime string, system durable.System) *ground {
 }
 
 func (g *ground) policy() compact.Policy {
-	return compact.Policy{Threshold: compact.DefaultThreshold, Force: true, Strategy: session.StrategyRotate, Quiet: time.Minute}
+	return compact.Policy{Limits: compact.Limits{Threshold: compact.Threshold{Tokens: 150_000}}, Force: true, Strategy: session.StrategyRotate, Quiet: time.Minute}
 }
 
 func (g *ground) write(path, text string, age time.Duration) {

@@ -37,6 +37,7 @@ type Plan struct {
 	// BrokenOff is when the last turn was broken off, zero if it was finished: a turn
 	// is going on no longer, and the log shows no end of it.
 	BrokenOff time.Time
+	DueBy     DueBy            // what made it large enough; "" if nothing did, or nothing was asked
 	openCall  bool             // a call of a tool has no result, and will get none
 	seen      session.Snapshot // without a hash: which bytes the survey read
 	print     fingerprint      // of those bytes
@@ -48,6 +49,7 @@ type Plan struct {
 // what a command prints of it is a document of its own.
 type Result struct {
 	Compaction
+	DueBy       DueBy         // of a plan: what made the session large enough
 	Unchanged   bool          // since an earlier run archived and remembered it
 	Irreducible bool          // nothing can be cut away: all of its context is to be kept
 	Missing     []session.Ref // files that the records name and that are gone: this run did not archive their bytes
@@ -64,7 +66,7 @@ func NewResult(ref session.Ref, outcome Outcome, reason string) Result {
 // Result is what the plan says of the session.
 func (p *Plan) Result() Result {
 	r := NewResult(p.Ref, p.Outcome, p.Reason)
-	r.Via = p.Via
+	r.Via, r.DueBy = p.Via, p.DueBy
 	r.Strategy, r.TokensBefore, r.TokenSource = p.Strategy, p.Tokens, p.TokenSource
 	r.Messages, r.LinesSkipped, r.Chunks = p.Survey.Scan.Records, p.Survey.skipped(), p.Survey.Chunks
 	r.TokensAfter, r.Unknown, r.Irreducible = p.Tokens, p.Survey.Scan.Unknown, p.Irreducible
@@ -340,38 +342,40 @@ func (p *Plan) due(ctx context.Context, store session.Store, tail session.Tail, 
 	if policy.Force || policy.LeaveSessions || p.Ref.Fragment || p.Ref.Kind.Closed() {
 		return true, nil
 	}
-	due, reason, err := policy.dueBy(ctx, store, p.Strategy, session.DueQuestion{Ref: p.Ref, Tail: tail, Now: now})
-	if err == nil && !due {
-		p.Outcome, p.Reason = BelowThreshold, reason
+	v, err := policy.dueBy(ctx, store, p.Strategy, session.DueQuestion{Ref: p.Ref, Tail: tail, Now: now})
+	if p.DueBy = v.By; err == nil && !v.Due {
+		p.Outcome, p.Reason = BelowThreshold, v.Reason
 	}
-	return due, err
+	return v.Due, err
 }
 
-// Due reports whether a session is large enough to be compacted: by the
-// runtime's own trigger, unless a threshold was asked for. The question says
-// which session; what was asked for is the policy's. reason says why it is not,
-// for people.
-func (p Policy) Due(ctx context.Context, store session.Store, q session.DueQuestion) (due bool, reason string, err error) {
+// Due says whether a session is large enough to be compacted: by the runtime's own
+// trigger, unless a threshold was asked for. The question says which session; what
+// was asked for is the policy's.
+func (p Policy) Due(ctx context.Context, store session.Store, q session.DueQuestion) (Verdict, error) {
 	q.Requested, q.Asked = p.Requested, p.Asked
 	if trigger := store.Capabilities().Trigger; trigger != nil {
-		due, reason, err = trigger.Due(ctx, q)
+		due, reason, err := trigger.Due(ctx, q)
 		if err != nil || !due || !p.Asked {
-			return due, reason, err
+			return byRuntime(due, reason), err
 		}
 	}
-	if q.Tail.Tokens < p.Threshold {
-		return false, session.ReasonBelowThreshold.Text(q.Tail.Tokens, p.Threshold), nil
+	return p.Limits.Judge(q.Ref, q.Tail), nil
+}
+
+func byRuntime(due bool, reason string) Verdict {
+	if !due {
+		return Verdict{Reason: reason}
 	}
-	return true, "", nil
+	return Verdict{Due: true, By: DueByRuntime}
 }
 
 // dueBy is Due for a session that is to be compacted by one of several strategies: a
 // trim leaves its context as it is, so the size of its log decides.
-func (p Policy) dueBy(ctx context.Context, store session.Store, by session.Strategy, q session.DueQuestion) (due bool, reason string, err error) {
+func (p Policy) dueBy(ctx context.Context, store session.Store, by session.Strategy, q session.DueQuestion) (Verdict, error) {
 	if by == session.StrategyTrim && store.Capabilities().Trigger == nil && !p.Asked {
 		q.Requested = p.Requested
-		due, reason = session.DueToTrim(q)
-		return due, reason, nil
+		return byRuntime(session.DueToTrim(q)), nil
 	}
 	return p.Due(ctx, store, q)
 }
@@ -507,10 +511,6 @@ func planShortening(ctx context.Context, store session.Store, by session.Strateg
 	return session.Shortening{}, cannot(store, by)
 }
 
-// DefaultThreshold is the context size, in tokens, from which a session is
-// compacted (docs/dev/decisions.md D17). A session of exactly this size is compacted.
-const DefaultThreshold = 150_000
-
 // quietOf is how long the session must have been untouched that follows one of an
 // earlier run.
 func (p Policy) quietOf(of session.Rotation) time.Duration {
@@ -543,11 +543,11 @@ const (
 
 // Policy is what a run was asked to do.
 type Policy struct {
-	Threshold   int64 // tokens; sessions at or above it are compacted
-	Asked       bool  // the threshold was asked for: it takes the place of a runtime's own trigger
-	Requested   bool  // the session or its agent was named
-	Force       bool  // compact below the threshold too
-	SkipArchive bool  // remember only: no archive, hence no change to the session
+	Limits      Limits // a session at or above its threshold is compacted
+	Asked       bool   // the threshold was asked for: it takes the place of a runtime's own trigger
+	Requested   bool   // the session or its agent was named
+	Force       bool   // compact below the threshold too
+	SkipArchive bool   // remember only: no archive, hence no change to the session
 	// LeaveSessions archives and remembers sessions of any size and changes none.
 	LeaveSessions bool
 	Known         *Known           // what earlier runs have remembered; nil for nothing

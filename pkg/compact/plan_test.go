@@ -20,9 +20,9 @@ func TestPlanOutcomes(t *testing.T) {
 		reason  string
 	}{
 		{"over", func(*workspace, *compact.Policy) {}, compact.Planned, ""},
-		{"equal to the threshold", func(h *workspace, p *compact.Policy) { h.store.tokens = p.Threshold }, compact.Planned, ""},
-		{"one below", func(h *workspace, p *compact.Policy) { h.store.tokens = p.Threshold - 1 }, compact.BelowThreshold, "149999 tokens, threshold 150000"},
-		{"one below, forced", func(h *workspace, p *compact.Policy) { h.store.tokens = p.Threshold - 1; p.Force = true }, compact.Planned, ""},
+		{"equal to the threshold", func(h *workspace, p *compact.Policy) { h.store.tokens = p.Limits.Threshold.Tokens }, compact.Planned, ""},
+		{"one below", func(h *workspace, p *compact.Policy) { h.store.tokens = p.Limits.Threshold.Tokens - 1 }, compact.BelowThreshold, "149999 tokens, threshold 150000"},
+		{"one below, forced", func(h *workspace, p *compact.Policy) { h.store.tokens = p.Limits.Threshold.Tokens - 1; p.Force = true }, compact.Planned, ""},
 		{"busy", func(h *workspace, p *compact.Policy) { h.store.busy = busy }, compact.Busy, "it is being written"},
 		{"busy, forced", func(h *workspace, p *compact.Policy) { h.store.busy = busy; p.Force = true }, compact.Busy, "it is being written"},
 		{"small and busy", func(h *workspace, p *compact.Policy) { h.store.busy = busy; h.store.tokens = 1 }, compact.BelowThreshold, "1 tokens, threshold 150000"},

@@ -22,7 +22,7 @@ func TestNameTerms(t *testing.T) {
 		"配置文件":               {"配置 置文 文件 ", "配置 置文 文件 "},
 		"\xff\xfe/\x00":      {"", ""},
 	} {
-		if got := string(embed.AppendNameTerms(nil, text)); got != want.terms {
+		if got := string(embed.NewNameReader().AppendTerms(nil, text)); got != want.terms {
 			t.Errorf("%q: terms %q, want %q", text, got, want.terms)
 		}
 		if got := string(embed.AppendNameParts(nil, text)); got != want.parts {

@@ -29,27 +29,17 @@ func AppendTerms(dst []byte, text string) []byte {
 	return dst
 }
 
-// AppendNameTerms is AppendTerms for names of files, commands and the lines of
-// errors: runs are also cut where letters meet digits ("sha256sum" gives
-// "sha256sum", "sha", "256", "sum"), and no word is left out, for "all.go" is a
-// name.
-func AppendNameTerms(dst []byte, text string) []byte {
-	return appendNames(dst, text, inNames)
-}
-
 // AppendNameParts appends the smallest parts of the names in text alone
 // ("authMiddleware.ts" gives "auth", "middleware", "ts"): what to ask an index of
-// [AppendNameTerms] for, one by one.
+// what a [NameReader] appends for, one by one.
 func AppendNameParts(dst []byte, text string) []byte {
-	return appendNames(dst, text, inParts)
+	return newNameReader(inParts).AppendTerms(dst, text)
 }
 
-func appendNames(dst []byte, text string, cut cutting) []byte {
-	return newNameReader(cut).AppendTerms(dst, text)
-}
-
-// NameReader is AppendNameTerms for many names, in the same room. It is for one
-// goroutine.
+// NameReader is AppendTerms for names of files, commands and the lines of errors:
+// runs are also cut where letters meet digits ("sha256sum" gives "sha256sum", "sha",
+// "256", "sum"), and no word is left out, for "all.go" is a name. It reads many of
+// them in the same room, and is for one goroutine.
 type NameReader struct {
 	scanner scanner
 	dst     []byte
@@ -68,7 +58,7 @@ func newNameReader(cut cutting) *NameReader {
 	return r
 }
 
-// AppendTerms is [AppendNameTerms].
+// AppendTerms appends the terms of the names in text, each followed by a space.
 func (r *NameReader) AppendTerms(dst []byte, text string) []byte {
 	r.dst = dst
 	r.scanner.scan(text)

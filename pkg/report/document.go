@@ -7,9 +7,10 @@ type Document struct {
 	MadeAt    string    `json:"made_at"`
 	Host      string    `json:"host"`
 	Version   string    `json:"version"`
-	Threshold int64     `json:"threshold"` // tokens from which a session is due
-	Alerts    []Alert   `json:"alerts"`    // what needs a person, what matters most first
-	Pending   []Pending `json:"pending"`   // what waits
+	Threshold int64     `json:"threshold"`         // tokens from which a session is due, 0 for none
+	Share     int64     `json:"threshold_percent"` // of its window, the same
+	Alerts    []Alert   `json:"alerts"`            // what needs a person, what matters most first
+	Pending   []Pending `json:"pending"`           // what waits
 	Context   Context   `json:"context"`
 	Disk      Disk      `json:"disk"`
 	Growth    Growth    `json:"growth"`

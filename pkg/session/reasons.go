@@ -169,6 +169,8 @@ const (
 
 	// There is nothing to do with it, or not yet.
 	ReasonBelowThreshold Reason = "small"
+	ReasonBelowTokens    Reason = "small-of-unknown"
+	ReasonWindowUnknown  Reason = "window-unknown"
 	ReasonLogSmall       Reason = "small-log"
 	ReasonFewMessages    Reason = "few-messages"
 	ReasonBelowWindow    Reason = "below-window"
@@ -397,6 +399,8 @@ var reasons = map[Reason]reasonRow{
 
 	// There is nothing to do with it, or not yet.
 	ReasonBelowThreshold: {"%d tokens, threshold %d", "--force compacts it anyway; --threshold sets another limit"},
+	ReasonBelowTokens:    {"%d tokens, threshold %d (its window is not known, so %v of it does not count)", "compaction.windows names the window; --threshold sets another limit"},
+	ReasonWindowUnknown:  {"%d tokens, and its window is not known, so %v of it cannot decide", "name the window in compaction.windows, or the tokens too: --threshold 150000,80%"},
 	ReasonLogSmall:       {"its log has %d bytes, due from %d", "--session takes it anyway"},
 	ReasonFewMessages:    {"%d messages, due from %d", "--force compacts it anyway"},
 	ReasonBelowWindow:    {"%d tokens, due above %d (window %d less %d reserved)", "--force compacts it anyway"},

@@ -15,6 +15,7 @@ import (
 	"github.com/sessctl/sessctl/internal/selection"
 	"github.com/sessctl/sessctl/internal/steps"
 	"github.com/sessctl/sessctl/internal/workspace"
+	"github.com/sessctl/sessctl/pkg/compact"
 	"github.com/sessctl/sessctl/pkg/operate"
 	"github.com/sessctl/sessctl/pkg/operate/jobs"
 )
@@ -37,7 +38,8 @@ func WithOwnStack[T any](f func() (T, error)) (T, error) {
 type SizesQuery struct {
 	Agent     string `query:"agent" doc:"only sessions of this agent"`
 	Runtime   string `query:"runtime" doc:"only sessions of this runtime"`
-	Threshold int64  `query:"threshold" minimum:"0" doc:"mark sessions of at least this many tokens; 0 or none is the configured threshold"`
+	Threshold int64  `query:"threshold" minimum:"0" doc:"mark sessions of at least this many tokens; 0 is the configured threshold"`
+	Percent   int64  `query:"threshold_percent" minimum:"0" maximum:"100" doc:"or of this share of their window"`
 	Over      bool   `query:"over" doc:"only sessions at or over the threshold"`
 	Sort      string `query:"sort" enum:"tokens,bytes,age,agent" default:"tokens"`
 	All       bool   `query:"all" doc:"also closed logs, backups and checkpoints"`
@@ -46,7 +48,7 @@ type SizesQuery struct {
 // RecallQuery asks what was said.
 type RecallQuery struct {
 	Query      string  `query:"q" maxLength:"4096" doc:"the question; not with file, command or error"`
-	File       string  `query:"file" maxLength:"4096" doc:"what was done to this file: its path, the end of it, or words of its name"`
+	File       string  `query:"file" maxLength:"4096" doc:"what was done to this file: its path, its end, or words of its name"`
 	Command    string  `query:"command" maxLength:"4096" doc:"runs of commands with these words"`
 	Error      string  `query:"error" maxLength:"4096" doc:"where this error appeared, and what was done about it"`
 	Agent      string  `query:"agent" doc:"only memories of this agent"`
@@ -55,9 +57,9 @@ type RecallQuery struct {
 	Category   string  `query:"category" enum:",session_history,session_summary,fact,lesson"`
 	Kind       string  `query:"kind" doc:"only facts of this kind; work: what was done"`
 	Superseded bool    `query:"superseded" doc:"also facts that newer ones have superseded"`
-	Since      string  `query:"since" doc:"only from this time on: 30d, 12h, 2026-03-01 or RFC 3339"`
+	Since      string  `query:"since" doc:"from this time on: 30d, 2026-03-01 or RFC 3339"`
 	Until      string  `query:"until" doc:"only before this time"`
-	Limit      int     `query:"limit" minimum:"0" maximum:"100" doc:"the best so many; 0 or none is the configured number"`
+	Limit      int     `query:"limit" minimum:"0" maximum:"100" doc:"the best so many; 0 is the configured number"`
 	MinScore   float64 `query:"min_score" minimum:"-1" maximum:"1" default:"-1" doc:"leave out what fits less; none is the usual bound"`
 	Rank       string  `query:"rank" enum:",hybrid,text,vector,seed"`
 	Everywhere bool    `query:"everywhere" doc:"ask the memory that many hosts share"`
@@ -73,14 +75,15 @@ type LinesQuery struct {
 // RunsQuery asks for records of runs.
 type RunsQuery struct {
 	Limit int    `query:"limit" minimum:"0" maximum:"1000" default:"20" doc:"the last so many; 0 is all"`
-	Since string `query:"since" doc:"only from this time on: 30d, 12h, 2026-03-01 or RFC 3339"`
+	Since string `query:"since" doc:"from this time on: 30d, 2026-03-01 or RFC 3339"`
 }
 
 // Options are the options of the command that answers.
 func (in *SizesQuery) Options(a *workspace.Run) selection.SizesOptions {
 	a.Global.Runtime = in.Runtime
+	asked := compact.Threshold{Tokens: in.Threshold, Percent: in.Percent}
 	return selection.SizesOptions{
-		Agent: in.Agent, Threshold: cmp.Or(in.Threshold, a.Config.Compaction.Threshold), ThresholdAsked: in.Threshold > 0,
+		Agent: in.Agent, Threshold: cmp.Or(asked, a.Config.Compaction.Due()), ThresholdAsked: asked != compact.Threshold{},
 		Over: in.Over, Sort: in.Sort, All: in.All,
 	}
 }
@@ -117,9 +120,10 @@ type CompactRequest struct {
 	Agent       string   `json:"agent,omitempty" doc:"compact the main session of this agent; all is every agent's"`
 	Runtime     string   `json:"runtime,omitempty" doc:"only sessions of this runtime"`
 	Session     string   `json:"session,omitempty" doc:"compact this session, by its id or key, instead of the main one"`
-	Threshold   int64    `json:"threshold,omitempty" minimum:"0" doc:"compact sessions of at least this many tokens; 0 or none is the configured threshold"`
+	Threshold   int64    `json:"threshold,omitempty" minimum:"0" doc:"compact sessions of at least this many tokens; 0 is the configured threshold"`
+	Percent     int64    `json:"threshold_percent,omitempty" minimum:"0" maximum:"100" doc:"or of this share of their window"`
 	SkipSummary bool     `json:"skip_summary,omitempty" doc:"store no summary"`
-	Caller      string   `json:"caller_id,omitempty" doc:"who asks, for the job and the audit log; characters that cannot be printed are left out, and everything after the first 64"`
+	Caller      string   `json:"caller_id,omitempty" doc:"who asks, for the job and the audit log; the first 64 printable characters count"`
 }
 
 // Accepted is the answer to a request that became a job.

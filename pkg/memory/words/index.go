@@ -64,10 +64,7 @@ func (x *Index) readRecords(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	byRecord := func(a, b posting) int { return cmp.Compare(a.record, b.record) }
-	if !slices.IsSortedFunc(all, byRecord) {
-		slices.SortFunc(all, byRecord)
-	}
+	sortPostings(all)
 	x.records, x.lengths = make([]int64, len(all)), make([]uint32, len(all))
 	for i, p := range all {
 		x.records[i], x.lengths[i] = p.record, p.times
@@ -129,10 +126,7 @@ func (x *Index) postingsOf(ctx context.Context, word string) (*wordPostings, err
 			return nil, err
 		}
 	}
-	byRecord := func(a, b posting) int { return cmp.Compare(a.record, b.record) }
-	if !slices.IsSortedFunc(list, byRecord) {
-		slices.SortFunc(list, byRecord)
-	}
+	sortPostings(list)
 	p := &wordPostings{at: make([]int32, 0, len(list)), times: make([]uint32, 0, len(list))}
 	at := 0
 	for _, one := range list {

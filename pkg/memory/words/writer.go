@@ -399,6 +399,14 @@ type posting struct {
 	times  uint32
 }
 
+// sortPostings puts postings in the order of records. Most are in it.
+func sortPostings(list []posting) {
+	byRecord := func(a, b posting) int { return cmp.Compare(a.record, b.record) }
+	if !slices.IsSortedFunc(list, byRecord) {
+		slices.SortFunc(list, byRecord)
+	}
+}
+
 // read reads the next entry.
 func (s *mergedSegment) read(ctx context.Context) error {
 	records, size, err := s.next(ctx)
@@ -466,10 +474,7 @@ func (m *wordMerge) write(out *segmentWriter) error {
 	if len(m.found) == 0 {
 		return nil
 	}
-	byRecord := func(a, b posting) int { return int(min(max(a.record-b.record, -1), 1)) }
-	if !slices.IsSortedFunc(m.found, byRecord) {
-		slices.SortFunc(m.found, byRecord)
-	}
+	sortPostings(m.found)
 	m.data = m.data[:0]
 	last := int64(0)
 	for _, p := range m.found {
