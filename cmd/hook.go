@@ -164,10 +164,7 @@ func newHookStatusCommand(a *app) *cobra.Command {
 }
 
 func runHookStatus(a *app) error {
-	doc := unattended.HookStatusDocument{Schema: 1, Runtimes: []unattended.HookStatus{}, Failures: []unattended.HookFailureRow{}}
-	for _, f := range unattended.HookFailures(&a.Run.Settings) {
-		doc.Failures = append(doc.Failures, unattended.HookFailureRow(f))
-	}
+	doc := unattended.HookStatusDocument{Schema: 1, Runtimes: []unattended.HookStatus{}, Failures: unattended.HookFailureRows(&a.Run.Settings)}
 	for _, runtime := range hooks.Names() {
 		target, err := unattended.HookTarget(a.Run, runtime, "")
 		if err != nil {

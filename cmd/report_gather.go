@@ -231,7 +231,7 @@ func (r *reporter) pending(context.Context) error {
 	}
 	add(of[selection.ProspectDue], "sessions due for compaction", "sessctl compact --all")
 	add(of[selection.ProspectRuntime], "sessions to archive and remember; only their runtime makes them smaller", "sessctl compact --all")
-	add(of[selection.ProspectBusy], "sessions that are due and in use", "a later sessctl compact --all")
+	add(of[selection.ProspectBusy], "sessions that are due and in use", "a later run takes them")
 	add(r.seen.Pending(), "records that wait for an embedding", "sessctl memory reindex --pending")
 	if r.seen.Events != nil {
 		add(r.seen.Events.Waiting, "events that were not sent yet", "the next run sends them; sessctl events list")

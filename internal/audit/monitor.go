@@ -215,6 +215,9 @@ func (o *Observed) mainSessions() []monitor.Session {
 			x.Strategy = string(strategies[0])
 		}
 		x.Near = !row.Over && can.Trigger == nil && row.Limit > 0 && row.Tokens >= row.Limit-row.Limit/10
+		if row.Compact == selection.ProspectBusy {
+			x.Busy = row.Reason
+		}
 		idle := o.At.Sub(row.Last) > inUse
 		x.Unused = row.Compact == selection.ProspectIrreducible || idle && (row.Compact == selection.ProspectRuntime || row.Compact == selection.ProspectUnsupported)
 		all = append(all, x)

@@ -65,12 +65,15 @@ func (o *PruneOptions) Validate() (err error) {
 	case o.Keep < 0:
 		return failure.Usage(see, "--keep must not be negative")
 	case o.maxAge < 24*time.Hour && !o.Force:
-		return failure.Usage("--force allows it", "--max-age %s is less than a day", o.MaxAge)
+		return failure.Usage(allowYoung, "--max-age %s is less than a day", o.MaxAge)
 	case o.LocalKeep != "" && o.KeepLocal < 24*time.Hour && !o.Force:
-		return failure.Usage("--force allows it", "--local-keep %s is less than a day", o.LocalKeep)
+		return failure.Usage(allowYoung, "--local-keep %s is less than a day", o.LocalKeep)
 	}
 	return nil
 }
+
+// allowYoung is the hint for an age below a day.
+const allowYoung = "--force allows it, archive_prune.force in a profile"
 
 // PruneDocument is `archive prune --json`.
 type PruneDocument struct {

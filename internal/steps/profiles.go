@@ -90,7 +90,7 @@ func FactsStepFlags(s workspace.FactsStep, agent string) StepFlags {
 
 // CleanStepFlags are the options that the step stands for.
 func CleanStepFlags(s workspace.CleanStep, agent string) StepFlags {
-	return StepFlags{}.Text("--agent", agent).Text("--max-age", s.MaxAge).Text("--grace", s.Grace).On("--yes", true)
+	return StepFlags{}.Text("--agent", agent).Text("--max-age", s.MaxAge).Text("--grace", s.Grace).On("--force", s.Force).On("--yes", true)
 }
 
 // PruneStepFlags are the options that the step stands for.
@@ -99,7 +99,7 @@ func PruneStepFlags(s workspace.PruneStep, agent string) StepFlags {
 	if s.Keep != nil {
 		w = append(w, "--keep", strconv.Itoa(*s.Keep))
 	}
-	return w.Text("--grace", s.Grace).On("--last-copies", s.LastCopies).On("--yes", true)
+	return w.Text("--grace", s.Grace).On("--last-copies", s.LastCopies).On("--force", s.Force).On("--yes", true)
 }
 
 // defaultReadEvery is how often archives are read in full where nothing else is

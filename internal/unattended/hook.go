@@ -196,6 +196,15 @@ func HookFailures(a *workspace.Settings) []HookFailed {
 	return failures[max(0, len(failures)-mostFailures):]
 }
 
+// HookFailureRows is what is printed of these failures.
+func HookFailureRows(a *workspace.Settings) []HookFailureRow {
+	rows := []HookFailureRow{}
+	for _, f := range HookFailures(a) {
+		rows = append(rows, HookFailureRow(f))
+	}
+	return rows
+}
+
 // What says which hook it was.
 func (f HookFailed) What() string {
 	if f.Runtime == "" {

@@ -372,6 +372,7 @@ type CleanStep struct {
 	Agents []string `mapstructure:"agents" json:"agents"`
 	MaxAge string   `mapstructure:"max_age" json:"max_age"` // "": clean.max_age
 	Grace  string   `mapstructure:"grace" json:"grace"`     // "": clean.grace
+	Force  bool     `mapstructure:"force" json:"force"`     // without the limits of a run
 }
 
 // PruneStep is the step of a profile that deletes old archives.
@@ -381,6 +382,7 @@ type PruneStep struct {
 	Keep       *int     `mapstructure:"keep" json:"keep"`
 	Grace      string   `mapstructure:"grace" json:"grace"`
 	LastCopies bool     `mapstructure:"last_copies" json:"last_copies"`
+	Force      bool     `mapstructure:"force" json:"force"` // without the limits of a run, and for ages below a day
 }
 
 // ArchiveVerify is the step of a profile that reads archives again.

@@ -77,6 +77,7 @@ type observation struct {
 	mark    int64
 	message string // for people, while the level is not off
 	advice  string
+	now     string // what is said in its place at this moment, to who looks; "" for advice
 	data    any
 }
 
@@ -145,6 +146,9 @@ func (x Session) observe() observation {
 	o := observation{kind: NeedsCompaction, subject: x.Runtime + "/" + x.Agent + "/" + x.Session, data: x, advice: "sessctl compact --runtime " + x.Runtime + " --agent " + x.Agent}
 	if x.Strategy == "none" {
 		o.advice = "only " + x.Runtime + " makes its sessions smaller; " + o.advice + " archives and remembers it"
+	}
+	if x.Busy != "" {
+		o.now = x.Agent + " is busy (" + x.Busy + "): a later compaction takes it"
 	}
 	switch {
 	case x.Over && !x.Unused:

@@ -40,6 +40,8 @@ type Session struct {
 	// Unused is a session that no agent has used lately and that sessctl cannot
 	// make smaller: its size slows nobody down.
 	Unused bool `json:"-"`
+	// Busy says why it cannot be compacted at the moment, "" if it can.
+	Busy string `json:"-"`
 }
 
 // AgentSize is what the logs of an agent have in a store, all of them.

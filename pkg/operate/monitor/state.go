@@ -155,7 +155,7 @@ func (s *State) Step(look Look, o Options) []Alert {
 		}
 		tell := c.step(seen, look.Time, o.CoolDown, s.Anew)
 		if c.Raised {
-			alerts = append(alerts, Alert{Kind: seen.kind, Subject: seen.subject, Since: c.Since, Message: seen.message, Advice: seen.advice})
+			alerts = append(alerts, Alert{Kind: seen.kind, Subject: seen.subject, Since: c.Since, Message: seen.message, Advice: cmp.Or(seen.now, seen.advice)})
 		}
 		if tell {
 			gathered[seen.kind] = append(gathered[seen.kind], told{seen, len(alerts) - 1})

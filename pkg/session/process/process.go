@@ -26,9 +26,12 @@ func Look(pid int) State { return look(pid) }
 
 // Runs reports whether a process runs that was started by then: another one
 // may have been given its number since. Where the start is not known, it is
-// enough that the process runs.
+// enough that the process runs, and that the machine was started by then.
 func Runs(pid int, by time.Time) bool {
 	s := look(pid)
+	if boot, known := booted(); s.Alive && !s.Known && known {
+		return by.IsZero() || !by.Before(boot.Add(-slack))
+	}
 	if !s.Alive || !s.Known {
 		return s.Alive
 	}
