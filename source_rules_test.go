@@ -146,7 +146,7 @@ func (c *checker) used(s *ast.SelectorExpr) {
 		c.report(s.Pos(), "%s.%s: only main exits; return an error", path.Base(pkg), name)
 	case pkg == "fmt" && strings.HasPrefix(name, "Print") && c.dir != "cmd":
 		c.report(s.Pos(), "fmt.%s: stdout belongs to cmd", name)
-	case (name == "WriteLease" || name == "ExchangeFiles") && c.dir != "pkg/durable" && c.dir != "pkg/session/logfile":
+	case (name == "WriteLease" || name == "ExchangeFilesIn") && c.dir != "pkg/durable" && c.dir != "pkg/session/logfile":
 		c.report(s.Pos(), "%s: a live log is taken from its runtime by pkg/session/logfile alone", name)
 	case c.dir != "pkg/durable" && !diagnostic && changesFiles(pkg, name):
 		c.report(s.Pos(), "%s.%s: files are created, renamed, replaced and removed by pkg/durable alone", path.Base(pkg), name)

@@ -144,17 +144,8 @@ func keepSession(ctx context.Context, a *app, e hooks.Event) error {
 
 // hookFailed keeps what went wrong, where doctor and hook status find it.
 func hookFailed(a *app, e hooks.Event, cause error) {
-	line, err := json.Marshal(unattended.HookFailed{At: a.Now().UTC(), Runtime: e.Runtime, Event: e.Name, Session: e.Session, Error: cause.Error()})
-	if err == nil {
-		err = a.Pins.MakeDir(a.HooksDir(), 0o700)
-	}
-	if err == nil {
-		err = unattended.BoundFailures(a.Run)
-	}
-	if err == nil {
-		err = a.Pins.AppendLine(unattended.HookFailuresFile(&a.Run.Settings), line, 0o600)
-	}
-	if err != nil {
+	failed := unattended.HookFailed{At: a.Now().UTC(), Runtime: e.Runtime, Event: e.Name, Session: e.Session, Error: cause.Error()}
+	if err := unattended.KeepFailure(a.Run, failed); err != nil {
 		cause = errors.Join(cause, err)
 	}
 	_, _ = fmt.Fprintf(a.Err, "sessctl: %s\n", wording.Visible(cause.Error())) // some runtimes show it

@@ -180,6 +180,21 @@ func HookFailuresFile(a *workspace.Settings) string {
 	return filepath.Join(a.HooksDir(), "failures.jsonl")
 }
 
+// KeepFailure adds a failure to those that are kept.
+func KeepFailure(run *workspace.Run, f HookFailed) error {
+	line, err := json.Marshal(f)
+	if err == nil {
+		err = run.Pins.MakeDir(run.HooksDir(), 0o700)
+	}
+	if err == nil {
+		err = BoundFailures(run)
+	}
+	if err == nil {
+		err = run.Pins.AppendLine(HookFailuresFile(&run.Settings), line, 0o600)
+	}
+	return err
+}
+
 // HookFailures are the failures of the last week, oldest first.
 func HookFailures(a *workspace.Settings) []HookFailed {
 	failures := []HookFailed{}

@@ -287,14 +287,14 @@ type yarnnnConfig struct {
 	UserMessages int           `mapstructure:"min_user_messages" json:"min_user_messages"`
 }
 
-// LeastTurn is the shortest bound for a turn that can be configured: while a tool
+// leastTurn is the shortest bound for a turn that can be configured: while a tool
 // works for an hour, nothing is written.
-const LeastTurn = time.Hour
+const leastTurn = time.Hour
 
 // CheckStores looks at what becomes part of a path, and at the bound of a turn.
 func (c *Config) CheckStores() error {
-	if longest := c.Compaction.LongestTurn; longest < LeastTurn {
-		return failure.Usage(KeysHint, "compaction.longest_turn must be at least %s, not %s", LeastTurn, longest)
+	if longest := c.Compaction.LongestTurn; longest < leastTurn {
+		return failure.Usage(KeysHint, "compaction.longest_turn must be at least %s, not %s", leastTurn, longest)
 	}
 	if id := c.MacStats.LessonsAgent; id != "" && !session.SafeID(id) {
 		return failure.Usage("it is the id of an agent of mac-stats, without agent-", "macstats.lessons_agent: %q cannot be part of a path", id)

@@ -72,7 +72,7 @@ func (s *store) Rotate(_ context.Context, r session.Rotation) error {
 	if err := r.Snapshot.Matches(info); err != nil {
 		return err
 	}
-	return durable.MoveFile(r.Live, r.Kept)
+	return new(durable.Pins).MoveFile(r.Live, r.Kept)
 }
 
 // Dispose implements session.Disposer.

@@ -557,7 +557,7 @@ type Policy struct {
 	Strategy      session.Strategy // "" = the runtime's default
 	Keep          session.Keep     // what stays with overlay and rewrite; zero = the runtime's default
 	Quiet         time.Duration    // how long a session must have been untouched
-	LongestTurn   time.Duration    // after which a turn was broken off; 0 for [session.DefaultLongestTurn]
+	LongestTurn   time.Duration    // after which a turn was broken off; 0 for the default of pkg/session
 	// QuietOf is Quiet for a change that an earlier run began, where it is another
 	// one for sessions that the command does not mean; nil for Quiet.
 	QuietOf func(session.Rotation) time.Duration

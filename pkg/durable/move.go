@@ -10,26 +10,9 @@ import (
 	"syscall"
 )
 
-// MoveFile renames a file within one file system and syncs both directories.
-// It never replaces: [ErrExists] is returned when anything is at to. A move
-// that was killed between its two steps (where the file system can only link
-// and unlink) is completed by calling it again. There, too, [ErrExists] is
-// returned when somebody has renamed another file to from between the two: that
-// file is at from then, and the one that was moved is at to.
-func MoveFile(from, to string) error { return moveBy(nameAt, renameOrLink, from, to) }
-
-// MoveFileIn is [MoveFile] for two names below root, which is held open: it moves
+// MoveFileIn is [Pins.MoveFile] for two names below root, which is held open: it moves
 // what is there, wherever the path of root leads by now.
 func MoveFileIn(root *os.Root, from, to string) error { return moveIn(renameOrLink, root, from, to) }
-
-func moveBy(find func(string) (name, error), rename func(from, to name) error, from, to string) error {
-	names, err := pairOf(find, from, to)
-	if err != nil {
-		return explain("move "+from+" to", to, filepath.Dir(to), err)
-	}
-	defer names.close()
-	return moveName(rename, names.first, names.second)
-}
 
 func moveIn(rename func(from, to name) error, root *os.Root, from, to string) error {
 	names, err := pairOf(func(below string) (name, error) { return nameIn(root, below) }, from, to)
@@ -129,22 +112,12 @@ func sameName(a, b name) bool {
 	return errA == nil && errB == nil && os.SameFile(fa, fb)
 }
 
-// ExchangeFiles swaps the names of two files in one step: at no time is either
-// path missing. [ErrUnsupported] is returned where the system or the file
-// system cannot; nothing has changed then.
-func ExchangeFiles(a, b string) error {
-	return exchangeBy(nameAt, a, b)
-}
-
-// exchangeFilesIn is [ExchangeFiles] for two names below root, which is held open.
+// exchangeFilesIn swaps the names of two files below root, which is held open, in
+// one step: at no time is either name missing.
 func exchangeFilesIn(root *os.Root, a, b string) error {
-	return exchangeBy(func(below string) (name, error) { return nameIn(root, below) }, a, b)
-}
-
-func exchangeBy(find func(string) (name, error), a, b string) error {
-	names, err := pairOf(find, a, b)
+	names, err := pairOf(func(below string) (name, error) { return nameIn(root, below) }, a, b)
 	if err != nil {
-		return explain("exchange "+a+" with", b, filepath.Dir(b), err)
+		return explain("exchange "+a+" with", b, root.Name(), err)
 	}
 	defer names.close()
 	first, second := names.first, names.second
@@ -281,7 +254,7 @@ func giveBack(aside, as name) error {
 	return aside.unlink()
 }
 
-// EndMovesIn ends the moves of files in root, which is held open, by [MoveFile],
+// EndMovesIn ends the moves of files in root, which is held open, by [Pins.MoveFile],
 // that were killed where the file system can only link and unlink: a hidden name
 // goes where the file has another, and the file gets its name back where it has
 // none. One whose name is taken stays as it is. [Sweep] does it too.

@@ -502,8 +502,20 @@ func (p *Pins) MoveDir(from, to string) error {
 	return nil
 }
 
-// MoveFile is [MoveFile].
-func (p *Pins) MoveFile(from, to string) error { return moveBy(p.name, renameOrLink, from, to) }
+// MoveFile renames a file within one file system and syncs both directories.
+// It never replaces: [ErrExists] is returned when anything is at to. A move
+// that was killed between its two steps (where the file system can only link
+// and unlink) is completed by calling it again. There, too, [ErrExists] is
+// returned when somebody has renamed another file to from between the two: that
+// file is at from then, and the one that was moved is at to.
+func (p *Pins) MoveFile(from, to string) error {
+	names, err := pairOf(p.name, from, to)
+	if err != nil {
+		return explain("move "+from+" to", to, filepath.Dir(to), err)
+	}
+	defer names.close()
+	return moveName(renameOrLink, names.first, names.second)
+}
 
 // LinkFile gives a file a second name and makes it durable. [ErrExists] is
 // returned when anything has that name, another error where the file system

@@ -20,24 +20,10 @@ func (s System) WriteLease(f *os.File) (*Lease, error) {
 	return WriteLease(f)
 }
 
-// ExchangeFiles is [ExchangeFiles], and [ErrUnsupported] without exchanges.
-func (s System) ExchangeFiles(a, b string) error {
-	if s.NoExchange {
-		return ErrUnsupported
-	}
-	return ExchangeFiles(a, b)
-}
-
-// MoveFile is [MoveFile], in two steps without renames that never replace.
-func (s System) MoveFile(from, to string) error {
-	if s.NoReplace {
-		return moveBy(nameAt, renameByLink, from, to)
-	}
-	return MoveFile(from, to)
-}
-
-// ExchangeFilesIn is [ExchangeFiles] for two names below root, which is held open,
-// and [ErrUnsupported] without exchanges.
+// ExchangeFilesIn swaps the names of two files below root, which is held open, in
+// one step: at no time is either name missing. [ErrUnsupported] is returned where
+// the system or the file system cannot, and without exchanges; nothing has changed
+// then.
 func (s System) ExchangeFilesIn(root *os.Root, a, b string) error {
 	if s.NoExchange {
 		return ErrUnsupported

@@ -103,7 +103,7 @@ func TestMoveBetweenFileSystems(t *testing.T) {
 	here, there := t.TempDir(), mountTmpfs(t, "size=256k")
 	from, to := filepath.Join(here, "a"), filepath.Join(there, "a")
 	mustWrite(t, from, "text")
-	wantIs(t, durable.MoveFile(from, to), unix.EXDEV)
+	wantIs(t, byPath.MoveFile(from, to), unix.EXDEV)
 	if got := mustRead(t, from) + " " + names(t, there); got != "text " {
 		t.Errorf("got %q", got)
 	}

@@ -212,7 +212,7 @@ func changeAsNobody() error {
 	for what, err := range map[string]error{
 		"replace": durable.ReplaceFile("a", 0o600, write("x")),
 		"create":  durable.CreateFile("b", 0o600, write("x")),
-		"move":    durable.MoveFile("a", "b"),
+		"move":    byPath.MoveFile("a", "b"),
 		"remove":  durable.RemoveFile("a"),
 		"mkdir":   durable.MakeDir("d/e", 0o700),
 		"lock":    locked,

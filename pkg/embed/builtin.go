@@ -71,7 +71,7 @@ func (b *Builtin) EmbedDocuments(ctx context.Context, texts []string) ([][]float
 			return nil, err
 		}
 		if !r.read(text) {
-			return nil, &TextError{Index: i, Err: ErrNoVector}
+			return nil, &textError{Index: i, Err: ErrNoVector}
 		}
 		vectors[i] = make([]float32, builtinDim)
 		r.document(vectors[i])

@@ -62,7 +62,7 @@ func TestUnitVectors(t *testing.T) {
 		d, err := used.EmbedDocuments(context.Background(), []string{"something before", text, prose})
 		q, queryErr := used.EmbedQuery(context.Background(), text)
 		if len(AppendTerms(nil, text)) == 0 {
-			var blame *TextError
+			var blame *textError
 			if !errors.Is(err, ErrNoVector) || !errors.As(err, &blame) || blame.Index != 1 || queryErr != ErrNoVector {
 				t.Fatalf("text without terms: %v, %v", err, queryErr)
 			}
@@ -107,7 +107,7 @@ func TestNoVector(t *testing.T) {
 			t.Errorf("into room %q: %v", text, err)
 		}
 		v, err := e.EmbedDocuments(context.Background(), []string{"fine", text})
-		var blame *TextError
+		var blame *textError
 		if v != nil || !errors.Is(err, ErrNoVector) || !errors.As(err, &blame) || blame.Index != 1 {
 			t.Errorf("document %q: %v, %v", text, v, err)
 		}

@@ -141,7 +141,7 @@ func classifyCall(err error) error {
 	case errors.As(err, &connection):
 		err = fmt.Errorf("ask %w", err)
 	case errors.As(err, &size):
-		err = fmt.Errorf("%w: %w", ErrReply, err)
+		err = fmt.Errorf("%w: %w", errReply, err)
 	}
 	if modelhttp.Absent(err) || errors.As(err, &status) && !blamesText(status.Code) {
 		return fmt.Errorf("%w: %w", ErrUnavailable, err)

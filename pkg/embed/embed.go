@@ -12,7 +12,7 @@ import (
 type Embedder interface {
 	// EmbedDocuments returns one unit-length vector a text, in the order of
 	// texts, all of the model's dimension. The rows belong to the caller.
-	// An error means that no text was embedded: a *[TextError] if one text is
+	// An error means that no text was embedded: a *textError if one text is
 	// to blame, [ErrUnavailable] if none is.
 	EmbedDocuments(ctx context.Context, texts []string) ([][]float32, error)
 }
@@ -47,17 +47,17 @@ var (
 	ErrZero = errors.New("vector is all zero")
 )
 
-// TextError says which text of a call made the whole call fail.
-type TextError struct {
+// textError says which text of a call made the whole call fail.
+type textError struct {
 	Index int // in the texts of the call
 	Err   error
 }
 
 // Error names the text by its place in the call, not by its content.
-func (e *TextError) Error() string { return fmt.Sprintf("text %d: %v", e.Index, e.Err) }
+func (e *textError) Error() string { return fmt.Sprintf("text %d: %v", e.Index, e.Err) }
 
 // Unwrap returns the reason.
-func (e *TextError) Unwrap() error { return e.Err }
+func (e *textError) Unwrap() error { return e.Err }
 
 // Check holds a reply against what was asked for: count vectors of dim
 // components each, finite and not all zero. With dim 0 the first vector sets
@@ -117,7 +117,7 @@ type Result struct {
 // their order, each as soon as its batch is done.
 //
 // A batch that fails is tried in halves until the texts to blame are alone; a
-// [TextError] from the embedder names the text and saves the search. After
+// textError from the embedder names the text and saves the search. After
 // [ErrUnavailable], or when ctx is done, the embedder is not called again and
 // every text left gets that error.
 func Batches(ctx context.Context, e Embedder, texts []string, options BatchOptions) iter.Seq[Result] {
@@ -199,7 +199,7 @@ func (b *batcher) call(ctx context.Context, texts []string) ([][]float32, error)
 // cut says where n failed texts are cut in two or three: around the text that
 // err blames, else in the middle.
 func cut(n int, err error) (left, right int) {
-	var blame *TextError
+	var blame *textError
 	if errors.As(err, &blame) && blame.Index >= 0 && blame.Index < n {
 		return blame.Index, blame.Index + 1
 	}
@@ -208,7 +208,7 @@ func cut(n int, err error) (left, right int) {
 
 // reason strips the position in the call, which says nothing outside of it.
 func reason(err error) error {
-	var blame *TextError
+	var blame *textError
 	if errors.As(err, &blame) && blame.Err != nil {
 		return blame.Err
 	}

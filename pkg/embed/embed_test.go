@@ -128,11 +128,11 @@ func (f *fakeEmbedder) EmbedDocuments(_ context.Context, texts []string) ([][]fl
 		case "error and vectors":
 			return vectors, errServer
 		case "blame":
-			return nil, fmt.Errorf("fake: %w", &TextError{Index: i, Err: ErrNoVector})
+			return nil, fmt.Errorf("fake: %w", &textError{Index: i, Err: ErrNoVector})
 		case "wrong blame":
-			return nil, &TextError{Index: i + len(texts), Err: errServer}
+			return nil, &textError{Index: i + len(texts), Err: errServer}
 		case "empty blame":
-			return nil, &TextError{Index: i}
+			return nil, &textError{Index: i}
 		case "unavailable":
 			return nil, fmt.Errorf("fake: %w", ErrUnavailable)
 		case "too few":

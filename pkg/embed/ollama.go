@@ -151,7 +151,7 @@ func (o *Ollama) digest(ctx context.Context) (string, error) {
 		} `json:"models"`
 	}
 	if err := json.Unmarshal(data, &list); err != nil {
-		return "", fmt.Errorf("%w: list the models: %w: %w", ErrUnavailable, ErrReply, err)
+		return "", fmt.Errorf("%w: list the models: %w: %w", ErrUnavailable, errReply, err)
 	}
 	for _, m := range list.Models {
 		digest := strings.TrimPrefix(m.Digest, "sha256:")

@@ -9,10 +9,10 @@ import (
 )
 
 const (
-	// DefaultOpenAIURL is the provider whose protocol it is.
-	DefaultOpenAIURL = "https://api.openai.com"
-	// DefaultOpenAIModel has 1,536 dimensions.
-	DefaultOpenAIModel = "text-embedding-3-small"
+	// defaultOpenAIURL is the provider whose protocol it is.
+	defaultOpenAIURL = "https://api.openai.com"
+	// defaultOpenAIModel has 1,536 dimensions.
+	defaultOpenAIModel = "text-embedding-3-small"
 )
 
 // OpenAI embeds with any server that speaks OpenAI's POST /v1/embeddings. One
@@ -22,8 +22,8 @@ type OpenAI struct{ remote }
 // NewOpenAI does not ask the server yet. It returns an error if the options
 // name no server. The base URL may end in /v1 or not.
 func NewOpenAI(o RemoteOptions) (*OpenAI, error) {
-	o.BaseURL = cmp.Or(o.BaseURL, DefaultOpenAIURL)
-	o.Model = cmp.Or(o.Model, DefaultOpenAIModel)
+	o.BaseURL = cmp.Or(o.BaseURL, defaultOpenAIURL)
+	o.Model = cmp.Or(o.Model, defaultOpenAIModel)
 	base, err := modelhttp.ParseBase(o.BaseURL)
 	if err != nil {
 		return nil, err

@@ -64,7 +64,7 @@ func (r *remote) Address() string { return r.base.String() }
 func (r *remote) embedDocuments(ctx context.Context, m Model, texts []string) ([][]float32, error) {
 	for i, text := range texts {
 		if strings.TrimSpace(text) == "" {
-			return nil, &TextError{Index: i, Err: ErrNoVector}
+			return nil, &textError{Index: i, Err: ErrNoVector}
 		}
 	}
 	if len(texts) == 0 {
@@ -116,7 +116,7 @@ func (r *remote) embed(ctx context.Context, j job) ([][]float32, error) {
 		vector, err := r.embedParts(ctx, j, err)
 		return [][]float32{vector}, err
 	}
-	return nil, &TextError{Err: reason(err)}
+	return nil, &textError{Err: reason(err)}
 }
 
 // isRefusal says whether the server read the text and did not want it; what is
@@ -136,7 +136,7 @@ func (r *remote) embedParts(ctx context.Context, j job, refusal error) ([]float3
 		return nil, err
 	}
 	if checkVector(sum) != nil {
-		return nil, &TextError{Err: refusal}
+		return nil, &textError{Err: refusal}
 	}
 	r.learn(j.texts[0], true)
 	return unit(sum), nil
@@ -146,7 +146,7 @@ func (r *remote) embedParts(ctx context.Context, j job, refusal error) ([]float3
 func (r *remote) addHalves(ctx context.Context, j job, refusal error, sum []float32) error {
 	text := j.texts[0]
 	if len(text) < 2*minPart {
-		return &TextError{Err: refusal}
+		return &textError{Err: refusal}
 	}
 	middle := cutNearMiddle(text)
 	for _, part := range []string{text[:middle], text[middle:]} {
@@ -174,7 +174,7 @@ func (r *remote) addPart(ctx context.Context, j job, sum []float32) error {
 	case isRefusal(err):
 		return r.addHalves(ctx, j, err, sum)
 	}
-	return &TextError{Err: reason(err)}
+	return &textError{Err: reason(err)}
 }
 
 // cutNearMiddle returns where a text is cut in two: after white space if there
@@ -192,7 +192,7 @@ func cutNearMiddle(text string) int {
 
 // call is one question and its reply, checked: a vector a text, each of the
 // dimension, finite and not zero. It returns them at unit length. A vector that
-// is wrong is a TextError.
+// is wrong is a textError.
 func (r *remote) call(ctx context.Context, j job) ([][]float32, error) {
 	prefixed := make([]string, len(j.texts))
 	for i, text := range j.texts {
@@ -235,7 +235,7 @@ func checked(vectors [][]float32, j job) ([][]float32, error) {
 	}
 	for i, v := range vectors {
 		if err := Check(vectors[i:i+1], 1, j.dim); err != nil {
-			return nil, &TextError{Index: i, Err: err}
+			return nil, &textError{Index: i, Err: err}
 		}
 		vectors[i] = unit(v)
 		if j.dim == 0 {
@@ -330,10 +330,10 @@ func (r *remote) embedSome(ctx context.Context, j job, indexes []int, vectors []
 		some.texts[n] = j.texts[i]
 	}
 	found, err := r.embed(ctx, some)
-	var blame *TextError
+	var blame *textError
 	switch {
 	case errors.As(err, &blame) && blame.Index >= 0 && blame.Index < len(indexes):
-		return &TextError{Index: indexes[blame.Index], Err: blame.Err}
+		return &textError{Index: indexes[blame.Index], Err: blame.Err}
 	case err != nil:
 		return err
 	case len(found) != len(indexes):

@@ -7,13 +7,13 @@ import (
 	"strconv"
 )
 
-// ErrReply is returned when a reply is not what the protocol says: no JSON, a
+// errReply is returned when a reply is not what the protocol says: no JSON, a
 // missing field, null where a number belongs.
-var ErrReply = errors.New("reply not understood")
+var errReply = errors.New("reply not understood")
 
-// ErrOrder is returned when a reply does not say which vector is of which text:
+// errOrder is returned when a reply does not say which vector is of which text:
 // an index is missing, there twice or out of range.
-var ErrOrder = errors.New("vectors without order")
+var errOrder = errors.New("vectors without order")
 
 // reply is what a server answered.
 type reply struct {
@@ -41,7 +41,7 @@ func decodeOllama(data []byte, dim int) (reply, error) {
 		return reply{}, err
 	}
 	if !found {
-		return reply{}, fmt.Errorf("%w: no embeddings", ErrReply)
+		return reply{}, fmt.Errorf("%w: no embeddings", errReply)
 	}
 	return out, nil
 }
@@ -68,7 +68,7 @@ func decodeOpenAI(data []byte, dim int) (reply, error) {
 		return reply{}, err
 	}
 	if !found {
-		return reply{}, fmt.Errorf("%w: no data", ErrReply)
+		return reply{}, fmt.Errorf("%w: no data", errReply)
 	}
 	var err error
 	out.vectors, err = inOrder(rows)
@@ -85,10 +85,10 @@ func inOrder(rows []indexed) ([][]float32, error) {
 	vectors := make([][]float32, len(rows))
 	for i, row := range rows {
 		if row.index < 0 || row.index >= len(rows) || vectors[row.index] != nil {
-			return nil, fmt.Errorf("%w: index %d of element %d", ErrOrder, row.index, i)
+			return nil, fmt.Errorf("%w: index %d of element %d", errOrder, row.index, i)
 		}
 		if row.vector == nil {
-			return nil, fmt.Errorf("%w: element %d has no embedding", ErrReply, i)
+			return nil, fmt.Errorf("%w: element %d has no embedding", errReply, i)
 		}
 		vectors[row.index] = row.vector
 	}
@@ -108,7 +108,7 @@ type replyReader struct {
 
 func (r *replyReader) fail(what string) bool {
 	if r.err == nil {
-		r.err = fmt.Errorf("%w: %s at byte %d", ErrReply, what, r.pos)
+		r.err = fmt.Errorf("%w: %s at byte %d", errReply, what, r.pos)
 	}
 	return false
 }

@@ -164,7 +164,7 @@ func compare(t *testing.T, data []byte) {
 			t.Fatalf("%s: %s: error %v, encoding/json says %v", d.name, data, err, wantErr)
 		}
 		if err != nil {
-			if !errors.Is(err, ErrReply) && !errors.Is(err, ErrOrder) {
+			if !errors.Is(err, errReply) && !errors.Is(err, errOrder) {
 				t.Fatalf("%s: error %v is none of ours", d.name, err)
 			}
 			continue

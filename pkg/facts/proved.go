@@ -3,6 +3,7 @@ package facts
 import (
 	"bytes"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -123,44 +124,20 @@ func (c *proof) ofCommand() {
 	if inner, host := c.overSSH(script); host != "" {
 		c.host, script = host, inner
 	}
-	asked := 0
-	for _, line := range simpleCommands(script) {
-		words := withoutAssignments(line)
-		if len(words) == 0 {
-			continue
-		}
-		program := words[0]
-		if at := strings.LastIndexByte(program, '/'); at >= 0 {
-			program = program[at+1:]
-		}
-		if program == "sudo" && len(words) > 1 {
-			words = withoutAssignments(afterSudo(words))
-			if len(words) == 0 {
-				continue
-			}
-			program = words[0]
-		}
-		if asksVersion(program, words[1:]) {
-			asked++
-		}
-		c.connects(program, words[1:])
+	for _, words := range programs(script) {
+		c.connects(path.Base(words[0]), words[1:])
 	}
-	if asked > 0 {
-		c.versions(script, asked)
-	}
+	c.versions(script)
 	c.remotes(script)
 }
 
 // overSSH returns what a command runs on another machine, and on which.
 func (c *proof) overSSH(script string) (inner, host string) {
-	commands := simpleCommands(script)
-	if len(commands) == 0 {
+	commands := programs(script)
+	if len(commands) == 0 || len(commands[0]) < 2 || commands[0][0] != "ssh" {
 		return "", ""
 	}
-	words := withoutAssignments(commands[0])
-	if len(words) < 2 || words[0] != "ssh" {
-		return "", ""
-	}
+	words := commands[0]
 	port, user := "", ""
 	for i := 1; i < len(words); i++ {
 		switch w := words[i]; {
@@ -318,16 +295,17 @@ func asksVersion(program string, arguments []string) bool {
 }
 
 // versions tells the versions that programs print of themselves.
-func (c *proof) versions(script string, asked int) {
-	on, topic := c.where()
-	for _, command := range simpleCommands(script) {
-		words := withoutAssignments(command)
-		if len(words) == 0 || !asksVersion(words[0], words[1:]) {
-			continue
+func (c *proof) versions(script string) {
+	var asked []string
+	for _, words := range programs(script) {
+		if program := path.Base(words[0]); asksVersion(program, words[1:]) {
+			asked = append(asked, program)
 		}
-		program := words[0]
+	}
+	on, topic := c.where()
+	for _, program := range asked {
 		for _, l := range c.lines() {
-			name, number := versionIn(l, program, asked == 1 || len(c.lines()) <= 2)
+			name, number := versionIn(l, program, len(asked) == 1 || len(c.lines()) <= 2)
 			if number == "" {
 				continue
 			}

@@ -1,59 +1,28 @@
 package facts
 
 import (
+	"path"
 	"slices"
 	"strings"
+
+	"github.com/sessctl/sessctl/pkg/work"
 )
 
 // maxCommands bounds the simple commands of a line that are looked at.
 const maxCommands = 24
 
-// simpleCommands splits a command line at what joins commands, as a shell does,
-// and each into its words without quotation marks. What a shell would expand
-// stays as it is written.
-func simpleCommands(script string) [][]string {
-	var all [][]string
-	var words []string
-	var word strings.Builder
-	begun := false
-	endWord := func() {
-		if begun {
-			words = append(words, word.String())
+// programs are the simple commands of a line, each from its program on.
+func programs(script string) (all [][]string) {
+	commands := work.SimpleCommands(script)
+	for _, words := range commands[:min(len(commands), maxCommands)] {
+		words = withoutAssignments(words)
+		if len(words) > 1 && path.Base(words[0]) == "sudo" {
+			words = withoutAssignments(afterSudo(words))
 		}
-		word.Reset()
-		begun = false
-	}
-	endCommand := func() {
-		if endWord(); len(words) > 0 {
+		if len(words) > 0 {
 			all = append(all, words)
 		}
-		words = nil
 	}
-	for i := 0; i < len(script) && len(all) < maxCommands; i++ {
-		switch c := script[i]; c {
-		case ' ', '\t':
-			endWord()
-		case ';', '|', '&', '\n', '(', ')':
-			endCommand()
-		case '\'', '"':
-			begun = true
-			end := strings.IndexByte(script[i+1:], c)
-			if end < 0 {
-				return all
-			}
-			word.WriteString(script[i+1 : i+1+end])
-			i += end + 1
-		case '\\':
-			if i++; i < len(script) {
-				word.WriteByte(script[i])
-				begun = true
-			}
-		default:
-			word.WriteByte(c)
-			begun = true
-		}
-	}
-	endCommand()
 	return all
 }
 

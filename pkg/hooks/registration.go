@@ -183,8 +183,8 @@ type whole struct {
 	text string
 }
 
-// Mark stands in every file that is wholly ours.
-const Mark = "Installed by sessctl hook install"
+// mark stands in every file that is wholly ours.
+const mark = "Installed by sessctl hook install"
 
 // put implements registered.
 func (f whole) put(text []byte) (placed, error) {

@@ -129,7 +129,7 @@ func openclaw(h Home, p Program) Target {
 	return Target{Runtime: "openclaw", Dir: h.OpenClaw, Notes: []string{"a gateway that runs reads its hooks when it is started again"}, files: []targetFile{
 		{filepath.Join(dir, "HOOK.md"), "hook", whole{openclawHook}},
 		{filepath.Join(dir, "handler.js"), "hook", whole{fill(openclawHandler, p)}},
-		{filepath.Join(dir, "package.json"), "hook", whole{`{"type": "module", "description": "` + Mark + "\"}\n"}},
+		{filepath.Join(dir, "package.json"), "hook", whole{`{"type": "module", "description": "` + mark + "\"}\n"}},
 		{filepath.Join(h.OpenClaw, "openclaw.json"), "MCP server, and the hook is switched on", inSettings{members: []member{
 			{path: []string{"hooks", "internal", "enabled"}, value: true, keep: true},
 			{path: []string{"hooks", "internal", "entries", "sessctl"}, value: map[string]bool{"enabled": true}},

@@ -21,7 +21,7 @@ const holdLimit = 32 * blockSize
 // are the lines that a [Reader] yields, but for their Number, which is 0: it
 // cannot be known from the end. Its memory is bounded like that of a Reader.
 type BackwardReader struct {
-	source  countedReaderAt
+	source  io.ReaderAt
 	options Options
 	reader  *Reader // of long lines
 
@@ -36,7 +36,7 @@ type BackwardReader struct {
 // does not read yet.
 func NewBackwardReader(r io.ReaderAt, size int64, o Options) *BackwardReader {
 	return &BackwardReader{
-		source: countedReaderAt{source: r}, options: o.withDefaults(), base: size,
+		source: r, options: o.withDefaults(), base: size,
 		reader: NewReader(nil, o),
 	}
 }
@@ -45,13 +45,10 @@ func NewBackwardReader(r io.ReaderAt, size int64, o Options) *BackwardReader {
 // memory.
 func (b *BackwardReader) Reset(r io.ReaderAt, size int64) {
 	*b = BackwardReader{
-		source: countedReaderAt{source: r}, options: b.options, base: size,
+		source: r, options: b.options, base: size,
 		reader: b.reader, buf: b.buf, lo: len(b.buf), hi: len(b.buf),
 	}
 }
-
-// BytesRead returns how many bytes were read so far.
-func (b *BackwardReader) BytesRead() int64 { return b.source.bytes }
 
 // Prev returns the line before the one returned last, at first the last line.
 // Before the first line it returns io.EOF. If the file became shorter, it
@@ -99,7 +96,7 @@ func (b *BackwardReader) load() error {
 	}
 	b.makeRoom(n)
 	block := b.buf[b.lo-n : b.lo]
-	if err := b.source.readFull(block, b.base-int64(n)); err != nil {
+	if err := readFull(b.source, block, b.base-int64(n)); err != nil {
 		return err
 	}
 	b.lo -= n
@@ -137,7 +134,7 @@ func (b *BackwardReader) long() (Line, error) {
 	for b.base > 0 {
 		n := int(min(blockSize, b.base))
 		block := b.buf[:n]
-		if b.err = b.source.readFull(block, b.base-int64(n)); b.err != nil {
+		if b.err = readFull(b.source, block, b.base-int64(n)); b.err != nil {
 			return Line{}, b.err
 		}
 		if at := lastLF(block); at >= 0 {
@@ -151,7 +148,7 @@ func (b *BackwardReader) long() (Line, error) {
 
 // forward reads the line of length bytes at offset with a Reader.
 func (b *BackwardReader) forward(offset, length int64) (Line, error) {
-	b.reader.reset(io.NewSectionReader(&b.source, offset, length), offset)
+	b.reader.reset(io.NewSectionReader(b.source, offset, length), offset)
 	if length > int64(b.options.MaxLine) {
 		b.reader.reserve()
 	}
@@ -166,22 +163,9 @@ func (b *BackwardReader) forward(offset, length int64) (Line, error) {
 	return line, nil
 }
 
-// countedReaderAt counts what is read from source.
-type countedReaderAt struct {
-	source io.ReaderAt
-	bytes  int64
-}
-
-// ReadAt implements io.ReaderAt.
-func (c *countedReaderAt) ReadAt(p []byte, offset int64) (int, error) {
-	n, err := c.source.ReadAt(p, offset)
-	c.bytes += int64(n)
-	return n, err
-}
-
 // readFull reads len(p) bytes at offset; fewer are io.ErrUnexpectedEOF.
-func (c *countedReaderAt) readFull(p []byte, offset int64) error {
-	n, err := c.ReadAt(p, offset)
+func readFull(r io.ReaderAt, p []byte, offset int64) error {
+	n, err := r.ReadAt(p, offset)
 	switch {
 	case n == len(p):
 		return nil

@@ -239,10 +239,10 @@ func (c *Cursor) beforeItem(closing byte) int {
 	return -1
 }
 
-// Leave skips the rest of the container that was entered last and leaves it.
+// leave skips the rest of the container that was entered last and leaves it.
 // It is for a loop that ends early; when NextKey or NextElement has returned
 // false, the container was left already.
-func (c *Cursor) Leave() {
+func (c *Cursor) leave() {
 	switch {
 	case c.depth == 0:
 	case c.inObject():
@@ -259,7 +259,7 @@ func (c *Cursor) Leave() {
 func (c *Cursor) End() error {
 	c.Skip()
 	for c.depth > 0 && c.where != atNothing {
-		c.Leave()
+		c.leave()
 	}
 	if i := skipSpace(c.raw, c.pos); c.where == atNext && i < len(c.raw) {
 		c.fail(i, "text after the value")

@@ -151,7 +151,7 @@ func partly(c *Cursor, n int) {
 	switch n % 4 {
 	case 1:
 		if c.EnterObject() && c.NextKey() {
-			c.Leave()
+			c.leave()
 		}
 	case 2:
 		c.AppendString(nil)

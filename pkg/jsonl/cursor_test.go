@@ -67,7 +67,7 @@ func TestCursorErrorsSayWhere(t *testing.T) {
 		`[[[[`: 4, `{"a":tru}`: 5, `{"a":-}`: 5,
 	} {
 		err := cursorOn(text).End()
-		var syntax *SyntaxError
+		var syntax *syntaxError
 		if !errors.As(err, &syntax) || syntax.Offset != want {
 			t.Errorf("%s: %v, want byte %d", text, err, want)
 		}
@@ -76,7 +76,7 @@ func TestCursorErrorsSayWhere(t *testing.T) {
 	c.EnterObject()
 	c.NextKey()
 	c.Bytes()
-	var syntax *SyntaxError
+	var syntax *syntaxError
 	if !errors.As(c.Err(), &syntax) || syntax.Offset != 9 {
 		t.Errorf("the control character was found by %v", c.Err())
 	}
@@ -98,7 +98,7 @@ func TestCursorErrorsStay(t *testing.T) {
 		t.Error("a string was read after an error")
 	}
 	c.Skip()
-	c.Leave()
+	c.leave()
 	if diff := cmp.Diff(first.Error(), c.End().Error()); diff != "" {
 		t.Error(diff)
 	}
@@ -141,8 +141,8 @@ func TestCursorSkipsWhatWasNotRead(t *testing.T) {
 			c.NextKey()
 			c.EnterObject()
 			c.NextKey()
-			c.Leave()
-			c.Leave()
+			c.leave()
+			c.leave()
 		}
 	}
 	if diff := cmp.Diff([]string{"a", "b", "c", "d", "e", "last"}, keys); diff != "" || c.End() != nil {

@@ -21,9 +21,9 @@ const (
 	CompressionZstd Compression = "zstd"
 )
 
-// ErrTooLarge is returned when a compressed stream yields more than 64 MiB and
+// errTooLarge is returned when a compressed stream yields more than 64 MiB and
 // 256 times its own size. Logs compress 7 to 13 times; more is a bomb.
-var ErrTooLarge = errors.New("it decompresses to more than 256 times its size, as no log does")
+var errTooLarge = errors.New("it decompresses to more than 256 times its size, as no log does")
 
 const (
 	outputFloor  = 64 << 20 // bytes that every stream may yield
@@ -41,7 +41,7 @@ const Unsized int64 = -1
 
 // Decompress returns the plain bytes of r. Its first bytes say what r is, never
 // a name: some sessions named .jsonl are gzip, and some named .gz are plain.
-// compressedSize is the size of r in bytes. Reading fails with [ErrTooLarge]
+// compressedSize is the size of r in bytes. Reading fails with errTooLarge
 // after 256 times that and 64 MiB more; see [Unsized].
 //
 // A truncated stream yields what can be read of it, then io.ErrUnexpectedEOF.
@@ -129,7 +129,7 @@ func (d *decompressor) Read(p []byte) (int, error) {
 	}
 	n, err := d.decoder.Read(p)
 	if d.came += int64(n); d.tooMuch() {
-		n, err = 0, ErrTooLarge
+		n, err = 0, errTooLarge
 	}
 	d.err = d.wrap(err)
 	return n, d.err
@@ -165,7 +165,7 @@ func openZstd(r io.Reader) (io.ReadCloser, error) {
 // wrap says what was being done; io.EOF and io.ErrUnexpectedEOF stay what they
 // are.
 func (d *decompressor) wrap(err error) error {
-	if err == nil || err == io.EOF || err == io.ErrUnexpectedEOF || err == ErrTooLarge {
+	if err == nil || err == io.EOF || err == io.ErrUnexpectedEOF || err == errTooLarge {
 		return err
 	}
 	return fmt.Errorf("decompress %s: %w", d.compression, err)

@@ -132,7 +132,7 @@ func TestDecompressDamaged(t *testing.T) {
 func TestDecompressStopsBombs(t *testing.T) {
 	bomb := bytes.Repeat([]byte{0}, outputFloor+2<<20)
 	for name, data := range map[string][]byte{"gzip": gzipped(t, bomb), "zstd": zstandard(t, bomb)} {
-		for size, want := range map[int64]error{0: ErrTooLarge, -5: ErrTooLarge, 4096: ErrTooLarge, 8192: nil, math.MaxInt64: nil} {
+		for size, want := range map[int64]error{0: errTooLarge, -5: errTooLarge, 4096: errTooLarge, 8192: nil, math.MaxInt64: nil} {
 			plain, _, err := Decompress(bytes.NewReader(data), size)
 			if err != nil {
 				t.Fatal(err)
@@ -157,7 +157,7 @@ func TestDecompressStopsBombsOfUnknownSize(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer plain.Close()
-		if n, err := io.Copy(io.Discard, plain); !errors.Is(err, ErrTooLarge) || n > outputLimit(int64(len(data))) {
+		if n, err := io.Copy(io.Discard, plain); !errors.Is(err, errTooLarge) || n > outputLimit(int64(len(data))) {
 			t.Errorf("%s of %d bytes: %d bytes, %v", name, len(data), n, err)
 		}
 	}

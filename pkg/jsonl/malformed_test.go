@@ -82,7 +82,7 @@ var malformed = map[string]outcome{
 	"jsonl-named-gz.jsonl.gz":         {Records: 5},
 	"ok.jsonl.zst":                    {Records: 5},
 	"truncated.jsonl.zst":             {Err: io.ErrUnexpectedEOF},
-	"bomb-256mib.jsonl.gz":            {Blank: 1, NULBytes: 133791744, Err: ErrTooLarge},
+	"bomb-256mib.jsonl.gz":            {Blank: 1, NULBytes: 133791744, Err: errTooLarge},
 	"claude-split-message.jsonl":      {Records: 4},
 	"claude-summary-only.jsonl":       {Records: 1},
 	"claude-phantom-parent.jsonl":     {Records: 2},

@@ -12,19 +12,19 @@ import (
 // JSON object.
 var ErrSyntax = errors.New("invalid JSON")
 
-// SyntaxError says where a text stopped being JSON. It unwraps to [ErrSyntax].
-type SyntaxError struct {
+// syntaxError says where a text stopped being JSON. It unwraps to [ErrSyntax].
+type syntaxError struct {
 	Offset int // bytes from the start of the text
 	Reason string
 }
 
 // Error implements error.
-func (e *SyntaxError) Error() string {
+func (e *syntaxError) Error() string {
 	return fmt.Sprintf("%v at byte %d: %s", ErrSyntax, e.Offset, e.Reason)
 }
 
 // Unwrap returns [ErrSyntax].
-func (e *SyntaxError) Unwrap() error { return ErrSyntax }
+func (e *syntaxError) Unwrap() error { return ErrSyntax }
 
 // source is the text that a cursor walks, its index, the containers that are
 // open where the cursor stands, and the first error. It checks values without
@@ -179,12 +179,12 @@ func (s *source) inObject() bool {
 	return s.objects[d>>6]>>(d&63)&1 != 0
 }
 
-// Err returns the first error, a [*SyntaxError], or nil.
+// Err returns the first error, which wraps [ErrSyntax], or nil.
 func (s *source) Err() error {
 	if s.reason == "" {
 		return nil
 	}
-	return &SyntaxError{Offset: s.badAt, Reason: s.reason}
+	return &syntaxError{Offset: s.badAt, Reason: s.reason}
 }
 
 // broken keeps the first error. It returns -1, the index of nothing.

@@ -204,8 +204,8 @@ func (m Message) tokens() int64 {
 	return n
 }
 
-// Tokens estimates what a context takes.
-func Tokens(messages []Message) (n int64) {
+// tokens estimates what a context takes.
+func tokens(messages []Message) (n int64) {
 	for _, m := range messages {
 		n += m.tokens()
 	}
@@ -216,7 +216,7 @@ func Tokens(messages []Message) (n int64) {
 // no more than budget tokens. The summary and the last turn stay; a context of
 // only those may be larger. A budget of 0 or less is none.
 func Budget(messages []Message, budget int64) []Message {
-	total := Tokens(messages)
+	total := tokens(messages)
 	if budget <= 0 || total <= budget {
 		return messages
 	}
@@ -229,7 +229,7 @@ func Budget(messages []Message, budget int64) []Message {
 	}
 	from := 0
 	for ; from < len(starts)-1 && total > budget; from++ {
-		total -= Tokens(messages[starts[from]:starts[from+1]])
+		total -= tokens(messages[starts[from]:starts[from+1]])
 	}
 	if len(starts) == 0 {
 		return out

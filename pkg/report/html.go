@@ -22,7 +22,7 @@ var reportScript string
 
 // How many rows of a long list, and how many alerts, are shown unfolded.
 const (
-	FirstRows   = 15
+	firstRows   = 15
 	firstAlerts = 5
 )
 
@@ -153,8 +153,8 @@ func newReportView(d Document) reportView {
 	}
 	v := reportView{
 		Document: d, Problems: len(d.Alerts), Size: drawDays(d.Growth.Days, sizes), PutAway: drawDays(d.Growth.Days, moved),
-		Layers: legendOf(sizes), Moved: legendOf(moved), DiskParts: segmentsOf(d.Disk), Agents: fold(d.Context.Agents, FirstRows), Sessions: fold(d.Context.List, FirstRows),
-		FoldedAlerts: fold(d.Alerts[:min(len(d.Alerts), mostAlerts)], firstAlerts), FoldedPurges: fold(d.Purges[:min(len(d.Purges), mostPurges)], FirstRows), FoldedRuns: fold(d.Runs.List, FirstRows), AlertKinds: kindsOf(d.Alerts),
+		Layers: legendOf(sizes), Moved: legendOf(moved), DiskParts: segmentsOf(d.Disk), Agents: fold(d.Context.Agents, firstRows), Sessions: fold(d.Context.List, firstRows),
+		FoldedAlerts: fold(d.Alerts[:min(len(d.Alerts), mostAlerts)], firstAlerts), FoldedPurges: fold(d.Purges[:min(len(d.Purges), mostPurges)], firstRows), FoldedRuns: fold(d.Runs.List, firstRows), AlertKinds: kindsOf(d.Alerts),
 	}
 	v.MoreAlerts, v.MorePurges = max(len(d.Alerts)-mostAlerts, 0), max(len(d.Purges)-mostPurges, 0)
 	v.Size.Title, v.PutAway.Title = "Bytes of logs, archives and memory by day", "Bytes put into archives and taken out of logs by day"

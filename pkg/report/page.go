@@ -21,9 +21,9 @@ var pageStyle string
 //go:embed page.js
 var pageScript string
 
-// PageBytes is how large a page becomes before the next one begins, in bytes of
+// pageBytes is how large a page becomes before the next one begins, in bytes of
 // HTML. docs/dev/performance.md has what browsers take for it.
-const PageBytes = 8 << 20
+const pageBytes = 8 << 20
 
 // Head is what the pages say of their session.
 type Head struct {
@@ -98,12 +98,12 @@ type Pages struct {
 }
 
 // NewPages returns pages of which the first has this name; write writes one file.
-// A page ends after limit bytes, [PageBytes] if that is 0. Times are shown in the
+// A page ends after limit bytes, pageBytes if that is 0. Times are shown in the
 // zone of location.
 func NewPages(name string, head Head, limit int, location *time.Location, write func(name string, write func(io.Writer) error) error) (*Pages, error) {
 	p := &Pages{head: head, name: name, limit: limit, location: location, write: write, frame: frame{style: baseStyle + pageStyle, script: pageScript}}
 	if p.limit <= 0 {
-		p.limit = PageBytes
+		p.limit = pageBytes
 	}
 	funcs := reportFuncs(location)
 	funcs["link"] = pageLink

@@ -592,7 +592,7 @@ const lateWriters = 24 * time.Hour
 // waits reports whether nothing is wrong with a file that stays: a later run
 // will remove it.
 func waits(kept error) bool {
-	return errors.Is(kept, ErrWrittenLate) || errors.Is(kept, errAway) || errors.Is(kept, errUnproven) || errors.Is(kept, errNeeded)
+	return errors.Is(kept, errWrittenLate) || errors.Is(kept, errAway) || errors.Is(kept, errUnproven) || errors.Is(kept, errNeeded)
 }
 
 // errNeeded is why a file stays whose session an earlier run has not finished.
@@ -633,9 +633,9 @@ func (c *Clean) lastLook(ctx context.Context, item Item) (*logfile.Change, error
 	return change, err
 }
 
-// ErrWrittenLate is why a file stays in the trash that was written after it was
+// errWrittenLate is why a file stays in the trash that was written after it was
 // put there. What it holds now is archived.
-var ErrWrittenLate = errors.New("it was written after it was deleted")
+var errWrittenLate = errors.New("it was written after it was deleted")
 
 // keepAgain archives a file of the trash that was written after it was put
 // there, and lets it wait once more: what was added is as safe as the rest then.
@@ -658,7 +658,7 @@ func (c *Clean) keepAgain(ctx context.Context, item Item, s TrashedSession, now 
 	if err := c.Trash.record(item); err != nil {
 		return nil, err
 	}
-	return fmt.Errorf("%w: archived again as %s", ErrWrittenLate, e.ID), nil
+	return fmt.Errorf("%w: archived again as %s", errWrittenLate, e.ID), nil
 }
 
 // Trashed are the records of all files of the session that an id names: its own

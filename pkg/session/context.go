@@ -19,7 +19,7 @@ type Context[T any] struct {
 // recordPlace says to which entry a record of the branch leads: its own, or
 // the next one.
 type recordPlace struct {
-	record uint64 // RecordKey of its id
+	record uint64 // recordKey of its id
 	entry  int    // counted from the beginning of the log
 }
 
@@ -37,7 +37,7 @@ func (c *Context[T]) Pass(m *Message) {
 		c.places = append(c.places, recordPlace{record, next})
 	}
 	if len(m.ID) > 0 {
-		c.places = append(c.places, recordPlace{RecordKey(m.ID), next})
+		c.places = append(c.places, recordPlace{recordKey(m.ID), next})
 	}
 }
 
@@ -49,7 +49,7 @@ func (c *Context[T]) Kept(m *Message) (index int, found bool) {
 	if len(m.FirstKept) == 0 {
 		return len(c.Entries), true
 	}
-	key := RecordKey(m.FirstKept)
+	key := recordKey(m.FirstKept)
 	i := slices.IndexFunc(c.places, func(p recordPlace) bool { return p.record == key })
 	if i < 0 {
 		return len(c.Entries), false
@@ -73,9 +73,9 @@ func (c *Context[T]) Drop(n int) {
 	c.places = c.places[first:]
 }
 
-// RecordKey is a hash of a record's id (FNV-1a, 64 bits), by which
+// recordKey is a hash of a record's id (FNV-1a, 64 bits), by which
 // [Message.Passed] names records in a few bytes.
-func RecordKey(id []byte) uint64 {
+func recordKey(id []byte) uint64 {
 	key := uint64(14695981039346656037)
 	for _, b := range id {
 		key = (key ^ uint64(b)) * 1099511628211
@@ -93,7 +93,7 @@ type PassedRecords struct{ keys []uint64 }
 // Add takes in a record by its id.
 func (p *PassedRecords) Add(id []byte) {
 	if len(p.keys) < maxPassed {
-		p.keys = append(p.keys, RecordKey(id))
+		p.keys = append(p.keys, recordKey(id))
 	}
 }
 

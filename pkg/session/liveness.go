@@ -18,15 +18,15 @@ type BusyQuestion struct {
 	Now   time.Time
 	Quiet time.Duration // how long it must have been untouched
 	// LongestTurn is how long after its last change a turn can still be going on;
-	// 0 for [DefaultLongestTurn].
+	// 0 for defaultLongestTurn.
 	LongestTurn time.Duration
 }
 
-// DefaultLongestTurn is how long after its last change a session may still be in
+// defaultLongestTurn is how long after its last change a session may still be in
 // the middle of a turn. One that is older was broken off: its program was killed,
 // or its model never answered. Only a lock, a lease, an open file, a process or a
 // gateway says otherwise.
-const DefaultLongestTurn = 24 * time.Hour
+const defaultLongestTurn = 24 * time.Hour
 
 // longestTurns are the runtimes that give a turn up earlier than anybody has to ask
 // for: what they take for over, no answer is written to any more.
@@ -42,7 +42,7 @@ const MacStatsInactive = 30 * time.Minute
 func (q BusyQuestion) longestTurn() time.Duration {
 	longest := q.LongestTurn
 	if longest <= 0 {
-		longest = DefaultLongestTurn
+		longest = defaultLongestTurn
 	}
 	if own, known := longestTurns[q.Ref.Runtime]; known {
 		longest = min(longest, own)

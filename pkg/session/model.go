@@ -322,7 +322,7 @@ type Message struct {
 	// alone.
 	Kept []Message
 	// Passed names the records of the branch between the message before and
-	// this one, each by its [RecordKey]: a compaction may name one of them as
+	// this one, each by its recordKey: a compaction may name one of them as
 	// the first that it kept (see [Context]). Only of active messages.
 	Passed []uint64
 	// Own is true for the summary of a compaction that sessctl made, by the mark

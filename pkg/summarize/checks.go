@@ -14,12 +14,12 @@ import (
 	"github.com/sessctl/sessctl/pkg/session"
 )
 
-// ErrUnusable is returned for an answer that must not become a summary. A
+// errUnusable is returned for an answer that must not become a summary. A
 // session is never made smaller because of one.
-var ErrUnusable = errors.New("the answer is no summary")
+var errUnusable = errors.New("the answer is no summary")
 
 func unusable(format string, args ...any) error {
-	return fmt.Errorf("%w: %s", ErrUnusable, fmt.Sprintf(format, args...))
+	return fmt.Errorf("%w: %s", errUnusable, fmt.Sprintf(format, args...))
 }
 
 // leastRunes is how short a summary can be and still say something.

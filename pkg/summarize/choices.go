@@ -15,7 +15,7 @@ func (e *Extractive) chosen(line int, text []byte, asked string) {
 	if !found {
 		return
 	}
-	choice, ok := Answer(question, string(cut(text, 1024)))
+	choice, ok := answer(question, string(cut(text, 1024)))
 	if !ok || bytes.Contains(text, []byte("```")) {
 		return
 	}
@@ -152,11 +152,11 @@ func newStatement(c candidate) statement {
 	text = strings.ToLower(text)
 	for _, m := range counted().FindAllStringSubmatch(text, -1) {
 		if !common(m[1]) {
-			s.pairs[Stem(m[1])] = strings.TrimRight(m[2], ".,:")
+			s.pairs[stem(m[1])] = strings.TrimRight(m[2], ".,:")
 		}
 	}
 	for _, m := range measures().FindAllStringSubmatch(text, -1) {
-		unit := Stem(m[2])
+		unit := stem(m[2])
 		s.pairs[unit], s.units[unit] = strings.TrimRight(m[1], ".,:"), true
 	}
 	return s
@@ -368,11 +368,11 @@ func (e *Extractive) turning() []statement {
 	return all
 }
 
-// Answer tells whether what a person said first, in answer to a question of the
+// answer tells whether what a person said first, in answer to a question of the
 // agent, is a choice: the question offered something, and the answer takes it up
 // with more than a yes. It returns the first line of the answer, with the question
 // where the answer says little without it.
-func Answer(question, answer string) (choice string, ok bool) {
+func answer(question, answer string) (choice string, ok bool) {
 	first := firstLine([]byte(answer))
 	lower := bytes.ToLower(first)
 	switch {

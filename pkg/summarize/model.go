@@ -48,7 +48,7 @@ type Endpoint struct {
 	Timeout  time.Duration // of one call; 0 is the default
 	Window   int           // tokens that the model reads at most; 0 is DefaultWindow
 	Agent    string        // that Hermes is to ask
-	Meter    *Meter        // of the run; nil is one of its own for DefaultMaxCalls
+	Meter    *Meter        // of the run; nil is one of its own for defaultMaxCalls
 	Clock    Clock
 }
 
@@ -76,9 +76,9 @@ type Reply struct {
 	Cut string
 }
 
-// ErrReply is returned when a provider answers 200 and no reply is in it:
+// errReply is returned when a provider answers 200 and no reply is in it:
 // another protocol, half a document, or megabytes.
-var ErrReply = errors.New("the reply cannot be used")
+var errReply = errors.New("the reply cannot be used")
 
 // Client asks one model of one server, and no other: it follows no redirect.
 // It may be used by several goroutines.
@@ -121,7 +121,7 @@ func (e Endpoint) complete() Endpoint {
 	}
 	e.Timeout, e.Window = cmp.Or(e.Timeout, usual), cmp.Or(e.Window, DefaultWindow)
 	if e.Meter == nil {
-		e.Meter = NewMeter(DefaultMaxCalls)
+		e.Meter = NewMeter(defaultMaxCalls)
 	}
 	return e
 }
@@ -168,14 +168,14 @@ const (
 
 // Complete asks the model, up to three times if the provider is overloaded or
 // the connection breaks. A provider that says how long to wait is waited for,
-// up to a minute. Each try counts as a call; [ErrCalls] is returned when no
+// up to a minute. Each try counts as a call; errCalls is returned when no
 // more may be made. A call that took longer than its deadline is not repeated,
 // and neither is one to a server that is not there.
 //
 // What looks like a secret is redacted before anything is sent. The reply may
 // be [Reply.Cut] or empty: whether it is of use is for the caller to say. A
 // provider that answers something else than a reply is a
-// *modelhttp.StatusError or [ErrReply].
+// *modelhttp.StatusError or errReply.
 func (c *Client) Complete(ctx context.Context, r Request) (Reply, error) {
 	r.System, r.User = redact(r.System), redact(r.User)
 	body, err := c.http.Ask(ctx, modelhttp.Question{
@@ -187,12 +187,12 @@ func (c *Client) Complete(ctx context.Context, r Request) (Reply, error) {
 	switch {
 	case err == nil:
 		return c.read(body)
-	case errors.Is(err, ErrCalls):
+	case errors.Is(err, errCalls):
 		return Reply{}, err
 	case ctx.Err() != nil:
 		return Reply{}, ctx.Err()
 	case errors.As(err, &size):
-		err = fmt.Errorf("%w: %w", ErrReply, err)
+		err = fmt.Errorf("%w: %w", errReply, err)
 	}
 	return Reply{}, fmt.Errorf("ask %s: %w", c.Name(), err)
 }
@@ -200,7 +200,7 @@ func (c *Client) Complete(ctx context.Context, r Request) (Reply, error) {
 func (c *Client) read(body []byte) (Reply, error) {
 	r, err := c.protocol.reply(&c.endpoint, body)
 	if err != nil {
-		return Reply{}, fmt.Errorf("ask %s: %w: %w", c.Name(), ErrReply, err)
+		return Reply{}, fmt.Errorf("ask %s: %w: %w", c.Name(), errReply, err)
 	}
 	c.endpoint.Meter.add(r.Tokens)
 	r.Text = withoutThinking(r.Text)
@@ -237,11 +237,11 @@ func passing(status int) bool {
 	return status >= 500
 }
 
-// DefaultMaxCalls is how often models are asked in one run.
-const DefaultMaxCalls = 50
+// defaultMaxCalls is how often models are asked in one run.
+const defaultMaxCalls = 50
 
-// ErrCalls is returned when a run has made as many calls as it may.
-var ErrCalls = errors.New("no more calls to models are allowed in this run (--max-llm-calls)")
+// errCalls is returned when a run has made as many calls as it may.
+var errCalls = errors.New("no more calls to models are allowed in this run (--max-llm-calls)")
 
 // Meter counts the calls of a run, and stops them. It may be shared.
 type Meter struct {
@@ -268,12 +268,12 @@ func (m *Meter) Left() int {
 	return max(0, m.max-m.calls)
 }
 
-// take counts a call before it is made; ErrCalls is returned if it may not be.
+// take counts a call before it is made; errCalls is returned if it may not be.
 func (m *Meter) take() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.calls >= m.max {
-		return ErrCalls
+		return errCalls
 	}
 	m.calls++
 	return nil

@@ -399,7 +399,7 @@ func numeral(word string) string {
 var months = sync.OnceValue(func() map[wordKey]bool {
 	all := map[wordKey]bool{}
 	for _, name := range []string{"january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december", "jan", "feb", "mar", "apr", "jun", "jul", "aug", "sep", "sept", "oct", "nov", "dec"} {
-		all[keyOf(Stem(name))] = true
+		all[keyOf(stem(name))] = true
 	}
 	return all
 })

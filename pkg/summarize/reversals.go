@@ -154,7 +154,7 @@ func forbiddenIn(lower string) (deed string, about []string) {
 	if m == nil {
 		return "", nil
 	}
-	return Stem(m[1]), stemsOf(m[2])
+	return stem(m[1]), stemsOf(m[2])
 }
 
 // callsOff: "saturday is off. sunday 11 oct 06:00" ends what was for saturday.
@@ -220,7 +220,7 @@ func awaited(lower string) string {
 		return ""
 	}
 	if m := waits().FindStringSubmatch(lower); m != nil {
-		return Stem(m[1])
+		return stem(m[1])
 	}
 	return ""
 }

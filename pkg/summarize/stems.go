@@ -6,10 +6,10 @@ import (
 	"unicode/utf8"
 )
 
-// Stem cuts the endings of English words, so that "migrated" and "migrates" are
+// stem cuts the endings of English words, so that "migrated" and "migrates" are
 // the same, and knows the commonest verbs that change otherwise. The word is in
 // lower case.
-func Stem(word string) string {
+func stem(word string) string {
 	switch word {
 	case "wrote", "written":
 		return "writ"
@@ -56,7 +56,7 @@ func stemOf(word string, yield func(string)) {
 	if word == "" || len(word) == 1 && (word[0] < '0' || word[0] > '9') || common(word) {
 		return
 	}
-	yield(Stem(word))
+	yield(stem(word))
 }
 
 // common are words that stand in any sentence, and the verbs of any plan.

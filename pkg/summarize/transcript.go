@@ -144,8 +144,8 @@ func newest(entries []entry, most int) string {
 
 // Bounds of the flat text, in code points.
 const (
-	// FlatToolRunes is where a tool's result is cut (docs/dev/decisions.md D18).
-	FlatToolRunes = 2000
+	// flatToolRunes is where a tool's result is cut (docs/dev/decisions.md D18).
+	flatToolRunes = 2000
 	flatTextRunes = 20_000 // of what anybody says in one message
 	flatCallRunes = 2000   // of the arguments of one call
 )
@@ -186,11 +186,11 @@ func flatLabel(m *session.Message) (label string, limit int) {
 		return "Assistant", flatTextRunes
 	case session.RoleToolResult:
 		if m.IsError {
-			return "Tool error", FlatToolRunes
+			return "Tool error", flatToolRunes
 		}
-		return "Tool result", FlatToolRunes
+		return "Tool result", flatToolRunes
 	case session.RoleShell:
-		return "User ran", FlatToolRunes
+		return "User ran", flatToolRunes
 	case session.RoleSummary:
 		return "Summary", flatTextRunes
 	}

@@ -187,7 +187,7 @@ func (w *Written) pieces(o order, entries []entry) ([]string, int, error) {
 	endpoint := &w.options.Client.endpoint
 	most := endpoint.Meter.Left()
 	if most == 0 {
-		return nil, 0, ErrCalls
+		return nil, 0, errCalls
 	}
 	if endpoint.Provider == ProviderHermes {
 		return []string{w.transcript.digest.Summary().Text + "\n\nThe end of the conversation:\n\n" + newest(entries, hermesBytes)}, 0, nil

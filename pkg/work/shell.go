@@ -115,45 +115,77 @@ func base(word string) string {
 	return strings.TrimSuffix(strings.ToLower(word), ".exe")
 }
 
+// SimpleCommands splits a command line where a shell begins another command, and
+// each command into its words without quotation marks. What a shell would expand
+// or redirect stays as it is written. A line is read up to a quotation that does
+// not end.
+func SimpleCommands(script string) [][]string {
+	all, _ := commandsOf(script)
+	return all
+}
+
 // shellWords splits a line into words as a POSIX shell does. It is false for a
 // line that is more than one simple command: pipes, lists, redirections and
 // what a shell expands outside of double quotation marks.
 func shellWords(line string) (words []string, ok bool) {
+	switch all, plain := commandsOf(line); {
+	case !plain:
+		return nil, false
+	case len(all) == 0:
+		return nil, true
+	default:
+		return all[0], true
+	}
+}
+
+// commandsOf is [SimpleCommands]; plain is false if the line is more than one of
+// them, or holds what a shell expands or redirects.
+func commandsOf(script string) (all [][]string, plain bool) {
+	var words []string
 	var word strings.Builder
-	begun := false
-	end := func() {
+	begun, plain := false, true
+	endWord := func() {
 		if begun {
 			words = append(words, word.String())
 		}
 		word.Reset()
 		begun = false
 	}
-	for i := 0; i < len(line); i++ {
-		switch c := line[i]; c {
+	endCommand := func() {
+		if endWord(); len(words) > 0 {
+			all = append(all, words)
+		}
+		words = nil
+	}
+	for i := 0; i < len(script); i++ {
+		switch c := script[i]; c {
 		case ' ', '\t':
-			end()
+			endWord()
+			continue
+		case '|', '&', ';', '(', ')', '\n':
+			plain = false
+			endCommand()
 			continue
 		case '\'', '"':
-			n, closed := quotedLength(line[i:])
+			n, closed := quotedLength(script[i:])
 			if !closed {
-				return nil, false
+				return all, false
 			}
-			word.WriteString(unquoted(line[i : i+n]))
+			word.WriteString(unquoted(script[i : i+n]))
 			i += n - 1
 		case '\\':
-			if i++; i == len(line) {
-				return nil, false
+			if i++; i < len(script) {
+				word.WriteByte(script[i])
 			}
-			word.WriteByte(line[i])
-		case '|', '&', ';', '<', '>', '(', ')', '`', '$', '\n':
-			return nil, false
+			plain = plain && i < len(script)
 		default:
+			plain = plain && strings.IndexByte("<>`$", c) < 0
 			word.WriteByte(c)
 		}
 		begun = true
 	}
-	end()
-	return words, true
+	endCommand()
+	return all, plain
 }
 
 // quotedLength is how long the quotation is that s begins with.

@@ -25,7 +25,7 @@ type scoredRow struct {
 
 // NewBest keeps at least the n best rows, and at most twice as many.
 func NewBest(n int) *Best {
-	return &Best{n: n, list: make([]scoredRow, 0, 2*n), floor: 2 * NoCosine}
+	return &Best{n: n, list: make([]scoredRow, 0, 2*n), floor: 2 * noCosine}
 }
 
 // Add keeps a row if it may be one of the best. It is copied.

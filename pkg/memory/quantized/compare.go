@@ -128,11 +128,11 @@ func (c *Comparer) startAt(split int, sums []int) (s start) {
 func (c *Comparer) Slack() float64 { return c.slack }
 
 // Cosine compares the query with a row, to within slack. What is no row has
-// [NoCosine].
+// noCosine.
 func (c *Comparer) Cosine(row []byte) float32 {
 	p, ok := openRow(row, len(c.query))
 	if !ok {
-		return NoCosine
+		return noCosine
 	}
 	sum := c.step * float32(c.others(&p))
 	if p.split > 0 {
@@ -141,8 +141,8 @@ func (c *Comparer) Cosine(row []byte) float32 {
 	return sum*p.scale + p.peak*c.query[p.peakAt]
 }
 
-// NoCosine is less than any cosine.
-const NoCosine = -2
+// noCosine is less than any cosine.
+const noCosine = -2
 
 // listed is the inner product of what is listed.
 func (c *Comparer) listed(p *packedRow) (sum float32) {

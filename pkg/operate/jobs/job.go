@@ -27,8 +27,8 @@ const (
 	Interrupted State = "interrupted" // it did not end, and will not be begun again; Reason says why
 )
 
-// Ended says whether nothing more will happen to the job.
-func (s State) Ended() bool { return s == Finished || s == Interrupted }
+// ended says whether nothing more will happen to the job.
+func (s State) ended() bool { return s == Finished || s == Interrupted }
 
 // Request is what somebody asks for.
 type Request struct {

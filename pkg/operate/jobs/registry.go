@@ -117,7 +117,7 @@ func (r *Registry) load() error {
 func (r *Registry) revive(j Job) Job {
 	now := r.o.Now().UTC()
 	switch {
-	case j.State.Ended():
+	case j.State.ended():
 		return j
 	case j.State == Running && j.Attempts >= maxAttempts:
 		return ended(j, Interrupted, fmt.Sprintf("the server ended %d times while it was worked on", j.Attempts), now)
@@ -184,7 +184,7 @@ func (r *Registry) Submit(q Request) (j Job, isNew bool, err error) {
 // same is the index of the job that a request means already, -1 for none.
 func (r *Registry) same(q Request) int {
 	return slices.IndexFunc(r.jobs, func(j Job) bool {
-		return j.ID == q.ID || !j.State.Ended() && j.Kind == q.Kind && j.Subject == q.Subject
+		return j.ID == q.ID || !j.State.ended() && j.Kind == q.Kind && j.Subject == q.Subject
 	})
 }
 
@@ -294,7 +294,7 @@ func (r *Registry) finish(ctx context.Context, j Job, result Result, err error) 
 func (r *Registry) trim() {
 	over := r.count(Finished) + r.count(Interrupted) - r.o.Keep
 	r.jobs = slices.DeleteFunc(r.jobs, func(j Job) bool {
-		if over <= 0 || !j.State.Ended() {
+		if over <= 0 || !j.State.ended() {
 			return false
 		}
 		over--

@@ -77,8 +77,8 @@ type Events struct {
 // tokens and the smallest logs, are one: runtime and agent "other".
 const MaxAgents = 200
 
-// Other is the name of the agents beyond [MaxAgents].
-const Other = "other"
+// other is the name of the agents beyond [MaxAgents].
+const other = "other"
 
 // label is a text as a value of a label: valid UTF-8, and not a page long.
 func label(text string) string {
@@ -100,7 +100,7 @@ func (r Reading) named() []Agent {
 		return cmp.Or(cmp.Compare(y.Tokens, x.Tokens), cmp.Compare(y.LogBytes+y.ArchiveBytes, x.LogBytes+x.ArchiveBytes))
 	})
 	for i := MaxAgents - 1; i < len(all); i++ {
-		all[i].Runtime, all[i].Agent = Other, Other
+		all[i].Runtime, all[i].Agent = other, other
 	}
 	return merged(all)
 }

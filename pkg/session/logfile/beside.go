@@ -54,7 +54,7 @@ func (l *Logs) appendText(path, what string, missing func(known string) string) 
 		return fmt.Errorf("open the %s %s: %w", what, path, durable.ErrNotRegular)
 	}
 	change := &Change{Dir: d, Plan: session.Shortening{Rotation: session.Rotation{Live: path}}}
-	held, err := change.HoldToAppend()
+	held, err := change.holdToAppend()
 	if err != nil {
 		return err
 	}

@@ -125,7 +125,7 @@ func (c *Change) Append() error {
 	if c.Plan.Record == "" {
 		return fmt.Errorf("append to %s: the plan has no record", c.Plan.Live)
 	}
-	held, err := c.HoldToAppend()
+	held, err := c.holdToAppend()
 	if err != nil {
 		return c.appendBegun(err)
 	}

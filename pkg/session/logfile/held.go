@@ -36,8 +36,8 @@ type Held struct {
 // there is no such file any more.
 func (c *Change) Hold() (*Held, error) { return c.hold(durable.OpenRegularIn) }
 
-// HoldToAppend is [Change.Hold] for [Held.Append].
-func (c *Change) HoldToAppend() (*Held, error) { return c.hold(durable.OpenAppendIn) }
+// holdToAppend is [Change.Hold] for [Held.Append].
+func (c *Change) holdToAppend() (*Held, error) { return c.hold(durable.OpenAppendIn) }
 
 func (c *Change) hold(open func(*os.Root, string) (*os.File, error)) (*Held, error) {
 	file, err := open(c.Dir.Root, c.name())

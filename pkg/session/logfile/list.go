@@ -113,7 +113,7 @@ func (l *Lister) RefOf(path string, info os.FileInfo) (session.Ref, error) {
 		Runtime: l.logs.Name, Store: l.logs.Store, Path: path, Kind: session.KindLive,
 		Bytes: info.Size(), ModTime: info.ModTime(),
 	}
-	State(&ref, info, l.now)
+	state(&ref, info, l.now)
 	return ref, nil
 }
 

@@ -108,9 +108,9 @@ func (l *Logs) Ask(ctx context.Context, q Question) error {
 	return d.Busy(ctx, name, q)
 }
 
-// Later returns a [*session.NewerError] if another live log of the same key has
+// later returns a [*session.NewerError] if another live log of the same key has
 // messages and was written after a rotation: the session went on there.
-func (l *Logs) Later(ctx context.Context, listing session.Listing, r session.Rotation) error {
+func (l *Logs) later(ctx context.Context, listing session.Listing, r session.Rotation) error {
 	gone, _ := l.locate(r.Live)
 	for _, ref := range listing.Refs {
 		if ref.Kind != session.KindLive || ref.Key != gone.Key || ref.Path == r.Live || !ref.ModTime.After(r.At) {

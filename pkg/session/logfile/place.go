@@ -177,8 +177,8 @@ func (d *Dir) Busy(ctx context.Context, name string, q Question) error {
 	return session.CheckTurn(q.BusyQuestion, tail, info.ModTime())
 }
 
-// State is what a listing says of a log's state: busy shortly after a change.
-func State(ref *session.Ref, info os.FileInfo, now time.Time) {
+// state is what a listing says of a log's state: busy shortly after a change.
+func state(ref *session.Ref, info os.FileInfo, now time.Time) {
 	ref.State = session.StateIdle
 	var busy *session.BusyError
 	if errors.As(session.CheckQuiet(ref.Path, info, now, session.RecentChange), &busy) {

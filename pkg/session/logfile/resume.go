@@ -51,12 +51,12 @@ func (l *RotatingLogs) Place(ctx context.Context, path string, now time.Time) (s
 	return p, nil
 }
 
-// WentOn is [Logs.Later] for such a runtime: after a clear it begins another log of
+// WentOn is Logs.later for such a runtime: after a clear it begins another log of
 // the same key.
 func (l *RotatingLogs) WentOn(ctx context.Context, r session.Rotation) error {
 	listing, err := l.Resuming.List(ctx)
 	if err != nil {
 		return err
 	}
-	return l.Later(ctx, listing, r)
+	return l.later(ctx, listing, r)
 }

@@ -20,9 +20,9 @@ import (
 	"github.com/sessctl/sessctl/pkg/session"
 )
 
-// ErrIndex is returned, wrapped, when sessions.json cannot be read as an index
+// errIndex is returned, wrapped, when sessions.json cannot be read as an index
 // that may be changed. The runtime would take it for an empty one.
-var ErrIndex = errors.New(session.ReasonUnreadIndex.Text())
+var errIndex = errors.New(session.ReasonUnreadIndex.Text())
 
 // An index that cannot be read is read again: the runtime may be replacing it.
 const (
@@ -43,7 +43,7 @@ type index struct {
 	unchangeable string
 }
 
-// readIndex reads the index of a directory. The error wraps [ErrIndex]; if
+// readIndex reads the index of a directory. The error wraps errIndex; if
 // there is no index, also fs.ErrNotExist.
 func (d *directory) readIndex(ctx context.Context) (*index, error) {
 	for try := 0; ; try++ {
@@ -52,7 +52,7 @@ func (d *directory) readIndex(ctx context.Context) (*index, error) {
 			return x, nil
 		}
 		if errors.Is(err, fs.ErrNotExist) || try == indexTries {
-			return nil, fmt.Errorf("%w: %w", ErrIndex, err)
+			return nil, fmt.Errorf("%w: %w", errIndex, err)
 		}
 		if err := d.pause(ctx, indexWait); err != nil {
 			return nil, err
@@ -316,7 +316,7 @@ type freshEntry struct {
 // keys. Every byte outside of those values stays as it is.
 func (x *index) edited(keys []string, replace func(key string, old []byte) ([]byte, error)) ([]byte, error) {
 	if !x.strict() {
-		return nil, ErrIndex
+		return nil, errIndex
 	}
 	found, err := members(x.raw)
 	if err != nil {

@@ -69,7 +69,7 @@ func (x *storedSessions) lookAgain(ctx context.Context, d *directory) (*view, er
 	}
 	v, err := d.look(ctx, frozen)
 	if err == nil && v.index != nil && !v.index.strict() {
-		v.freeze(ErrIndex.Error())
+		v.freeze(errIndex.Error())
 	}
 	return v, err
 }
@@ -158,7 +158,7 @@ func (d *directory) look(ctx context.Context, frozen string) (*view, error) {
 	case errors.Is(v.indexErr, fs.ErrNotExist):
 		v.freeze(session.ReasonNoIndex.Text())
 	case v.indexErr != nil:
-		v.freeze(ErrIndex.Error())
+		v.freeze(errIndex.Error())
 	default:
 		v.freeze(v.index.unchangeable)
 		v.owners = ownersOf(v.index, v.all, d.agent)

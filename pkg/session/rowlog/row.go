@@ -123,8 +123,8 @@ func AppendText(to []byte, text string) []byte {
 	return append(to, '"')
 }
 
-// ErrLine is returned for a line that is none of a session's log.
-var ErrLine = errors.New("not a line of a session's log")
+// errLine is returned for a line that is none of a session's log.
+var errLine = errors.New("not a line of a session's log")
 
 // line is a line of a log.
 type line struct {
@@ -153,15 +153,15 @@ func IsType(text []byte, kind string) bool {
 }
 
 // Read reads the row that a line holds; false for a line that holds none. An
-// error wraps [ErrLine].
+// error wraps errLine.
 func (f Format) Read(text []byte) (r Row, ok bool, err error) {
 	var l line
 	if err := json.Unmarshal(text, &l); err != nil {
-		return r, false, fmt.Errorf("%w: %w", ErrLine, err)
+		return r, false, fmt.Errorf("%w: %w", errLine, err)
 	}
 	switch {
 	case l.Type == f.Session && l.Format != f.Version:
-		return r, false, fmt.Errorf("%w: its format is %d, this tool knows %d", ErrLine, l.Format, f.Version)
+		return r, false, fmt.Errorf("%w: its format is %d, this tool knows %d", errLine, l.Format, f.Version)
 	case l.Type == TypeRow:
 		r.Table = l.Table
 	case l.Type == TypeChildren || slices.Contains(f.Silent, l.Type):
@@ -169,10 +169,10 @@ func (f Format) Read(text []byte) (r Row, ok bool, err error) {
 	case f.Tables[l.Type] != "":
 		r.Table = f.Tables[l.Type]
 	default:
-		return r, false, fmt.Errorf("%w: its type is %q", ErrLine, l.Type)
+		return r, false, fmt.Errorf("%w: its type is %q", errLine, l.Type)
 	}
 	if err := r.read(l.Row); err != nil {
-		return r, false, fmt.Errorf("%w: %w", ErrLine, err)
+		return r, false, fmt.Errorf("%w: %w", errLine, err)
 	}
 	if len(l.Payload) > 0 {
 		r.Columns, r.Values = append(r.Columns, f.Data), append(r.Values, string(l.Payload))

@@ -51,19 +51,19 @@ func (t Table) Order() string {
 // Tables are those of a database, by name.
 type Tables map[string]Table
 
-// ErrEncoding is returned for a database whose texts are not UTF-8.
-var ErrEncoding = errors.New("its texts are not UTF-8")
+// errEncoding is returned for a database whose texts are not UTF-8.
+var errEncoding = errors.New("its texts are not UTF-8")
 
 // ReadTables reads which tables there are. Virtual ones are passed over: what they
 // are may be known to their program alone. It returns an error that wraps
-// [ErrEncoding] for a database whose texts are not UTF-8.
+// errEncoding for a database whose texts are not UTF-8.
 func ReadTables(ctx context.Context, conn Querier) (Tables, error) {
 	var encoding string
 	if err := conn.QueryRowContext(ctx, "PRAGMA encoding").Scan(&encoding); err != nil {
 		return nil, fmt.Errorf("read its encoding: %w", err)
 	}
 	if encoding != "UTF-8" {
-		return nil, fmt.Errorf("%w: %s", ErrEncoding, encoding)
+		return nil, fmt.Errorf("%w: %s", errEncoding, encoding)
 	}
 	rows, err := conn.QueryContext(ctx, `SELECT m.name, c.name, c.pk FROM sqlite_schema m JOIN pragma_table_info(m.name) c WHERE m.type = 'table' AND m.rootpage > 0 ORDER BY m.name, c.cid`)
 	if err != nil {
@@ -108,7 +108,7 @@ func (t Tables) Missing(required map[string][]string) string {
 // any other database it returns an error that wraps unknown.
 func ReadKnown(ctx context.Context, conn Querier, unknown error, required map[string][]string) (Tables, error) {
 	tables, err := ReadTables(ctx, conn)
-	if errors.Is(err, ErrEncoding) {
+	if errors.Is(err, errEncoding) {
 		err = fmt.Errorf("%w: %w", unknown, err)
 	}
 	if err != nil {

@@ -28,13 +28,13 @@ type Options struct {
 	// SetUp makes the tables, or brings them up to date.
 	SetUp bool
 	// IndexFrom is how many vectors the current month must have to be indexed; a
-	// fifth is enough for one that is over. 0 is DefaultIndexFrom.
+	// fifth is enough for one that is over. 0 is defaultIndexFrom.
 	IndexFrom int
 }
 
-// DefaultIndexFrom is how many vectors the current month must have to be
+// defaultIndexFrom is how many vectors the current month must have to be
 // indexed: fewer are compared one by one in some milliseconds.
-const DefaultIndexFrom = 10_000
+const defaultIndexFrom = 10_000
 
 // connectTimeout bounds connecting where nothing else is said.
 const connectTimeout = 5 * time.Second

@@ -164,7 +164,7 @@ func (m *Memory) Index(ctx context.Context, v memory.VectorModel) (made int, err
 	}
 	least := m.options.IndexFrom
 	if least == 0 {
-		least = DefaultIndexFrom
+		least = defaultIndexFrom
 	}
 	for {
 		n := 0 // one at a time: pushes of the others go on

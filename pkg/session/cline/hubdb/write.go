@@ -48,9 +48,9 @@ type Removed struct {
 	Gone           []string // sessions of which there was nothing any more
 }
 
-// ErrNotArchived is returned when other rows would change than those that are
+// errNotArchived is returned when other rows would change than those that are
 // archived. Nothing was removed then.
-var ErrNotArchived = errors.New("rows would change that are not archived")
+var errNotArchived = errors.New("rows would change that are not archived")
 
 // Remove removes the rows of sessions, all or nothing. The rows are read again
 // before, in the same transaction: rows that are not what the proof says, or that
@@ -87,7 +87,7 @@ func (w *Writer) remove(ctx context.Context, tx *sql.Tx, all []Proof) (done Remo
 		return done, err
 	}
 	if gone := before.rows - after.rows; gone != done.Rows || !hasIndex(w.Tables) && after.changes-before.changes != int64(done.Rows) {
-		return done, fmt.Errorf("%w: %d rows would go and %d change, and %d are archived; nothing was removed", ErrNotArchived, gone, after.changes-before.changes, done.Rows)
+		return done, fmt.Errorf("%w: %d rows would go and %d change, and %d are archived; nothing was removed", errNotArchived, gone, after.changes-before.changes, done.Rows)
 	}
 	if hasIndex(w.Tables) && done.Rows > 0 {
 		return done, tidy(ctx, tx)

@@ -38,9 +38,9 @@ type Database struct {
 	Schema int
 }
 
-// Open opens a database for reading, without a trace ([sqlitefile.Open]). It
+// open opens a database for reading, without a trace ([sqlitefile.Open]). It
 // returns an error that wraps [ErrSchema] for a database of something else.
-func Open(ctx context.Context, f File) (*Database, error) {
+func open(ctx context.Context, f File) (*Database, error) {
 	d := &Database{}
 	var err error
 	d.Database, err = sqlitefile.Open(ctx, f, func(ctx context.Context, conn *sql.Conn) error {
@@ -57,7 +57,7 @@ func Open(ctx context.Context, f File) (*Database, error) {
 type Databases = sqlitefile.Cache[*Database]
 
 // NewDatabases returns a cache in which none is open.
-func NewDatabases() *Databases { return &Databases{Open: Open} }
+func NewDatabases() *Databases { return &Databases{Open: open} }
 
 func (d *Database) readSchema(ctx context.Context) (err error) {
 	d.tables, err = rowlog.ReadKnown(ctx, d.conn, ErrSchema, map[string][]string{

@@ -19,8 +19,8 @@ import (
 // File is where a database lies.
 type File = sqlitefile.File
 
-// ErrSchema is returned for a database without the tables of sessions.
-var ErrSchema = errors.New("not a database of Hermes' sessions")
+// errSchema is returned for a database without the tables of sessions.
+var errSchema = errors.New("not a database of Hermes' sessions")
 
 // The schemas that are known. One that is newer is read as far as its columns
 // have the names of today, and nothing of it is changed.
@@ -55,7 +55,7 @@ type Database struct {
 }
 
 // Open opens a database for reading, without a trace ([sqlitefile.Open]). It
-// returns an error that wraps [ErrSchema] for a database of something else.
+// returns an error that wraps errSchema for a database of something else.
 func Open(ctx context.Context, f File) (*Database, error) {
 	d := &Database{}
 	var err error
@@ -78,7 +78,7 @@ func NewDatabases() *Databases { return &Databases{Open: Open} }
 
 // readSchema reads what tables there are, and checks that they are Hermes'.
 func readSchema(ctx context.Context, conn rowlog.Querier) (tables rowlog.Tables, version int, err error) {
-	if tables, err = rowlog.ReadKnown(ctx, conn, ErrSchema, required()); err != nil {
+	if tables, err = rowlog.ReadKnown(ctx, conn, errSchema, required()); err != nil {
 		return nil, 0, err
 	}
 	version, err = tables.Version(ctx, conn)

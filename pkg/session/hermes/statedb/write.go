@@ -25,7 +25,7 @@ type Writer struct {
 var ErrUnknownSchema = errors.New("its schema is not known, so it is not changed")
 
 // Hold takes a database for itself. It returns a [*session.BusyError] if any
-// program has it open, and an error that wraps [ErrSchema] or [ErrUnknownSchema]
+// program has it open, and an error that wraps errSchema or [ErrUnknownSchema]
 // for one that must not be changed. Opening it takes in what a killed program has
 // left.
 func Hold(ctx context.Context, f File) (*Writer, error) {
@@ -121,14 +121,14 @@ func (w *Writer) same(ctx context.Context, tx *sql.Tx, p Proof) error {
 	return nil
 }
 
-// ErrTaken is returned when a session that is not there has a row whose number a row
+// errTaken is returned when a session that is not there has a row whose number a row
 // of another session has, as in a database of another home that was used there.
-var ErrTaken = errors.New("another session of this database has a row of the same number")
+var errTaken = errors.New("another session of this database has a row of the same number")
 
 // Insert puts the rows of logs back, all or nothing, and returns how many were
 // missing. read opens the logs one after the other and ends with io.EOF. The
 // first one is what was asked for: if there is a session of its id with other rows
-// the error wraps [rowlog.ErrDifferent], and [ErrTaken] if one that is not there
+// the error wraps [rowlog.ErrDifferent], and errTaken if one that is not there
 // cannot be put back. The others belong to it: of one that is
 // there nothing is put back. Sessions that are there and came from one that is put
 // back are tied to it again.
@@ -246,7 +246,7 @@ func (in *insertion) row(r rowlog.Row) error {
 		return err
 	}
 	if there && slices.Contains(in.back, in.session) {
-		return fmt.Errorf("%w: table %s, %v", ErrTaken, r.Table, r.Value(t.Key[0]))
+		return fmt.Errorf("%w: table %s, %v", errTaken, r.Table, r.Value(t.Key[0]))
 	}
 	if there {
 		return fmt.Errorf("%w: table %s, %v", rowlog.ErrDifferent, r.Table, r.Value(t.Key[0]))

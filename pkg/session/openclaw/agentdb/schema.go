@@ -11,8 +11,8 @@ import (
 // and session_windows; 2026.8.1, the first stable one, has 19 and 2026.9.6 has
 // 23 (docs/dev/formats.md, "openclaw database").
 const (
-	OldestSchema = 14
-	NewestSchema = 23
+	oldestSchema = 14
+	newestSchema = 23
 )
 
 // VersionError is returned when a database has a schema that is not known:
@@ -21,12 +21,12 @@ type VersionError struct{ Version int }
 
 // Error implements error. It names the version.
 func (e *VersionError) Error() string {
-	return fmt.Sprintf("its schema has version %d, this tool knows %d to %d", e.Version, OldestSchema, NewestSchema)
+	return fmt.Sprintf("its schema has version %d, this tool knows %d to %d", e.Version, oldestSchema, newestSchema)
 }
 
-// ErrSchema is returned when a database lacks a table or column that its
+// errSchema is returned when a database lacks a table or column that its
 // version must have.
-var ErrSchema = errors.New("not the schema of an agent's database")
+var errSchema = errors.New("not the schema of an agent's database")
 
 // columns are those of a table that some versions lack.
 type columns struct {
@@ -51,7 +51,7 @@ func (d *Database) checkSchema(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if version < OldestSchema || version > NewestSchema {
+	if version < oldestSchema || version > newestSchema {
 		return &VersionError{Version: version}
 	}
 	var encoding string
@@ -59,7 +59,7 @@ func (d *Database) checkSchema(ctx context.Context) error {
 		return fmt.Errorf("read its encoding: %w", err)
 	}
 	if encoding != "UTF-8" {
-		return fmt.Errorf("%w: its texts are %s", ErrSchema, encoding)
+		return fmt.Errorf("%w: its texts are %s", errSchema, encoding)
 	}
 	for table, names := range required {
 		if err := d.requires(ctx, table, names...); err != nil {
@@ -91,7 +91,7 @@ func (d *Database) requires(ctx context.Context, table string, names ...string) 
 			return err
 		}
 		if !has {
-			return fmt.Errorf("%w: there is no %s.%s", ErrSchema, table, name)
+			return fmt.Errorf("%w: there is no %s.%s", errSchema, table, name)
 		}
 	}
 	return nil

@@ -42,6 +42,5 @@ func Belonging(text []byte) session.Belonging {
 	return session.Belonging{Sessions: rowlog.Children(text)}
 }
 
-// ReadRow reads the row that a line holds; false for a line that holds none. An
-// error wraps [rowlog.ErrLine].
+// ReadRow reads the row that a line holds; false for a line that holds none.
 func ReadRow(text []byte) (r Row, ok bool, err error) { return lines().Read(text) }
