@@ -76,7 +76,7 @@ func runArchive(ctx context.Context, a *app, o steps.ArchiveOptions) error {
 	if o.DryRun {
 		return planArchive(ctx, a, o, sessions)
 	}
-	w, damaged, err := steps.OpenToArchive(ctx, a.Run, &o, sessions)
+	w, err := steps.OpenToArchive(ctx, a.Run, &o, sessions)
 	if err != nil {
 		return err
 	}
@@ -115,10 +115,7 @@ func runArchive(ctx context.Context, a *app, o steps.ArchiveOptions) error {
 	if err := errors.Join(keeper.End(ctx), renderArchives(a, doc)); err != nil {
 		return err
 	}
-	if damaged {
-		return &failure.Outcome{Exit: failure.ExitIntegrity}
-	}
-	return cmp.Or(steps.ArchiveOutcome(doc.Archives), left)
+	return w.Ends(cmp.Or(steps.ArchiveOutcome(doc.Archives), left))
 }
 
 func renderArchives(a *app, doc steps.ArchiveDocument) error {
@@ -141,7 +138,7 @@ func renderArchives(a *app, doc steps.ArchiveDocument) error {
 			continue
 		}
 		last := r.Path
-		if r.Reason != "" || r.Outcome == string(compact.Planned) {
+		if r.Reason != "" && r.Outcome != "archived" || r.Outcome == string(compact.Planned) {
 			last = strings.TrimSuffix(r.Outcome+": "+r.Reason, ": ")
 		}
 		rows = append(rows, []string{r.ID, wording.Visible(r.Agent), wording.Visible(r.Session), r.CreatedAt, strconv.FormatInt(r.Bytes, 10), wording.Visible(last)})

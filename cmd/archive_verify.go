@@ -84,6 +84,7 @@ func runArchiveVerify(ctx context.Context, a *app, o audit.VerifyOptions) error 
 	if err := v.Entries(ctx, entries, bar); err != nil {
 		return err
 	}
+	before := a.Incomplete
 	if len(o.IDs) == 0 && o.Agent == "" {
 		if err := audit.AddDamaged(ctx, store, &doc); err != nil {
 			return err
@@ -95,7 +96,9 @@ func runArchiveVerify(ctx context.Context, a *app, o audit.VerifyOptions) error 
 	}
 	bar.Clear()
 	v.NoteRemote(a.Run, entries)
-	audit.RecordCheck(a.Run, doc, o)
+	if a.Incomplete == before {
+		audit.RecordCheck(a.Run, doc, o)
+	}
 	if err := renderVerify(a, doc); err != nil {
 		return err
 	}

@@ -140,7 +140,7 @@ func runCompact(ctx context.Context, a *app, o selection.CompactOptions) error {
 		return dryRun(ctx, a, o, chosen)
 	}
 	w, err := workspace.Open(ctx, a.Run, workspace.Mode{
-		Memory: true, Reason: "compact", Summaries: summaries, Recover: &workspace.Recovery{Sessions: chosen.All.Sessions, Policy: steps.Recovery(&o, a.Run)},
+		Memory: true, Spare: true, Reason: "compact", Summaries: summaries, Recover: &workspace.Recovery{Sessions: chosen.All.Sessions, Policy: steps.Recovery(&o, a.Run)},
 	})
 	if err != nil {
 		return err
@@ -152,7 +152,7 @@ func runCompact(ctx context.Context, a *app, o selection.CompactOptions) error {
 		}
 	}
 	policy := o.Policy(a.Run)
-	if policy.Known, err = selection.Known(ctx, a.Run, w.Memory, w.Archives); err != nil {
+	if policy.Known, err = selection.KnownOrNone(ctx, a.Run, w); err != nil {
 		return err
 	}
 	all := results{app: a, progress: w.Progress, folds: o.All}
@@ -164,7 +164,7 @@ func runCompact(ctx context.Context, a *app, o selection.CompactOptions) error {
 	done := all.sessions[len(chosen.None):]
 	steps.Announce(ctx, a.Run, o, done)
 	selection.WarnOfPurge(ctx, a.Run, audit.Meant(chosen, o))
-	return finish(a, all.document(), err)
+	return w.Ends(finish(a, all.document(), err), done...)
 }
 
 // finish prints what there is to say and decides the exit code.
@@ -210,6 +210,9 @@ func (r *results) add(done ...compact.Result) {
 			r.printed++
 			continue
 		}
+		if result.Outcome == compact.Failed && r.streams.OutTTY && r.Shows.Terminal {
+			result.Reason = "" // it was said beside the results
+		}
 		if _, err := fmt.Fprint(r.Out, steps.DescribeResult(result)); r.err == nil {
 			r.err = err
 		}
@@ -231,8 +234,8 @@ func (r *results) compactAll(ctx context.Context, w *workspace.Workspace, target
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if err != nil {
-			w.Progress.Clear()
+		w.Progress.Clear()
+		if err != nil && !w.LoseMemory(r.app.Run, err) {
 			r.app.Failed(t.Path, err)
 		}
 		r.add(result)

@@ -11,7 +11,6 @@ import (
 
 	"github.com/sessctl/sessctl/internal/failure"
 	"github.com/sessctl/sessctl/internal/front/mcptool"
-	"github.com/sessctl/sessctl/internal/recall"
 	"github.com/sessctl/sessctl/internal/steps"
 	"github.com/sessctl/sessctl/internal/unattended"
 	"github.com/sessctl/sessctl/internal/wording"
@@ -133,8 +132,8 @@ func keepSession(ctx context.Context, a *app, e hooks.Event) error {
 	defer workspace.End(own.Run)
 	own.Global.Runtime, own.Global.LockWait = s.Runtime, unattended.HookLockWait
 	err = runArchive(ctx, own, steps.ArchiveOptions{Agent: s.Agent, Session: s.ID, Remember: true, Supersede: own.Config.Archive.Supersede})
-	if errors.As(err, new(*failure.Outcome)) {
-		err = errors.New(wording.FirstLine(out.String()+" "+mcptool.NotesText(own.Notes), recall.BesideRunes))
+	if errors.As(err, new(*failure.Outcome)) || err == nil && own.Incomplete > 0 {
+		err = errors.New(wording.FirstLine(mcptool.NotesText(own.Notes)+" "+out.String(), unattended.MostCause))
 	}
 	if err != nil {
 		return fmt.Errorf("keep session %s: %w", s.ID, err)

@@ -32,6 +32,7 @@ type profileRun struct {
 	documents  []json.RawMessage // of its steps, as their commands print them
 	began      time.Time         // with the monotonic clock
 	told       []string          // why steps could not be carried out
+	unread     error             // why it is not known how earlier runs ended: nothing is deleted
 	unrecorded bool              // a record or an event of a run could not be written, which was said
 }
 
@@ -56,8 +57,8 @@ func runProfile(ctx context.Context, a *app, profile string) (audit.RunRow, erro
 	}
 	defer lock.Unlock()
 	r.Held = lock
-	if r.earlier, err = steps.EarlierRuns(ctx, r.app.Run); err != nil {
-		return r.row(), err
+	if r.earlier, r.unread = steps.EarlierRuns(ctx, r.app.Run); r.unread != nil {
+		r.unwritten(r.unread)
 	}
 	if r.plan, err = planProfile(r.app, profile, operate.LastRead(r.earlier)); err != nil {
 		return r.row(), err
@@ -105,7 +106,7 @@ func (r *profileRun) write() {
 func (r *profileRun) unwritten(err error) {
 	if !r.unrecorded {
 		r.unrecorded = true
-		r.Tell(workspace.Note{Path: r.runs.Dir, Message: "the record of a run cannot be written: " + err.Error()})
+		r.PassOverBroken(r.runs.Dir, "records of runs cannot be read or written", err)
 	}
 }
 
@@ -159,7 +160,7 @@ func (r *profileRun) steps(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		if s.Reason = operate.Hold(s.Step, done, r.earlier); s.Reason != "" {
+		if s.Reason = operate.HoldUnless(r.unread == nil, s.Step, done, r.earlier); s.Reason != "" {
 			r.Tell(workspace.Note{Message: s.Step + ": " + s.Reason})
 			continue
 		}
@@ -220,6 +221,9 @@ func (r *profileRun) finish(outcome operate.Outcome, reason string) {
 // the two leaves the event to the next.
 func (r *profileRun) end(ctx context.Context) {
 	outcome, reason := operate.Worst(r.record.Steps), ""
+	if outcome == operate.OK && r.Incomplete > 0 && !r.unrecorded {
+		outcome, reason = operate.Partial, "not all of it could be done"
+	}
 	if ctx.Err() != nil {
 		outcome, reason = operate.Interrupted, failure.Explain(context.Cause(ctx)).Message
 	}

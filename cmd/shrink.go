@@ -82,9 +82,7 @@ func runShrink(ctx context.Context, a *app, o removal.ShrinkOptions) error {
 	if doc.Databases, err = weighDatabases(ctx, a, stores, o); err != nil {
 		return err
 	}
-	if err := w.Sweep(ctx, a.Run, removal.SessionsOf(doc.Databases)); err != nil {
-		return err
-	}
+	w.Sweep(ctx, a.Run, removal.SessionsOf(doc.Databases))
 	for i := range doc.Databases {
 		d := &doc.Databases[i]
 		if err := shrinkOne(ctx, a, w, d, o); err != nil {

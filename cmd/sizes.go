@@ -11,7 +11,6 @@ import (
 	"github.com/sessctl/sessctl/internal/selection"
 	"github.com/sessctl/sessctl/internal/wording"
 	"github.com/sessctl/sessctl/internal/workspace"
-	"github.com/sessctl/sessctl/pkg/compact"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -132,20 +131,10 @@ func sizesTable(a *workspace.Settings, doc selection.SizesDocument) table {
 			{name: "SOURCE", drop: 6}, {name: "SIZE", right: true, drop: 4}, {name: "MESSAGES", right: true, drop: 5}, {name: "IDLE", right: true, drop: 2}, {name: "STATE", least: 10},
 		},
 	}
-	over, ruled, irreducible := 0, 0, 0
 	for _, s := range doc.Sessions {
 		t.rows = append(t.rows, selection.SizesCells(a, s))
-		if s.Compact == selection.ProspectIrreducible {
-			irreducible++
-		}
-		switch {
-		case !s.Over:
-		case s.DueBy == string(compact.DueByRuntime), s.DueBy == "" && s.Tokens < doc.Threshold: // of a host that does not say
-			ruled++
-		default:
-			over++
-		}
 	}
+	over, ruled, irreducible := doc.Over()
 	const tokens, context, state = 3, 4, 9
 	t.warn = func(row, column int) bool {
 		s := doc.Sessions[row]

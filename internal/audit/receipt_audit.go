@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"slices"
 	"time"
 
@@ -134,7 +135,7 @@ func (v *ReceiptAudit) addDeleted(lines []retention.Line) {
 func (v *ReceiptAudit) run(ctx context.Context, pins *durable.Pins, dir string) error {
 	v.AgainstCatalogue(ctx)
 	store, err := memory.Open(ctx, dir, memory.Options{ReadOnly: true, Pins: pins})
-	if errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) && !leadsNowhere(dir) { // such a link says nothing of the memory
 		return v.AgainstMemory(ctx, nil)
 	}
 	if err != nil {
@@ -142,6 +143,13 @@ func (v *ReceiptAudit) run(ctx context.Context, pins *durable.Pins, dir string) 
 	}
 	defer store.Close()
 	return v.AgainstMemory(ctx, store)
+}
+
+// leadsNowhere reports whether a link is at a path, to what is not there.
+func leadsNowhere(path string) bool {
+	_, linkErr := os.Readlink(path)
+	_, err := os.Stat(path)
+	return linkErr == nil && errors.Is(err, fs.ErrNotExist)
 }
 
 func (v *ReceiptAudit) problem(r compact.Receipt, format string, args ...any) {

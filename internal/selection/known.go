@@ -42,6 +42,16 @@ func Known(ctx context.Context, run *workspace.Run, memories *memory.Store, arch
 	return compact.NewKnown(receipts, h.has), nil
 }
 
+// KnownOrNone is [Known] for a command that archives. Where it cannot be found out what
+// an earlier run has done, nothing is known: that costs time, and archiving says why.
+func KnownOrNone(ctx context.Context, run *workspace.Run, w *workspace.Workspace) (*compact.Known, error) {
+	known, err := Known(ctx, run, w.Memory, w.Archives)
+	if err != nil && ctx.Err() == nil {
+		return nil, nil
+	}
+	return known, err
+}
+
 // holdings is what archive and memory have.
 type holdings struct {
 	*workspace.Run

@@ -94,3 +94,22 @@ func (m *Measurer) look(ctx context.Context, r *SessionRow, s *workspace.Found, 
 	}
 	return nil
 }
+
+// Over counts the sessions that are over by the threshold and by a rule of their
+// runtime, and those of both from which nothing can be cut away. A host of an
+// earlier version does not say which it is.
+func (d *SizesDocument) Over() (over, ruled, irreducible int) {
+	for _, s := range d.Sessions {
+		if s.Compact == ProspectIrreducible {
+			irreducible++
+		}
+		switch {
+		case !s.Over:
+		case s.DueBy == string(compact.DueByRuntime), s.DueBy == "" && s.Tokens < d.Threshold:
+			ruled++
+		default:
+			over++
+		}
+	}
+	return over, ruled, irreducible
+}

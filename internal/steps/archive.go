@@ -14,7 +14,6 @@ import (
 	"github.com/sessctl/sessctl/internal/workspace"
 	"github.com/sessctl/sessctl/pkg/archive"
 	"github.com/sessctl/sessctl/pkg/compact"
-	"github.com/sessctl/sessctl/pkg/memory"
 	"github.com/sessctl/sessctl/pkg/session"
 )
 
@@ -56,19 +55,17 @@ func NewArchiveRow(e archive.Entry) selection.ArchiveRow {
 	return row
 }
 
-// OpenToArchive opens the workspace. Where the memory is damaged, which it tells,
-// sessions are archived all the same and not remembered: a copy is never worse
-// than none.
-func OpenToArchive(ctx context.Context, run *workspace.Run, o *ArchiveOptions, sessions []workspace.Found) (w *workspace.Workspace, damaged bool, err error) {
-	m := workspace.Mode{Memory: o.Remember, Reason: "archive", Recover: &workspace.Recovery{Sessions: sessions, Policy: run.RecoveryPolicy(), Optional: true}}
-	w, err = workspace.Open(ctx, run, m)
-	if !o.Remember || !errors.Is(err, memory.ErrCorrupt) {
-		return w, false, err
+// OpenToArchive opens the workspace. Where the memory cannot be opened, which it
+// tells, sessions are archived all the same and not remembered: a copy is never
+// worse than none.
+func OpenToArchive(ctx context.Context, run *workspace.Run, o *ArchiveOptions, sessions []workspace.Found) (*workspace.Workspace, error) {
+	w, err := workspace.Open(ctx, run, workspace.Mode{
+		Memory: o.Remember, Spare: true, Reason: "archive", Recover: &workspace.Recovery{Sessions: sessions, Policy: run.RecoveryPolicy(), Optional: true},
+	})
+	if err == nil && w.NoMemory != nil {
+		o.Remember = false
 	}
-	run.Tell(workspace.Note{Path: run.MemoryDir(), Message: "sessions are archived and not remembered: " + err.Error(), Hint: workspace.AdviseRebuild})
-	o.Remember, m.Memory = false, false
-	w, err = workspace.Open(ctx, run, m)
-	return w, true, err
+	return w, err
 }
 
 // SessionsToArchive finds what the options mean.
@@ -99,6 +96,12 @@ func archiveOne(ctx context.Context, run *workspace.Run, store *archive.Store, s
 	entry, err := removal.PutArchive(ctx, run, store, s)
 	row := NewArchiveRow(entry)
 	row.Outcome = "archived"
+	if unentered := (*archive.UnenteredError)(nil); errors.As(err, &unentered) {
+		row = NewArchiveRow(unentered.Entry)
+		row.Outcome, row.Reason = "archived", err.Error()
+		run.TellUnentered(unentered)
+		return archive.Entry{}, row, nil
+	}
 	if err != nil {
 		row = selection.ArchiveRow{Runtime: s.Runtime, Agent: s.Agent, Session: s.ID, Key: s.Key, Path: s.Path, Bytes: s.Bytes, Outcome: "failed", Reason: err.Error()}
 		if failure.ExitCode(err) == failure.ExitBusy {

@@ -37,7 +37,7 @@ func NewKeeper(ctx context.Context, run *workspace.Run, w *workspace.Workspace, 
 	k.policy = run.RecoveryPolicy()
 	k.policy.LeaveSessions = true
 	var err error
-	k.policy.Known, err = selection.Known(ctx, run, w.Memory, w.Archives)
+	k.policy.Known, err = selection.KnownOrNone(ctx, run, w)
 	return k, err
 }
 
@@ -52,12 +52,18 @@ func (k *Keeper) Keep(ctx context.Context, s workspace.Found) selection.ArchiveR
 
 func (k *Keeper) keepOne(ctx context.Context, s workspace.Found) selection.ArchiveRow {
 	read, isOutput := selection.Output(s)
-	if k.remember && s.Kind != session.KindDatabase && (isOutput || s.Kind != session.KindOutput) {
-		if row, ok := k.rememberOne(ctx, read); ok {
-			return row
-		}
+	if !k.remember || s.Kind == session.KindDatabase || !isOutput && s.Kind == session.KindOutput {
+		return k.archive(ctx, s)
 	}
-	return k.archive(ctx, s)
+	row, unremembered := k.rememberOne(ctx, read)
+	if row.Outcome != "" {
+		return row
+	}
+	row = k.archive(ctx, s)
+	if unremembered != nil && row.Outcome == "archived" {
+		k.tellUnremembered(s, &row, unremembered)
+	}
+	return row
 }
 
 // archive archives a session that has not been as it is now, as far as its file's
@@ -71,17 +77,13 @@ func (k *Keeper) archive(ctx context.Context, s workspace.Found) selection.Archi
 			return row
 		}
 	}
-	there, err := k.archivedBefore(ctx)
-	if err != nil {
-		k.Run.Failed(s.Path, err)
-		return selection.ArchiveRow{Runtime: s.Runtime, Agent: s.Agent, Session: s.ID, Key: s.Key, Path: s.Path, Bytes: s.Bytes, Outcome: "failed", Reason: err.Error()}
-	}
+	there := k.archivedBefore(ctx)
 	entry, row, err := archiveOne(ctx, k.Run, k.Archives, s)
 	if row.Outcome == "failed" {
 		k.Run.Failed(s.Path, err)
 	}
 	row.Unchanged = row.Outcome == "archived" && there[row.ID]
-	if ownFile && row.Outcome == "archived" {
+	if ownFile && row.Outcome == "archived" && row.Reason == "" {
 		k.settled.Keep(k.Archives, workspace.ArchiveMeta(s.Ref), entry, before, k.Now())
 	}
 	selection.LogArchive(ctx, k.Run, s, row)
@@ -105,25 +107,37 @@ func (k *Keeper) before(ctx context.Context, s workspace.Found) (selection.Archi
 }
 
 // archivedBefore are the ids of the archives that were there before this run made
-// its first.
-func (k *Keeper) archivedBefore(ctx context.Context) (map[string]bool, error) {
+// its first. Of a catalogue that cannot be read every session says so.
+func (k *Keeper) archivedBefore(ctx context.Context) map[string]bool {
 	if k.there != nil {
-		return k.there, nil
+		return k.there
 	}
-	entries, err := k.Archives.List(ctx, archive.Filter{})
-	if err != nil {
-		return nil, err
-	}
+	entries, _ := k.Archives.List(ctx, archive.Filter{})
 	k.there = make(map[string]bool, len(entries))
 	for _, e := range entries {
 		k.there[e.ID] = true
 	}
-	return k.there, nil
+	return k.there
 }
 
-// rememberOne is false for a log that says nothing, or that cannot be read as
-// one: it is only archived.
-func (k *Keeper) rememberOne(ctx context.Context, s workspace.Found) (selection.ArchiveRow, bool) {
+// tellUnremembered tells that a session is archived and not remembered. Where memory
+// itself fails it is asked no more.
+func (k *Keeper) tellUnremembered(s workspace.Found, row *selection.ArchiveRow, err error) {
+	row.Outcome, row.Reason = "archived", err.Error()
+	if k.LoseMemory(k.Run, err) {
+		k.remember = false
+		return
+	}
+	if !errors.As(err, new(*archive.UnenteredError)) { // that was told, once for all
+		k.Run.Failed(s.Path, err)
+	}
+	k.Run.Incomplete++
+}
+
+// rememberOne archives and remembers a session. The row has no outcome where the
+// session is still to be archived, because it says nothing, it cannot be read as a
+// log, or because of the error.
+func (k *Keeper) rememberOne(ctx context.Context, s workspace.Found) (selection.ArchiveRow, error) {
 	policy := k.policy
 	policy.SkipSummary = policy.SkipSummary || s.Kind == session.KindOutput || s.Kind == session.KindPrompts
 	result, err := CompactOne(ctx, k.Run, k.Workspace, s, policy)
@@ -131,14 +145,20 @@ func (k *Keeper) rememberOne(ctx context.Context, s workspace.Found) (selection.
 	switch {
 	case errors.Is(err, session.ErrUnknownFormat):
 		k.Notice(workspace.Note{Path: s.Path, Message: "archived, not remembered: " + err.Error()})
-		return selection.ArchiveRow{}, false
-	case err == nil && result.Archive == nil:
-		return selection.ArchiveRow{}, false
-	}
-	if err != nil && ctx.Err() == nil {
-		k.Run.Failed(s.Path, err)
+		return selection.ArchiveRow{}, nil
+	case result.Archive == nil && result.Outcome != compact.Busy && ctx.Err() == nil:
+		return selection.ArchiveRow{}, err
 	}
 	k.done = append(k.done, result)
+	row := k.rowOf(ctx, s, result)
+	if err != nil && ctx.Err() == nil {
+		k.tellUnremembered(s, &row, err)
+	}
+	return row, err
+}
+
+// rowOf is what became of a session that is archived, or busy.
+func (k *Keeper) rowOf(ctx context.Context, s workspace.Found, result compact.Result) selection.ArchiveRow {
 	row := selection.ArchiveRow{Runtime: s.Runtime, Agent: s.Agent, Session: s.ID, Key: s.Key, Path: s.Path, Bytes: s.Bytes}
 	if result.Archive != nil {
 		if e, err := k.Archives.Get(ctx, result.Archive.ID); err == nil {
@@ -153,7 +173,7 @@ func (k *Keeper) rememberOne(ctx context.Context, s workspace.Found) (selection.
 	}
 	row.Unchanged, row.Chunks, row.Receipt = result.Unchanged, result.Chunks, result.Receipt
 	row.Remembered = row.Outcome == "archived"
-	return row, true
+	return row
 }
 
 // End embeds what an earlier run could not.

@@ -81,6 +81,10 @@ func TellArchive(doc ArchiveDocument) (r StepResult) {
 			fallthrough
 		case row.Outcome != "archived":
 			t.Add(row.Outcome, 1)
+		case row.Reason != "":
+			r.Changed++
+			r.Problems = append(r.Problems, problemOf(row.Agent, row.Session, row.Reason))
+			t.Add("archived", 1)
 		case row.Unchanged:
 			t.Add("unchanged", 1)
 		case row.Remembered:

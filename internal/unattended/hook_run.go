@@ -16,6 +16,7 @@ const (
 	HookPatience  = 45 * time.Second
 	HookLockWait  = 30 * time.Second
 	EventPatience = 10 * time.Second // for the event on stdin
+	MostCause     = 500              // characters of why a hook failed
 )
 
 // HookAnswer is what Claude Code reads from a hook.

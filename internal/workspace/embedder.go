@@ -198,6 +198,9 @@ const pendingHint = "sessctl memory reindex --pending makes the vectors when the
 // stays pending, with a note: no other embedder takes its place. Vectors of two
 // models are never mixed; memory reindex changes the model.
 func (e Embedder) EmbedPending(ctx context.Context, ref session.Ref, progress func(done, total int64)) (int, error) {
+	if e.Store == nil {
+		return 0, nil // that there is no memory was told
+	}
 	m, down, err := e.embedding.Model(ctx, e.Store)
 	if err != nil {
 		return 0, err

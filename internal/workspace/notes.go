@@ -1,8 +1,11 @@
 package workspace
 
 import (
+	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/dustin/go-humanize/english"
 	"github.com/sessctl/sessctl/internal/failure"
@@ -129,7 +132,8 @@ func (r *Report) showsProgress() bool {
 	return r.Shows.Terminal && !r.Quiet && !r.JSON
 }
 
-// Failed says at once what went wrong with one session; the run goes on.
+// Failed says at once what went wrong with one session; the run goes on. A cause is
+// said once for the sessions in a row that have it.
 func (r *Report) Failed(path string, err error) {
 	if r.above != nil {
 		r.above.Failed(path, err)
@@ -139,6 +143,23 @@ func (r *Report) Failed(path string, err error) {
 		return // the document has it
 	}
 	body := failure.Explain(err)
+	cause := elsewhere(path, err)
+	if cause != "" && r.lastCause == cause {
+		r.Shows.Line(fmt.Sprintf("sessctl: %s: the same", wording.Visible(path)))
+		return
+	}
+	r.lastCause = cause
 	r.Shows.Line(fmt.Sprintf("sessctl: %s: %s", wording.Visible(path), wording.VisibleText(body.Message)))
 	r.Hint(body.Hint)
+}
+
+// elsewhere is what an error says of another file than the session's own, such as a
+// directory that cannot be made; "" if it says nothing of any.
+func elsewhere(path string, err error) (cause string) {
+	for ; err != nil; err = errors.Unwrap(err) {
+		if text := err.Error(); strings.ContainsRune(text, filepath.Separator) && !strings.Contains(text, path) {
+			cause = text
+		}
+	}
+	return cause
 }

@@ -48,3 +48,9 @@ func RunsIn(data string) string { return filepath.Join(data, "runs") }
 
 // ShrinkDir is the directory of what a shortening of a database has begun.
 func (a *Settings) ShrinkDir() string { return filepath.Join(a.DataDir(), "shrink") }
+
+// JournalDir is the directory of changes that were begun.
+func (a *Settings) JournalDir() string { return filepath.Join(a.DataDir(), "journal") }
+
+// MemoryDir is the directory of the memory.
+func (a *Settings) MemoryDir() string { return filepath.Join(a.DataDir(), "memory") }

@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"context"
+	"errors"
 	"iter"
 
 	"github.com/sessctl/sessctl/pkg/archive"
@@ -19,6 +20,10 @@ func (m MemoryAdapter) linkFacts(ctx context.Context, ref session.Ref, source me
 	return err
 }
 
+// ErrNoMemory is returned where a session is to be remembered and memory could not
+// be opened, which was told.
+var ErrNoMemory = errors.New("the memory cannot be opened: the session is archived, not remembered, and left as it is")
+
 // MemoryAdapter is a compact.Rememberer over a memory.Store.
 type MemoryAdapter struct {
 	Store     *memory.Store
@@ -30,6 +35,9 @@ type MemoryAdapter struct {
 
 // Remember implements compact.Rememberer.
 func (m MemoryAdapter) Remember(ctx context.Context, ref session.Ref, from compact.Origin, records iter.Seq2[compact.Record, error]) (compact.Remembered, error) {
+	if m.Store == nil {
+		return compact.Remembered{}, ErrNoMemory
+	}
 	path := from.Path
 	if path == "" {
 		path = ref.Path

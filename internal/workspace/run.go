@@ -2,10 +2,17 @@ package workspace
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"io/fs"
 	"log/slog"
+	"os"
+	"path/filepath"
+	"runtime"
 	"slices"
 	"time"
 
+	"github.com/sessctl/sessctl/internal/failure"
 	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/relocate"
 	"github.com/sessctl/sessctl/pkg/session"
@@ -64,9 +71,10 @@ type Report struct {
 	// that could not be listed, and earlier runs that could not be finished.
 	Incomplete int
 
-	Shows    Shows
-	above    *Report                              // of the run whose step this one is
-	UnderWay func(what string, done, total int64) // takes how far a piece of work has come; nil to draw a bar
+	Shows     Shows
+	lastCause string                               // why the last session has failed
+	above     *Report                              // of the run whose step this one is
+	UnderWay  func(what string, done, total int64) // takes how far a piece of work has come; nil to draw a bar
 }
 
 // Shows is how a report reaches a person.
@@ -97,6 +105,12 @@ type Stores struct {
 	EndsLater bool // logs are listed by their beginnings; ReadEnds reads their ends
 }
 
+// foreignFile is a session that belongs to another user.
+type foreignFile struct {
+	path string
+	uid  int
+}
+
 // lockState is how a run has the lock of the data directory.
 type lockState struct {
 	Held      *DataLock // of the run whose step the command is; nil for a command of its own
@@ -109,6 +123,7 @@ type eventState struct {
 	// receiptsBefore are the receipts from before the first that has an event; nil
 	// in all runs but that.
 	receiptsBefore *[]string
+	noMemoryTold   bool // that memory cannot be used
 }
 
 // NewInvocation makes an invocation that nothing was told yet.
@@ -155,4 +170,65 @@ func (run *Run) Apart() *Run {
 	apart.Pins = run.Pins
 	apart.JSON, apart.Quiet = true, false
 	return apart
+}
+
+// Guard refuses to change anything where it would harm the user: as root in
+// another user's files, whose new files would then be root's, and in a data
+// directory that everybody can change. Reading is not guarded.
+func (run *Run) Guard(ctx context.Context) error {
+	dir, info, err := Nearest(run.DataDir())
+	if err != nil {
+		return nil // making the directory says what is wrong
+	}
+	if os.Geteuid() == 0 && !run.Global.AllowRoot {
+		if uid, known := durable.Owner(info); known && uid != 0 {
+			return refuseRoot(dir, uid)
+		}
+		if !run.Listed {
+			if _, _, err := run.ListStores(ctx); ctx.Err() != nil {
+				return err // what else is wrong with the stores is told when they are used
+			}
+		}
+		if run.foreign.path != "" {
+			return refuseRoot(run.foreign.path, run.foreign.uid)
+		}
+	}
+	if dir != run.DataDir() || runtime.GOOS == "windows" {
+		return nil
+	}
+	if info.Mode().Perm()&0o002 != 0 {
+		return &failure.Error{Code: "permission", Exit: failure.ExitFailed, Path: dir, Hint: "chmod 700 " + dir, Err: fmt.Errorf("everybody can change what is in the data directory %s", dir)}
+	}
+	return guardLink(run, dir)
+}
+
+// guardLink refuses a data directory that somebody else has pointed elsewhere.
+func guardLink(run *Run, dir string) error {
+	info, err := os.Lstat(dir)
+	if err != nil || info.Mode()&fs.ModeSymlink == 0 {
+		return nil
+	}
+	if uid, known := durable.Owner(info); known && uid != os.Geteuid() && uid != 0 {
+		return &failure.Error{Code: "permission", Exit: failure.ExitFailed, Path: dir, Hint: "choose another place with --data-dir", Err: fmt.Errorf("the data directory %s is a symbolic link of user %d", dir, uid)}
+	}
+	return nil
+}
+
+func refuseRoot(path string, uid int) error {
+	return &failure.Error{
+		Code: "root", Exit: failure.ExitFailed, Path: path,
+		Hint: fmt.Sprintf("run it as that user (sudo -u '#%d' sessctl ...), or say --allow-root", uid),
+		Err:  fmt.Errorf("%s belongs to user %d, and this is root: nothing is changed", path, uid),
+	}
+}
+
+// Nearest is a directory, or the nearest one above it that exists.
+func Nearest(dir string) (string, os.FileInfo, error) {
+	for {
+		info, err := os.Stat(dir)
+		if !errors.Is(err, fs.ErrNotExist) || dir == filepath.Dir(dir) {
+			return dir, info, err
+		}
+		dir = filepath.Dir(dir)
+	}
 }

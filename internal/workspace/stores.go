@@ -439,3 +439,28 @@ func StoresByRoot(stores []session.Store) compact.Stores {
 		return nil, false
 	}
 }
+
+// findForeign returns the first session, or store, of another user. It matters
+// to root alone: from others the system itself protects files.
+func findForeign(all Inventory) foreignFile {
+	if os.Geteuid() != 0 {
+		return foreignFile{}
+	}
+	seen := map[string]bool{}
+	for _, s := range all.Sessions {
+		for _, path := range []string{s.Path, filepath.Dir(s.Path), s.Store} {
+			if seen[path] {
+				continue
+			}
+			seen[path] = true
+			info, err := os.Lstat(path)
+			if err != nil {
+				continue
+			}
+			if uid, known := durable.Owner(info); known && uid != 0 {
+				return foreignFile{path, uid}
+			}
+		}
+	}
+	return foreignFile{}
+}

@@ -5,11 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"iter"
 	"os"
 	"path/filepath"
-	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -21,6 +20,7 @@ import (
 	"github.com/sessctl/sessctl/pkg/compact"
 	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/memory"
+	"github.com/sessctl/sessctl/pkg/memory/database"
 	"github.com/sessctl/sessctl/pkg/session"
 )
 
@@ -62,7 +62,8 @@ func OthersOf(r compact.Receipt) iter.Seq2[string, compact.Archived] {
 type Workspace struct {
 	lock      *DataLock     // nil in a dry run
 	pins      *durable.Pins // held until the workspace is closed
-	Memory    *memory.Store // nil where the mode does not open it
+	Memory    *memory.Store // nil where the mode does not open it, and with NoMemory
+	NoMemory  error         // why memory could not be opened, where the mode goes on without; it was told
 	Archives  *archive.Store
 	Compactor *compact.Compactor
 	Progress  *Progress
@@ -88,6 +89,9 @@ type Mode struct {
 	// to recover, so that a damaged memory is no reason not to archive a session
 	// or to put one back.
 	Memory bool
+	// Spare says that a memory that cannot be opened, whatever the reason, stops
+	// nothing: it is told, sessions are archived, and the compactor changes none.
+	Spare bool
 	// Rebuild says that the command makes a lost memory again: it is not told.
 	Rebuild bool
 	// Recover finishes what earlier runs began before the command does anything
@@ -147,50 +151,61 @@ func (w *Workspace) open(ctx context.Context, run *Run, m Mode) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := w.Assemble(run, m); err != nil || m.Recover == nil {
+	if err := w.Assemble(run, m); err != nil || m.Recover == nil || w.NoMemory != nil {
 		return err
 	}
-	return w.recover(ctx, run, *m.Recover)
+	err = w.recover(ctx, run, *m.Recover)
+	if err != nil && m.Spare && ctx.Err() == nil {
+		run.PassOverBroken(run.JournalDir(), unfinished, err)
+		err = nil
+	}
+	return err
 }
 
 // OpenMemory opens memory if the mode asks for it, or if recovery will need it.
 func (w *Workspace) OpenMemory(ctx context.Context, run *Run, m Mode) (err error) {
 	if m.Memory {
-		if err := tellLostMemory(ctx, run, m); err != nil {
+		err = w.openMemory(ctx, run, m)
+		if err == nil || !m.Spare || ctx.Err() != nil {
 			return err
 		}
-		if w.Memory, err = ChangeMemory(ctx, run, m.Rebuild); err != nil {
-			return fmt.Errorf("open memory: %w", err)
-		}
+		w.NoMemory = err
+		run.TellNoMemory(unremembered, err)
 		return nil
 	}
 	if m.Recover == nil {
 		return nil
 	}
 	begun, err := run.Journal().List()
+	if err != nil && m.Spare {
+		run.PassOverBroken(run.JournalDir(), unfinished, err)
+		return nil
+	}
 	if err != nil || len(begun) == 0 {
 		return err
 	}
-	if err := tellLostMemory(ctx, run, m); err != nil {
-		return err
-	}
-	if w.Memory, err = ChangeMemory(ctx, run, m.Rebuild); err != nil {
-		return fmt.Errorf("%w: open memory: %w", errUnrecovered, err)
+	if err := w.openMemory(ctx, run, m); err != nil {
+		return fmt.Errorf("%w: %w", errUnrecovered, err)
 	}
 	return nil
 }
 
-// tellLostMemory tells that a new memory takes the place of one that is lost:
-// the run is incomplete, for what only archives have is not in the new one.
-func tellLostMemory(ctx context.Context, run *Run, m Mode) error {
-	if m.Rebuild {
-		return nil
+// openMemory opens memory. That a new one takes the place of one that is lost is
+// told: the run is incomplete, for what only archives have is not in the new one.
+func (w *Workspace) openMemory(ctx context.Context, run *Run, m Mode) (err error) {
+	lost := 0
+	if !m.Rebuild {
+		if lost, err = run.Lost(ctx, run); err != nil {
+			return err
+		}
 	}
-	lost, err := run.Lost(ctx, run)
-	if err == nil && lost > 0 {
+	if w.Memory, err = ChangeMemory(ctx, run, m.Rebuild); err != nil {
+		return fmt.Errorf("open memory: %w", err)
+	}
+	if lost > 0 {
 		run.PassOver(Note{Path: run.MemoryDir(), Message: "the memory is lost (" + NamedBy(lost) + ") and a new one is begun; " + AdviseRebuild})
 	}
-	return err
+	return nil
 }
 
 // ForetellLostMemory is tellLostMemory for a dry run.
@@ -255,6 +270,36 @@ func repairOwnWords(ctx context.Context, run *Run, store *memory.Store) error {
 // AdviseForgotten is what to do about a lost record of what was forgotten.
 const AdviseForgotten = "put the file back from a backup; or give it up with sessctl memory reindex --from-archives --allow-forgotten"
 
+// LoseMemory notes that memory fails, so that sessions are only archived from here on,
+// and tells that once. It is false for an error that is of one session only.
+func (w *Workspace) LoseMemory(run *Run, err error) bool {
+	if errors.Is(err, ErrNoMemory) {
+		return true
+	}
+	if !database.Refuses(err) {
+		return false
+	}
+	w.NoMemory, w.Compactor.Rememberer = err, MemoryAdapter{}
+	run.TellNoMemory(unremembered, err)
+	return true
+}
+
+// Ends is the end of a command that has gone on without memory: exit code 4 where it
+// is damaged, else 3, unless no session was archived.
+func (w *Workspace) Ends(err error, done ...compact.Result) error {
+	archived := slices.ContainsFunc(done, func(r compact.Result) bool { return r.Archive != nil })
+	var told *failure.Outcome
+	switch {
+	case w.NoMemory == nil, err != nil && !errors.As(err, &told):
+		return err
+	case errors.Is(w.NoMemory, memory.ErrCorrupt):
+		return &failure.Outcome{Exit: failure.ExitIntegrity}
+	case told != nil && told.Exit == failure.ExitFailed && !archived:
+		return err
+	}
+	return &failure.Outcome{Exit: failure.ExitPartly}
+}
+
 // TellUnwiped tells that traces of what was forgotten are left. Any other error
 // is passed on.
 func TellUnwiped(run *Run, err error) error {
@@ -301,9 +346,7 @@ func (w *Workspace) Assemble(run *Run, m Mode) (err error) {
 // it removes what killed runs left half-written and finishes the changes that
 // they began.
 func (w *Workspace) recover(ctx context.Context, run *Run, r Recovery) error {
-	if err := w.Sweep(ctx, run, r.Sessions); err != nil {
-		return err
-	}
+	w.Sweep(ctx, run, r.Sessions)
 	stores, err := run.OpenStores()
 	if err != nil {
 		return err
@@ -373,23 +416,27 @@ func (a *Settings) OutputLimit() int64 {
 
 // Sweep removes what killed runs left half-written in our own directories and
 // in the archives of these sessions. The lock makes it safe.
-func (w *Workspace) Sweep(ctx context.Context, run *Run, sessions []Found) error {
+func (w *Workspace) Sweep(ctx context.Context, run *Run, sessions []Found) {
+	catalogued := true
 	for _, dir := range run.OwnDirs() {
 		if err := run.Pins.Sweep(dir, 0); err != nil {
-			return fmt.Errorf("sweep %s: %w", dir, err)
+			run.PassOverBroken(dir, unfinished, err)
+			catalogued = catalogued && dir != run.CatalogueDir()
 		}
 	}
 	swept := map[string]bool{}
 	for _, s := range sessions {
 		meta := ArchiveMeta(s.Ref)
+		if !catalogued {
+			return // nobody can tell what is left over
+		}
 		if place := filepath.Join(run.ArchiveDir(meta), s.Agent); !swept[place] {
 			swept[place] = true
-			if err := w.Archives.Sweep(ctx, meta, 0); err != nil {
-				run.Notice(Note{Path: place, Message: err.Error()}) // a place that cannot be swept cannot be written either: the sessions will say so
+			if err := w.Archives.Sweep(ctx, meta, 0); err != nil && !cannotBeWritten(run.ArchiveDir(meta), err) {
+				run.Notice(Note{Path: place, Message: err.Error()})
 			}
 		}
 	}
-	return nil
 }
 
 // EndMoves lets stores see the logs that a killed run was moving when it died.
@@ -408,7 +455,7 @@ func (run *Run) EndMoves(ctx context.Context, dryRun bool) error {
 	}
 	defer lock.Unlock()
 	if err := journal.EndMoves(); err != nil {
-		return fmt.Errorf("finish an earlier run: %w", err)
+		run.PassOverBroken(run.JournalDir(), unfinished, err) // what is to be changed needs the journal, and says so
 	}
 	return nil
 }
@@ -449,12 +496,6 @@ func (a *Settings) memoryDirs() []string {
 	of := a.MemoryDir()
 	return []string{of, memory.ForgottenDir(of), memory.KeptDir(of), memory.StoredDir(of)}
 }
-
-// JournalDir is the directory of changes that were begun.
-func (a *Settings) JournalDir() string { return filepath.Join(a.DataDir(), "journal") }
-
-// MemoryDir is the directory of the memory.
-func (a *Settings) MemoryDir() string { return filepath.Join(a.DataDir(), "memory") }
 
 // Receipts are the receipts of the data directory.
 func (run *Run) Receipts() compact.Receipts {
@@ -628,12 +669,12 @@ func (run *Run) Lock(ctx context.Context) (*DataLock, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err = renewMemory(run); err == nil {
-		err = notePlace(run)
-	}
-	if err != nil {
+	if err = renewMemory(run); err != nil {
 		lock.Unlock()
 		return nil, err
+	}
+	if err := notePlace(run); err != nil {
+		run.PassOverBroken(run.placesFile(), "where the data directory is cannot be noted", err)
 	}
 	return lock, nil
 }
@@ -645,7 +686,7 @@ func renewMemory(run *Run) error {
 	if errors.Is(err, durable.ErrElsewhere) {
 		return &failure.Error{Code: "locked", Exit: failure.ExitBusy, Path: run.MemoryDir(), Hint: "run it again", Err: fmt.Errorf("the memory %s was moved away after this run had begun", run.MemoryDir())}
 	}
-	return err
+	return nil // what else is wrong with it is told when it is opened
 }
 
 func takeLock(ctx context.Context, run *Run, path string) (*DataLock, error) {
@@ -669,95 +710,3 @@ func AtWork(a *Settings) bool {
 
 // OthersAtWork says whether a state-changing sessctl runs that is not this one.
 func (run *Run) OthersAtWork() bool { return run.Held == nil && AtWork(&run.Settings) }
-
-// Guard refuses to change anything where it would harm the user: as root in
-// another user's files, whose new files would then be root's, and in a data
-// directory that everybody can change. Reading is not guarded.
-func (run *Run) Guard(ctx context.Context) error {
-	dir, info, err := Nearest(run.DataDir())
-	if err != nil {
-		return nil // making the directory says what is wrong
-	}
-	if os.Geteuid() == 0 && !run.Global.AllowRoot {
-		if uid, known := durable.Owner(info); known && uid != 0 {
-			return refuseRoot(dir, uid)
-		}
-		if !run.Listed {
-			if _, _, err := run.ListStores(ctx); ctx.Err() != nil {
-				return err // what else is wrong with the stores is told when they are used
-			}
-		}
-		if run.foreign.path != "" {
-			return refuseRoot(run.foreign.path, run.foreign.uid)
-		}
-	}
-	if dir != run.DataDir() || runtime.GOOS == "windows" {
-		return nil
-	}
-	if info.Mode().Perm()&0o002 != 0 {
-		return &failure.Error{Code: "permission", Exit: failure.ExitFailed, Path: dir, Hint: "chmod 700 " + dir, Err: fmt.Errorf("everybody can change what is in the data directory %s", dir)}
-	}
-	return guardLink(run, dir)
-}
-
-// guardLink refuses a data directory that somebody else has pointed elsewhere.
-func guardLink(run *Run, dir string) error {
-	info, err := os.Lstat(dir)
-	if err != nil || info.Mode()&fs.ModeSymlink == 0 {
-		return nil
-	}
-	if uid, known := durable.Owner(info); known && uid != os.Geteuid() && uid != 0 {
-		return &failure.Error{Code: "permission", Exit: failure.ExitFailed, Path: dir, Hint: "choose another place with --data-dir", Err: fmt.Errorf("the data directory %s is a symbolic link of user %d", dir, uid)}
-	}
-	return nil
-}
-
-func refuseRoot(path string, uid int) error {
-	return &failure.Error{
-		Code: "root", Exit: failure.ExitFailed, Path: path,
-		Hint: fmt.Sprintf("run it as that user (sudo -u '#%d' sessctl ...), or say --allow-root", uid),
-		Err:  fmt.Errorf("%s belongs to user %d, and this is root: nothing is changed", path, uid),
-	}
-}
-
-// Nearest is a directory, or the nearest one above it that exists.
-func Nearest(dir string) (string, os.FileInfo, error) {
-	for {
-		info, err := os.Stat(dir)
-		if !errors.Is(err, fs.ErrNotExist) || dir == filepath.Dir(dir) {
-			return dir, info, err
-		}
-		dir = filepath.Dir(dir)
-	}
-}
-
-// foreignFile is a session that belongs to another user.
-type foreignFile struct {
-	path string
-	uid  int
-}
-
-// findForeign returns the first session, or store, of another user. It matters
-// to root alone: from others the system itself protects files.
-func findForeign(all Inventory) foreignFile {
-	if os.Geteuid() != 0 {
-		return foreignFile{}
-	}
-	seen := map[string]bool{}
-	for _, s := range all.Sessions {
-		for _, path := range []string{s.Path, filepath.Dir(s.Path), s.Store} {
-			if seen[path] {
-				continue
-			}
-			seen[path] = true
-			info, err := os.Lstat(path)
-			if err != nil {
-				continue
-			}
-			if uid, known := durable.Owner(info); known && uid != 0 {
-				return foreignFile{path, uid}
-			}
-		}
-	}
-	return foreignFile{}
-}

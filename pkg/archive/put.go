@@ -26,6 +26,9 @@ import (
 // verifies, its entry is returned and nothing new stays. An archive that a
 // killed run left without an entry is taken over if it verifies.
 //
+// An archive that was made and read back and cannot be entered into the catalogue
+// is an [*UnenteredError]: the next Put of the same bytes takes it over.
+//
 // io.ErrUnexpectedEOF is returned when src has fewer bytes, a
 // [*durable.SpaceError] when the disk is full. After an error no partial file
 // is left; the caller may call again at any time.
@@ -69,9 +72,10 @@ func (s *Store) put(ctx context.Context, m Meta, src source, now time.Time) (Ent
 	if err != nil {
 		return Entry{}, err
 	}
-	if err := errors.Join(s.pins.MakeDir(dir, 0o700), s.pins.MakeDir(s.catalogue.dir, 0o700)); err != nil {
+	if err := s.pins.MakeDir(dir, 0o700); err != nil {
 		return Entry{}, err
 	}
+	_ = s.pins.MakeDir(s.catalogue.dir, 0o700) // entering says why it cannot be done; the copy comes first
 	e := Entry{
 		Schema: schema, Meta: m, Compression: s.compressionOf(m),
 		CreatedAt: plainTime(now), ToolVersion: s.options.ToolVersion,
@@ -130,11 +134,28 @@ func (s *Store) write(ctx context.Context, dir string, e Entry, src source) (Ent
 // faster, for nothing names it then.
 func (s *Store) enterOwn(ctx context.Context, e Entry) (Entry, error) {
 	entered, err := s.enter(ctx, e)
+	if err != nil && ctx.Err() == nil {
+		return Entry{}, &UnenteredError{Entry: e, Err: err}
+	}
 	if err == nil && !s.sameArchive(entered, e) {
 		err = s.pins.RemoveFile(e.Path)
 	}
 	return entered, err
 }
+
+// UnenteredError is an archive that is whole, in its place, and not in the catalogue.
+type UnenteredError struct {
+	Entry Entry // as it would be in the catalogue
+	Err   error
+}
+
+// Error implements error.
+func (e *UnenteredError) Error() string {
+	return fmt.Sprintf("the copy %s is made and verified, and cannot be entered in the catalogue: %v", e.Entry.Path, e.Err)
+}
+
+// Unwrap returns the cause.
+func (e *UnenteredError) Unwrap() error { return e.Err }
 
 // settleAt gives the entry its file, which is whole, whatever it named before.
 func (e *Entry) settleAt(path string) {
@@ -268,6 +289,9 @@ func (s *Store) adopt(ctx context.Context, dir string, e Entry) (Entry, error) {
 		found.settleAt(filepath.Join(dir, file))
 		found.CreatedAt, found.Compression = name.createdAt, name.compression
 		adoptable, err := s.adoptable(ctx, &found)
+		if err != nil && ctx.Err() == nil {
+			err = &UnenteredError{Entry: found, Err: err}
+		}
 		if err != nil {
 			return Entry{}, err
 		}
@@ -284,7 +308,11 @@ func (s *Store) adopt(ctx context.Context, dir string, e Entry) (Entry, error) {
 			return Entry{}, err
 		}
 		if s.alone(dir) {
-			return s.enter(ctx, found)
+			entered, err := s.enter(ctx, found)
+			if err != nil && ctx.Err() == nil {
+				err = &UnenteredError{Entry: found, Err: err}
+			}
+			return entered, err
 		}
 		named, err := s.nameOwn(dir, e, &found)
 		if err != nil {

@@ -35,7 +35,7 @@ func KeepAttached(ctx context.Context, archiver Archiver, pins *durable.Pins, st
 		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, errOtherBytes) {
 			missing = append(missing, ref)
 		} else if err != nil {
-			return missing, fmt.Errorf("archive %s, which the session names: %w", ref.Path, err)
+			return missing, unarchived{fmt.Errorf("archive %s, which the session names: %w", ref.Path, err)}
 		}
 	}
 	return missing, nil

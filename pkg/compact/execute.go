@@ -23,10 +23,7 @@ import (
 func (c *Compactor) Execute(ctx context.Context, store session.Store, plan *Plan, policy Policy) (Result, error) {
 	r := &run{Compactor: c, store: store, plan: plan, policy: policy, result: plan.Result()}
 	r.result.TokensAfter = plan.Tokens
-	err := c.Journal.notStuck(plan.Ref)
-	if err == nil {
-		err = r.execute(ctx)
-	}
+	err := r.execute(ctx)
 	switch {
 	case errors.Is(err, session.ErrBusy):
 		r.result.Outcome, r.result.Reason = Busy, busyReason(err)
@@ -54,7 +51,7 @@ func (r *run) once(ctx context.Context) error {
 		return r.rememberOnly(ctx)
 	}
 	if err := r.secure(ctx); err != nil {
-		return err
+		return r.rememberAnyway(ctx, err)
 	}
 	if err := r.remember(ctx, func() (io.ReadCloser, error) { return r.Archiver.Open(ctx, r.archived) }); err != nil {
 		return err
@@ -139,7 +136,7 @@ func (r *run) archive(ctx context.Context, log io.Reader) error {
 		return &session.BusyError{Path: r.plan.Ref.Path, Reason: session.ReasonShorterArchived.Text(), Change: session.ChangeShorter}
 	}
 	if err != nil {
-		return fmt.Errorf("archive: %w", err)
+		return unarchived{fmt.Errorf("archive: %w", err)}
 	}
 	if archived.SHA256 != r.snapshot.SHA256 {
 		return &session.BusyError{Path: r.plan.Ref.Path, Reason: session.ReasonChangedArchived.Text(), Change: session.ChangeTouched}
@@ -272,8 +269,14 @@ const maxFollows = 3
 // is followed: an embedding can take minutes, in which the agent said one more
 // thing and then fell quiet. Content ids make that cheap.
 func (r *run) execute(ctx context.Context) error {
-	var err error
-	if r.because, err = r.Receipts.noteBypassed(r.plan, r.Now()); err != nil {
+	err := r.Journal.ready(r.plan)
+	if err == nil {
+		r.because, err = r.Receipts.noteBypassed(r.plan, r.Now())
+	}
+	if err != nil && !r.policy.SkipArchive {
+		err = errors.Join(err, r.secure(ctx)) // nothing else can be done
+	}
+	if err != nil {
 		return err
 	}
 	for r.followed = 0; ; r.followed++ {
@@ -289,6 +292,27 @@ func (r *run) execute(ctx context.Context) error {
 			return err
 		}
 	}
+}
+
+// unarchived is the error of a session that could be read, and not archived.
+type unarchived struct{ error }
+
+// Unwrap returns the cause.
+func (u unarchived) Unwrap() error { return u.error }
+
+// rememberAnyway remembers a session that could not be archived: what was said is
+// found, and the session stays as it is. No model is asked for a summary, for it would
+// be asked again in every run until there is an archive.
+func (r *run) rememberAnyway(ctx context.Context, cause error) error {
+	if !errors.As(cause, new(unarchived)) || errors.Is(cause, session.ErrBusy) || ctx.Err() != nil {
+		return cause
+	}
+	r.policy.SkipSummary = true
+	err := r.rememberLive(ctx)
+	if err == nil {
+		err = r.embed(ctx)
+	}
+	return errors.Join(cause, err)
 }
 
 // followable returns the error if it says that the log, still the same file,

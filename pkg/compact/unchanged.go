@@ -3,7 +3,6 @@ package compact
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"slices"
@@ -99,7 +98,7 @@ func (p *Plan) unchanged(ctx context.Context, store session.Store, policy Policy
 	case errors.Is(err, errGone), errors.Is(err, fs.ErrNotExist), errors.Is(err, os.ErrPermission), errors.Is(err, session.ErrBusy):
 		return false, nil // what reads it next says so
 	case err != nil:
-		return false, fmt.Errorf("compare it with what was remembered: %w", err)
+		return false, ctx.Err() // what cannot be compared is worked on again, which says why
 	case !same:
 		return false, nil
 	}

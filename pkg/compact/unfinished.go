@@ -214,6 +214,16 @@ func (j Journal) notStuck(ref session.Ref) error {
 	return needs.Stuck(ref)
 }
 
+// ready is notStuck for a plan. A session that is not to be changed needs no journal
+// that can be read.
+func (j Journal) ready(p *Plan) error {
+	err := j.notStuck(p.Ref)
+	if p.Strategy == session.StrategyNone && !errors.As(err, new(*StuckError)) {
+		return nil
+	}
+	return err
+}
+
 // concerns reports whether a change is of this session or names its log.
 func (in named) concerns(ref session.Ref) bool {
 	r := in.Rotation

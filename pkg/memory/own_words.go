@@ -293,10 +293,13 @@ func (s storedWords) OwnWordsWait(ctx context.Context) bool {
 // repairFromFile stores what a file has and memory does not.
 func (s storedWords) repairFromFile(ctx context.Context, f ownWordsFile, known stored, done *RepairedOwnWords) error {
 	there := known.ID != "" && known.sound()
+	inItsPlace := errors.Is(f.err, durable.ErrNotRegular) // a directory, say: what was written is not in it
 	switch {
+	case there && inItsPlace:
+		return s.pins.MoveFile(f.path, f.path+".damaged")
 	case there:
 		return nil
-	case f.err != nil && !errors.Is(f.err, errNotAsWritten):
+	case f.err != nil && !inItsPlace && !errors.Is(f.err, errNotAsWritten):
 		return fmt.Errorf("read own words: %w", f.err)
 	case f.err != nil:
 		done.Lost = append(done.Lost, f.path)

@@ -36,7 +36,8 @@ func deletes(step string) bool { return step == StepClean || step == StepArchive
 
 // Hold says why a step must not begin, "" if it may. A step that fails does not
 // stop those after it, but for this: nothing is deleted after a step of the same
-// run that found damage, or after archive or archive verify has failed; and
+// run that found damage, after archive or archive verify has failed, or after archive
+// verify could not check everything; and
 // nothing while the newest verification of earlier runs, newest first, stands
 // for damage.
 func Hold(step string, before []StepRecord, earlier []RunRecord) string {
@@ -51,6 +52,8 @@ func Hold(step string, before []StepRecord, earlier []RunRecord) string {
 			return fmt.Sprintf("nothing is deleted after %s has found damage", s.Step)
 		case proves && (s.Outcome == Failed || s.Outcome == Skipped):
 			return fmt.Sprintf("nothing is deleted after %s has failed", s.Step)
+		case s.Step == StepArchiveVerify && s.Outcome == Partial:
+			return fmt.Sprintf("nothing is deleted after %s could not check everything", s.Step)
 		case s.Step == StepArchiveVerify && s.Outcome == OK && s.reads():
 			verified = true
 		}
@@ -59,6 +62,14 @@ func Hold(step string, before []StepRecord, earlier []RunRecord) string {
 		return fmt.Sprintf("nothing is deleted while archives are damaged, as found on %s", at.UTC().Format(time.RFC3339))
 	}
 	return ""
+}
+
+// HoldUnless is [Hold]; where it is not known how earlier runs ended, nothing is deleted.
+func HoldUnless(known bool, step string, before []StepRecord, earlier []RunRecord) string {
+	if !known && deletes(step) {
+		return "nothing is deleted while it is not known how earlier runs ended"
+	}
+	return Hold(step, before, earlier)
 }
 
 // reads reports whether a verification has read every copy in full.

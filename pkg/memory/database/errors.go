@@ -21,6 +21,13 @@ var (
 	ErrBusy = errors.New("memory is in use by another process")
 )
 
+// Refuses reports whether an error is of the database and not of what was to be
+// stored: damaged, full, in use, read-only, gone. The next store would fail as well.
+func Refuses(err error) bool {
+	var e *sqlite.Error
+	return errors.As(err, &e) || errors.Is(err, ErrCorrupt) || errors.Is(err, ErrFull) || errors.Is(err, ErrBusy)
+}
+
 // Classify marks the errors by which SQLite says that the file itself is bad, or
 // that there is no room for it. A missing permission is neither.
 func Classify(err error) error {
