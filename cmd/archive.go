@@ -44,9 +44,8 @@ their size: also those that compact skips or finds too small to cut,
 older ones, and logs that the runtime has closed. The next run passes over what
 has not changed.
 
-A session that grows has an archive for each time. With --supersede, as run and
-hooks do it, those with whose bytes a new one begins are removed, once that was
-read back and compared: they are shown and restored by their ids as before.
+With --supersede, as in run and hooks, older archives that a new one begins with are
+kept only in it, once it was read back and compared: their ids work as before.
 ` + exitHelp,
 		Example: `  sessctl archive --agent coordinator
   sessctl archive --all

@@ -41,9 +41,8 @@ read to its end, in the session's log, or in a copy on object storage whose
 checksum was read back. --last-copies also deletes archives that have no other
 copy, if every chunk of them is in memory.
 
-An archive that a later one of its session begins with can still be shown,
-restored and recalled by its id: it is read in the later one. Such archives do not
-count for the limit of half. --superseded takes them at any age.
+An archive that a later one of its session begins with is read in that one, by its
+own id, and does not count for the half. --superseded takes it at any age.
 
 --local-keep is about room on this disk: the file of an older archive goes if its
 copy on object storage is whole, and if it is encrypted, if archive.identity
@@ -100,10 +99,10 @@ func runPrune(ctx context.Context, a *app, o removal.PruneOptions) error {
 	if err := p.RemovePages(ctx); err != nil {
 		return err
 	}
-	if err := p.Rules.Execute(ctx, p.Plan); err != nil {
-		return err
+	if err = p.Rules.Execute(ctx, p.Plan); err == nil {
+		err = renderPrune(a, p)
 	}
-	return renderPrune(a, p)
+	return err
 }
 
 // rehearsePrune is a dry run.

@@ -19,10 +19,9 @@ func newArchiveRestoreCommand(a *app) *cobra.Command {
 		Use:   "restore ID",
 		Short: "Put an archived log back where it came from",
 		Long: `Put an archived log back, byte for byte, where it came from, or into a file of
-your choice. ID is an archive's id, the start of one, or a session id: of several
-archives of a session the newest is taken if it begins with all others; if it does
-not, they are listed. The bytes are checked against their hash while they are
-copied and read back afterwards.
+your choice. ID is an archive's id, its start, or a session's: of several archives
+the newest is taken if it begins with all others, and if not, they are listed. The
+bytes are checked against their hash while they are copied, and read back.
 
 A log with other bytes is not overwritten. With --force it is archived first,
 and the two change places in one step; if somebody may be writing it, the exit

@@ -51,7 +51,7 @@ func planProfile(a *app, name string, lastRead time.Time) (profilePlan, error) {
 	if err := checkProfile(a, name, config); err != nil {
 		return plan, err
 	}
-	about := night{reads: steps.Due(config.ArchiveVerify, lastRead, a.Now()), offSite: a.Config.Archive.Remote != "", supersede: a.Config.Archive.Supersede}
+	about := night{reads: steps.Due(config.ArchiveVerify, lastRead, a.Now()), offSite: a.Config.Archive.Remote != "", grown: a.Config.Archive.Supersede}
 	for _, step := range config.Steps {
 		kind, _ := stepKindOf(step)
 		for _, flags := range kind.flags(config, about) {

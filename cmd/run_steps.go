@@ -33,8 +33,7 @@ type stepKind struct {
 type night struct {
 	reads   bool // the archives here are to be read in full
 	offSite bool // there is object storage
-	// supersede keeps older archives that newer ones begin with only in these
-	supersede bool
+	grown   bool // older archives that newer ones begin with are kept only in these
 }
 
 // section is the key of the step's options below that of the profile.
@@ -51,7 +50,7 @@ func stepKinds() []stepKind {
 			}),
 		newStepKind(operate.StepArchive, parseArchive, runArchive, steps.TellArchive,
 			func(c workspace.ProfileConfig, about night) []steps.StepFlags {
-				return steps.PerAgent(c.Archive.Agents, func(agent string) steps.StepFlags { return steps.ArchiveStepFlags(c.Archive, agent, about.supersede) })
+				return steps.PerAgent(c.Archive.Agents, func(agent string) steps.StepFlags { return steps.ArchiveStepFlags(c.Archive, agent, about.grown) })
 			}),
 		newStepKind(operate.StepExtractFacts, parseFacts, runExtractFacts, steps.TellFacts,
 			func(c workspace.ProfileConfig, _ night) []steps.StepFlags {
