@@ -144,7 +144,11 @@ func keepSession(ctx context.Context, a *app, e hooks.Event) error {
 // hookFailed keeps what went wrong, where doctor and hook status find it.
 func hookFailed(a *app, e hooks.Event, cause error) {
 	failed := unattended.HookFailed{At: a.Now().UTC(), Runtime: e.Runtime, Event: e.Name, Session: e.Session, Error: cause.Error()}
-	if err := unattended.KeepFailure(a.Run, failed); err != nil {
+	err := a.Guard(context.Background()) // root leaves nothing of its own in another user's directory
+	if err == nil {
+		err = unattended.KeepFailure(a.Run, failed)
+	}
+	if err != nil && !errors.Is(cause, err) && cause.Error() != err.Error() {
 		cause = errors.Join(cause, err)
 	}
 	_, _ = fmt.Fprintf(a.Err, "sessctl: %s\n", wording.Visible(cause.Error())) // some runtimes show it

@@ -2,7 +2,6 @@ package e2e_test
 
 import (
 	"bytes"
-	database "database/sql"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -15,7 +14,6 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
-	_ "modernc.org/sqlite" // the driver
 
 	"github.com/sessctl/sessctl/internal/tier"
 )
@@ -54,7 +52,6 @@ type breakage struct {
 	name  string
 	only  func(p brokenPart) bool // nil for all
 	apply func(path string) error
-	full  bool // the disk of the data directory is full
 }
 
 func isFile(p brokenPart) bool { return !p.isDir }
@@ -85,12 +82,12 @@ func makeNewer(path string) error {
 	if !strings.HasSuffix(path, ".db") {
 		return replaceWith(path, []byte(`{"schema": 999, "what": "a later version knows"}`+"\n"))
 	}
-	db, err := database.Open("sqlite", path)
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
 	if err != nil {
 		return err
 	}
-	_, err = db.Exec("PRAGMA user_version = 999")
-	return errors.Join(err, db.Close())
+	_, err = f.WriteAt([]byte{0, 0, 3, 231}, 60) // the version that a database's header has for its users
+	return errors.Join(err, f.Close())
 }
 
 // brokenCommand is a command that is to archive the session.
@@ -125,7 +122,6 @@ type brokenHome struct {
 	data    string
 	log     string
 	grown   []byte // the session as it is to be archived
-	mounted bool
 }
 
 // newBrokenBase makes a home whose data directory has all its parts.

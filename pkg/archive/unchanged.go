@@ -30,11 +30,12 @@ type Unchanged struct {
 	changed bool
 }
 
-// standing is a file and its archive, as they were when the archive was verified.
+// standing is a file, its archive and the entry of that, as they were when the archive
+// was verified.
 type standing struct {
-	id             string
-	source, stored fileState
-	path           string // of the archive's file
+	id                    string
+	source, stored, entry fileState
+	path                  string // of the archive's file
 }
 
 // fileState tells whether a file is what it was. Times are nanoseconds.
@@ -78,8 +79,8 @@ func nameOf(m Meta) string {
 }
 
 // Find returns the id of the archive of a session's file, if neither the file nor
-// the archive's has changed since it was made or verified, and the catalogue still
-// has its entry.
+// the archive's has changed since it was made or verified, nor the entry of the
+// catalogue.
 func (u *Unchanged) Find(s *Store, m Meta) (id string, ok bool) {
 	known, ok := u.known[nameOf(m)]
 	if !ok {
@@ -93,7 +94,7 @@ func (u *Unchanged) Find(s *Store, m Meta) (id string, ok bool) {
 	if err != nil || stateOf(stored) != known.stored || !u.timeTells(known.path, known.stored.device) {
 		return "", false
 	}
-	if _, err := s.pins.Lstat(s.entryPath(known.id)); err != nil {
+	if entry, err := s.pins.Lstat(s.entryPath(known.id)); err != nil || stateOf(entry) != known.entry {
 		return "", false
 	}
 	return known.id, true
@@ -122,7 +123,11 @@ func (u *Unchanged) Keep(s *Store, m Meta, e Entry, before os.FileInfo, now time
 	if line := nameOf(m) + e.Path; err != nil || strings.Contains(line, "\n") || strings.Count(line, "\t") != 3 {
 		return
 	}
-	u.known[nameOf(m)] = standing{e.ID, stateOf(after), stateOf(stored), e.Path}
+	entry, err := s.pins.Lstat(s.entryPath(e.ID))
+	if err != nil {
+		return
+	}
+	u.known[nameOf(m)] = standing{e.ID, stateOf(after), stateOf(stored), stateOf(entry), e.Path}
 	u.changed = true
 }
 
@@ -148,7 +153,7 @@ func (u *Unchanged) write(w io.Writer) error {
 	_, _ = fmt.Fprintln(out, unchangedFormat) // Flush returns the error
 	for _, name := range slices.Sorted(maps.Keys(u.known)) {
 		if k := u.known[name]; present(name) {
-			_, _ = fmt.Fprintf(out, "%s\t%s\t%s\t%s\t%s\n", k.id, k.source, k.stored, k.path, name)
+			_, _ = fmt.Fprintf(out, "%s\t%s\t%s\t%s\t%s\t%s\n", k.id, k.source, k.stored, k.entry, k.path, name)
 		}
 	}
 	if err := out.Flush(); err != nil {
@@ -209,19 +214,18 @@ func readUnchanged(file string) (map[string]standing, error) {
 	}
 	known := make(map[string]standing, len(lines))
 	for _, line := range lines[1:] {
-		words := strings.SplitN(line, "\t", 5)
-		if len(words) != 5 {
+		words := strings.SplitN(line, "\t", 6)
+		if len(words) != 6 {
 			return nil, errNotUnchanged
 		}
-		k := standing{id: words[0], path: words[3]}
-		var err error
-		if k.source, err = parseState(words[1]); err != nil {
-			return nil, err
+		k := standing{id: words[0], path: words[4]}
+		for i, to := range []*fileState{&k.source, &k.stored, &k.entry} {
+			var err error
+			if *to, err = parseState(words[i+1]); err != nil {
+				return nil, err
+			}
 		}
-		if k.stored, err = parseState(words[2]); err != nil {
-			return nil, err
-		}
-		known[words[4]] = k
+		known[words[5]] = k
 	}
 	return known, nil
 }

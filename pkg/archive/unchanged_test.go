@@ -32,6 +32,9 @@ func TestUnchanged(t *testing.T) {
 		"entry gone": {settled, func(t *testing.T, root, _ string, e archive.Entry) {
 			remove(t, filepath.Join(root, "archives", e.ID+".json"))
 		}, false},
+		"entry damaged": {settled, func(t *testing.T, root, _ string, e archive.Entry) {
+			overwriteQuietly(t, filepath.Join(root, "archives", e.ID+".json"))
+		}, false},
 		"cache damaged":    {settled, func(t *testing.T, root, _ string, _ archive.Entry) { overwriteQuietly(t, filepath.Join(root, "cache")) }, false},
 		"cache cut short":  {settled, func(t *testing.T, root, _ string, _ archive.Entry) { truncate(t, filepath.Join(root, "cache")) }, false},
 		"cache of nothing": {settled, func(t *testing.T, root, _ string, _ archive.Entry) { remove(t, filepath.Join(root, "cache")) }, false},
