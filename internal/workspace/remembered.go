@@ -20,9 +20,11 @@ func (run *Run) Audit() retention.Audit {
 	return retention.Audit{Path: filepath.Join(run.DataDir(), "audit.jsonl"), Pins: run.Pins}
 }
 
+func (a *Settings) archiveTrashDir() string { return filepath.Join(a.DataDir(), "trash", "archives") }
+
 // ArchiveTrash is the trash of archives.
 func (run *Run) ArchiveTrash() retention.Trash {
-	return retention.Trash{Dir: filepath.Join(run.DataDir(), "trash", "archives"), Moves: run.Moves(), Pins: run.Pins}
+	return retention.Trash{Dir: run.archiveTrashDir(), Moves: run.Moves(), Pins: run.Pins}
 }
 
 // Remembered reports whether memory, nil if there is none, has all that an archive

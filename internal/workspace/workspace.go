@@ -488,7 +488,7 @@ func (a *Settings) OwnDirs() []string { return append(a.recordDirs(), a.memoryDi
 
 // recordDirs are those of what was done and is to be done.
 func (a *Settings) recordDirs() []string {
-	return []string{a.DataDir(), a.JournalDir(), a.ReceiptsDir(), a.FactsReceiptsDir(), a.CatalogueDir(), a.outgoingDir(), a.PagesDir(), a.ShrinkDir()}
+	return []string{a.DataDir(), a.JournalDir(), a.ReceiptsDir(), a.FactsReceiptsDir(), a.CatalogueDir(), a.outgoingDir(), a.PagesDir(), a.ShrinkDir(), a.archiveTrashDir()}
 }
 
 // memoryDirs are those of memory.

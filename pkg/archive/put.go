@@ -75,7 +75,6 @@ func (s *Store) put(ctx context.Context, m Meta, src source, now time.Time) (Ent
 	if err := s.pins.MakeDir(dir, 0o700); err != nil {
 		return Entry{}, err
 	}
-	_ = s.pins.MakeDir(s.catalogue.dir, 0o700) // entering says why it cannot be done; the copy comes first
 	e := Entry{
 		Schema: schema, Meta: m, Compression: s.compressionOf(m),
 		CreatedAt: plainTime(now), ToolVersion: s.options.ToolVersion,
@@ -226,6 +225,9 @@ func (s *Store) afterRace(ctx context.Context, dir string, e Entry) (Entry, erro
 // the catalogue then: that of another Put, if it was faster.
 func (s *Store) enter(ctx context.Context, e Entry) (Entry, error) {
 	path := s.entryPath(e.ID)
+	if err := s.pins.MakeDir(s.catalogue.dir, 0o700); err != nil {
+		return Entry{}, err
+	}
 	err := s.pins.CreateFile(path, 0o600, encodeEntry(e))
 	if err == nil {
 		s.step("entered")

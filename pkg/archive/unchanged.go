@@ -66,11 +66,24 @@ const unchangedSettled = 2 * time.Second
 func OpenUnchanged(file string) *Unchanged {
 	u := &Unchanged{file: file, known: map[string]standing{}, tells: map[uint64]bool{}}
 	if file != "" {
+		sweepUnchanged(file)
 		if known, err := readUnchanged(file); err == nil {
 			u.known = known
 		}
 	}
 	return u
+}
+
+// sweepUnchanged removes what a killed run has left beside the cache. The caller holds
+// the lock of the data directory; who uses another one loses at most a cache.
+func sweepUnchanged(file string) {
+	dir, base := filepath.Split(file)
+	names, _ := os.ReadDir(dir) // usually there is none
+	for _, name := range names {
+		if strings.HasPrefix(name.Name(), "."+base+".") && strings.HasSuffix(name.Name(), ".tmp") {
+			_ = durable.RemoveFile(filepath.Join(dir, name.Name()))
+		}
+	}
 }
 
 // nameOf names a file as the source of a session's archive.
