@@ -164,7 +164,8 @@ that was lost.
 }
 
 func runArchivePull(ctx context.Context, a *app, dryRun bool, host string) error {
-	if host == "" {
+	asked := host != ""
+	if !asked {
 		own, err := recall.OwnHost(&a.Run.Settings)
 		if err != nil {
 			return err
@@ -208,7 +209,7 @@ func runArchivePull(ctx context.Context, a *app, dryRun bool, host string) error
 		doc.Archives = append(doc.Archives, row)
 	}
 	w.Progress.Clear()
-	if doc.Records, err = steps.PullRecords(ctx, a.Run, objects.Records{Bucket: bucket}, host, dryRun); err != nil {
+	if doc.Records, err = steps.PullRecords(ctx, a.Run, objects.Records{Bucket: bucket}, steps.PullOptions{Host: host, Asked: asked, DryRun: dryRun}); err != nil {
 		return errors.Join(printUpload(a, doc), workspace.ExplainBucket(err))
 	}
 	tellRecords(a, doc, "entered")

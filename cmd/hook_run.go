@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 	"time"
 
@@ -144,11 +145,13 @@ func keepSession(ctx context.Context, a *app, e hooks.Event) error {
 // hookFailed keeps what went wrong, where doctor and hook status find it.
 func hookFailed(a *app, e hooks.Event, cause error) {
 	failed := unattended.HookFailed{At: a.Now().UTC(), Runtime: e.Runtime, Event: e.Name, Session: e.Session, Error: cause.Error()}
-	err := a.Guard(context.Background()) // root leaves nothing of its own in another user's directory
-	if err == nil {
+	var err error
+	if os.Geteuid() == 0 && !a.Global.AllowRoot && !workspace.Ours(&a.Run.Settings, unattended.HookFailuresFile(&a.Run.Settings)) {
+		err = fmt.Errorf("%s belongs to another user, and this is root: it is not kept there", a.DataDir())
+	} else {
 		err = unattended.KeepFailure(a.Run, failed)
 	}
-	if err != nil && !errors.Is(cause, err) && cause.Error() != err.Error() {
+	if err != nil {
 		cause = errors.Join(cause, err)
 	}
 	_, _ = fmt.Fprintf(a.Err, "sessctl: %s\n", wording.Visible(cause.Error())) // some runtimes show it

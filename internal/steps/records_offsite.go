@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sessctl/sessctl/internal/wording"
 	"github.com/sessctl/sessctl/internal/workspace"
 	"github.com/sessctl/sessctl/pkg/archive"
 	"github.com/sessctl/sessctl/pkg/archive/objects"
@@ -109,10 +110,18 @@ func readRecord(run *workspace.Run, path string) ([]byte, error) {
 	return text, nil
 }
 
+// PullOptions say which records are entered.
+type PullOptions struct {
+	Host   string // that was lost
+	Asked  bool   // a person named it
+	DryRun bool
+}
+
 // PullRecords enters records of object storage that are not here: what was forgotten
 // on any host, and, where this data directory has neither receipts nor pins, those of
-// the host that was lost. It returns how many were entered.
-func PullRecords(ctx context.Context, run *workspace.Run, records objects.Records, host string, dryRun bool) (entered int, err error) {
+// the host that was lost. It returns how many were entered. One that was broken off is
+// completed by the next: a mark says until the end that it is under way.
+func PullRecords(ctx context.Context, run *workspace.Run, records objects.Records, o PullOptions) (entered int, err error) {
 	there, err := records.List(ctx)
 	if err != nil {
 		return 0, err
@@ -121,33 +130,41 @@ func PullRecords(ctx context.Context, run *workspace.Run, records objects.Record
 	if err != nil {
 		return 0, err
 	}
-	wanted, others := lackingRecords(there, here, host)
-	if len(others) > 0 {
-		run.Notice(workspace.Note{
-			Message: "receipts and pins of other hosts are there, and not entered: " + strings.Join(others, ", "),
-			Hint:    "sessctl archive pull --host NAME enters those of a host that was lost",
-		})
+	mark := filepath.Join(run.DataDir(), "pull-unfinished")
+	_, unmarked := run.Pins.Lstat(mark)
+	l := lackingRecords(there, here, o.Host, unmarked == nil)
+	l.tell(run, o)
+	if o.DryRun || len(l.wanted) == 0 {
+		return len(l.wanted), nil
 	}
-	for _, r := range wanted {
-		if !dryRun {
-			if err := enterRecord(ctx, run, records, r); err != nil {
-				return entered, err
-			}
+	if err := run.Pins.ReplaceFile(mark, 0o600, func(w io.Writer) error { _, err := io.WriteString(w, o.Host+"\n"); return err }); err != nil {
+		return 0, fmt.Errorf("note that records are entered: %w", err)
+	}
+	for _, r := range l.wanted {
+		if err := enterRecord(ctx, run, records, r); err != nil {
+			return entered, err
 		}
 		entered++
 	}
-	return entered, nil
+	return entered, run.Pins.RemoveFile(mark)
 }
 
-// lackingRecords are the records that are to be entered, of each name the newest; and
-// the hosts of which receipts or pins are left out. A data directory that has records
-// of its own takes those of no other host, and none of its own back: what is not
-// there may have been removed.
-func lackingRecords(there []objects.Record, here map[string]string, host string) (wanted []objects.Record, others []string) {
+// lacking is what object storage has of records and this data directory has not.
+type lacking struct {
+	wanted []objects.Record // to be entered
+	others []string         // hosts of which receipts or pins are left out
+	kept   int              // records of the host that are left out because there are some here
+}
+
+// lackingRecords are the records that are to be entered, of each name the newest. A
+// data directory that has records of its own takes those of no other host, and none of
+// its own back, for what is not there may have been removed, unless these are of a pull
+// that was broken off.
+func lackingRecords(there []objects.Record, here map[string]string, host string, unfinished bool) (l lacking) {
 	isForgotten := func(name string) bool { return strings.HasPrefix(name, recordsForgotten+"/") }
 	lost := true
 	for name := range here {
-		lost = lost && isForgotten(name)
+		lost = lost && (unfinished || isForgotten(name))
 	}
 	newest := map[string]objects.Record{}
 	for _, r := range there {
@@ -157,15 +174,33 @@ func lackingRecords(there []objects.Record, here map[string]string, host string)
 			if old, ok := newest[r.Name]; !ok || old.At.Before(r.At) {
 				newest[r.Name] = r
 			}
-		case lost && !slices.Contains(others, r.Host):
-			others = append(others, r.Host)
+		case r.Host == host:
+			l.kept++
+		case lost && !slices.Contains(l.others, r.Host):
+			l.others = append(l.others, r.Host)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(newest)) {
-		wanted = append(wanted, newest[name])
+		l.wanted = append(l.wanted, newest[name])
 	}
-	slices.Sort(others)
-	return wanted, others
+	slices.Sort(l.others)
+	return l
+}
+
+// tell says what is there and not entered.
+func (l lacking) tell(run *workspace.Run, o PullOptions) {
+	if len(l.others) > 0 {
+		run.Notice(workspace.Note{
+			Message: "receipts and pins of other hosts are there, and not entered: " + strings.Join(l.others, ", "),
+			Hint:    "sessctl archive pull --host NAME enters those of a host that was lost",
+		})
+	}
+	if l.kept > 0 && o.Asked {
+		run.Notice(workspace.Note{
+			Path: run.DataDir(), Message: fmt.Sprintf("receipts and pins of %s are not entered: %s; this data directory has its own", o.Host, wording.Plural(l.kept, "file")),
+			Hint: "use an empty data directory (--data-dir) for those of a host that was lost",
+		})
+	}
 }
 
 // isRecord reports whether a name on object storage, where others may write, is that
