@@ -157,20 +157,22 @@ func (c *compaction) outcome(err error) error {
 	return OutcomeOf(outcomes)
 }
 
-// compactOne compacts one session.
+// compactOne compacts one session, and logs what became of it.
 func compactOne(ctx context.Context, run *workspace.Run, w *workspace.Workspace, t workspace.Found, policy compact.Policy) (compact.Result, error) {
+	result, err := planAndExecute(ctx, run, w, t, policy)
+	logResult(ctx, run, t.Ref, result, policy)
+	return result, err
+}
+
+func planAndExecute(ctx context.Context, run *workspace.Run, w *workspace.Workspace, t workspace.Found, policy compact.Policy) (compact.Result, error) {
 	plan, err := compact.NewPlan(ctx, t.Adapter, t.Ref, policy, run.Now())
 	if err != nil {
-		result := failedResult(t, err)
-		logResult(ctx, run, t.Ref, result, policy)
-		return result, err
+		return failedResult(t, err), err
 	}
 	if plan.Outcome != compact.Planned {
-		logResult(ctx, run, t.Ref, plan.Result(), policy)
 		return plan.Result(), noteSource(ctx, w, t.Ref, plan.Remembered)
 	}
 	result, err := w.Compactor.Execute(ctx, t.Adapter, plan, policy)
-	logResult(ctx, run, t.Ref, result, policy)
 	if len(result.Missing) > 0 {
 		err = errors.Join(err, removal.TellMissing(ctx, run, w.Archives, t.Path, result.Missing))
 	}
