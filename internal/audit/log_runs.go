@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/sessctl/sessctl/internal/failure"
@@ -99,7 +100,7 @@ func (r RunRow) Why() string {
 	}
 	for _, s := range r.Steps {
 		if s.Outcome == r.Outcome || s.Outcome != operate.OK && r.Outcome == operate.Partial {
-			return s.Title() + ": " + cmp.Or(s.Reason, s.Summary, string(s.Outcome))
+			return s.Title() + ": " + cmp.Or(s.Said(), string(s.Outcome))
 		}
 	}
 	return ""
@@ -112,6 +113,9 @@ func (s StepRow) Title() string {
 	}
 	return s.Step
 }
+
+// Said is why the step did not do all that it should, and what it did.
+func (s StepRow) Said() string { return strings.Trim(s.Reason+"; "+s.Summary, "; ") }
 
 // RunsOf are the runs that the options mean.
 func RunsOf(ctx context.Context, run *workspace.Run, o LogOptions) (RunsDocument, error) {
