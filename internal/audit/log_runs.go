@@ -100,7 +100,7 @@ func (r RunRow) Why() string {
 	}
 	for _, s := range r.Steps {
 		if s.Outcome == r.Outcome || s.Outcome != operate.OK && r.Outcome == operate.Partial {
-			return s.Title() + ": " + cmp.Or(s.Said(), string(s.Outcome))
+			return s.Title() + ": " + cmp.Or(s.Reason, s.Summary, string(s.Outcome))
 		}
 	}
 	return ""
@@ -114,8 +114,8 @@ func (s StepRow) Title() string {
 	return s.Step
 }
 
-// Said is why the step did not do all that it should, and what it did.
-func (s StepRow) Said() string { return strings.Trim(s.Reason+"; "+s.Summary, "; ") }
+// Said is what the step did, and why it did not do all that it should.
+func (s StepRow) Said() string { return strings.Trim(s.Summary+"; "+s.Reason, "; ") }
 
 // RunsOf are the runs that the options mean.
 func RunsOf(ctx context.Context, run *workspace.Run, o LogOptions) (RunsDocument, error) {

@@ -220,7 +220,7 @@ func (o *Observed) mainSessions() []monitor.Session {
 			x.Busy = row.Reason
 		}
 		idle := o.At.Sub(row.Last) > inUse
-		x.Unused = row.Compact == selection.ProspectIrreducible || idle && (row.Compact == selection.ProspectRuntime || row.Compact == selection.ProspectUnsupported)
+		x.Unused = row.Compact == selection.ProspectIrreducible || row.Compact == selection.ProspectKept || idle && (row.Compact == selection.ProspectRuntime || row.Compact == selection.ProspectUnsupported)
 		all = append(all, x)
 	}
 	return all

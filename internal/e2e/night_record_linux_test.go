@@ -58,7 +58,7 @@ func TestUnreadableDirectoryIsInTheRecord(t *testing.T) {
 	dir := filepath.Join(h.dir, ".openclaw/agents/librarian/sessions")
 	h.must(os.Chmod(dir, 0))
 	t.Cleanup(func() { _ = os.Chmod(dir, 0o700) })
-	if code, out := h.call("", "run", "nightly"); code != 3 || !strings.Contains(out, "librarian/sessions: skipped: permission denied; ") {
+	if code, out := h.call("", "run", "nightly"); code != 3 || !strings.Contains(out, "168,044 tokens less; ~/.openclaw/agents/librarian/sessions: skipped: permission denied") {
 		t.Errorf("exit %d: %s", code, out)
 	}
 	for _, s := range h.lastNight().Steps {
