@@ -2,6 +2,7 @@ package statements
 
 import (
 	"fmt"
+	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -49,7 +50,8 @@ var ignoring = expression(`(?i)^(?:ignor|disregard|override|missacht|vergiss|oub
 // token is a word, a number or an address of the scripts that have capital letters.
 var token = expression(`https?://[^\s)>\]"'\x60]+|[\p{Latin}\p{Cyrillic}\p{Greek}\p{N}_./@#+~\\-]*[\p{Latin}\p{Cyrillic}\p{Greek}\p{N}]`)
 
-// valued refuses values and names that the conversation does not have.
+// valued refuses values and names that the conversation does not have. It names those
+// of one word only: a path may be put together from words that somebody will forget.
 func (s *Source) valued(of Statement) string {
 	all, text := s.all.String(), of.Text
 	foreign := !Latin(text) || s.language == russian
@@ -58,11 +60,12 @@ func (s *Source) valued(of Statement) string {
 		lower := strings.Trim(strings.ToLower(word), `.-/\#+~`)
 		switch {
 		case lower == "" || strings.Contains(all, lower):
+		case strings.Contains(lower, "://") && addressIn(all, lower):
 		case strings.Contains(lower, "@") || strings.Contains(lower, "://"):
-			return fmt.Sprintf("it has the address %q, which the conversation does not have", word)
+			return "it has an address that the conversation does not have"
 		case strings.Contains(lower, "/"):
 			if !pathIn(all, lower) {
-				return fmt.Sprintf("it has %q, which the conversation does not have", word)
+				return "it has a path that the conversation does not have"
 			}
 		case strings.ContainsAny(lower, "0123456789"):
 			if !numbersIn(all, lower) {
@@ -103,16 +106,24 @@ func nameIn(all, name string) bool {
 	runes := []rune(name)
 	const leastOfName = 4
 	return strings.Contains(all, strings.ReplaceAll(name, "-", "")) || strings.Contains(all, strings.ReplaceAll(name, "-", " ")) ||
-		strings.Contains(strings.ReplaceAll(all, "-", ""), name) ||
+		strings.Contains(strings.ReplaceAll(all, "-", ""), name) || partsIn(all, name) ||
 		len(runes) > leastOfName && strings.Contains(all, string(runes[:max(leastOfName, len(runes)*2/3)]))
+}
+
+// partsIn tells whether a text has all words that a name is put together from.
+func partsIn(all, name string) bool {
+	parts := strings.FieldsFunc(name, func(r rune) bool { return r == '_' || r == '.' })
+	return len(parts) > 1 && !slices.ContainsFunc(parts, func(p string) bool { return !strings.Contains(all, p) })
 }
 
 // pathIn tells whether a text has a path: what it has of it stands nowhere below
 // another directory. Words with a stroke between them are no path.
 func pathIn(all, path string) bool {
 	parts := strings.Split(strings.Trim(path, "/~."), "/")
-	plain := !strings.ContainsAny(path, ".0123456789_~") && !strings.HasPrefix(path, "/") && len(parts) <= 3
-	if plain {
+	const fewParts = 3
+	plain := !strings.ContainsAny(path, ".0123456789_~") && !strings.HasPrefix(path, "/")
+	known := !slices.ContainsFunc(parts, func(p string) bool { return !strings.Contains(all, p) })
+	if plain && (known || len(parts) <= fewParts) {
 		return true
 	}
 	for i := 1; i < len(parts); i++ {
@@ -122,6 +133,12 @@ func pathIn(all, path string) bool {
 		}
 	}
 	return false
+}
+
+// addressIn tells whether a text has the host of an address, and its numbers.
+func addressIn(all, address string) bool {
+	u, err := url.Parse(address)
+	return err == nil && u.Hostname() != "" && strings.Contains(all, u.Hostname()) && numbersIn(all, u.Port()) && (u.Path == "" || u.Path == "/" || pathIn(all, u.Path))
 }
 
 // figure is a number as it is written.
@@ -161,7 +178,7 @@ func digit(b byte) bool { return b >= '0' && b <= '9' }
 func (s *Source) turned(of Statement) string {
 	for _, p := range preferences(strings.ReplaceAll(of.Text, "**", "")) {
 		if !s.chosen[p] && s.chosen[[2]string{p[1], p[0]}] {
-			return fmt.Sprintf("%s and %s are turned round", p[0], p[1])
+			return "what was preferred to what is turned round"
 		}
 	}
 	return ""
@@ -215,7 +232,7 @@ func (s *Source) contradicted(of Statement) string {
 const (
 	leastCommon    = 2
 	commonShare    = 0.7 // of both
-	forbiddenShare = 0.5 // of a statement that has all words of what is forbidden
+	forbiddenShare = 0.6 // of a statement that has all words of what is forbidden
 )
 
 // about tells whether a clause of a statement is about what was said: both have most of
@@ -238,7 +255,9 @@ func opposes(c, said *clause, open bool) bool {
 	switch {
 	case said.negative && shared(c.core, said.condition) > 0:
 		return false
-	case said.negative && said.reports || c.negative && c.reports:
+	case said.negative && said.reports:
+		return !open && said.agent && c.reports
+	case c.negative && c.reports:
 		return !open && said.agent
 	}
 	return true

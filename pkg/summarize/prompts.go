@@ -1,6 +1,7 @@
 package summarize
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"strings"
@@ -109,9 +110,18 @@ func (o order) request() Request {
 		fmt.Fprintf(&b, "\n\nDwell on: %s", o.focus)
 	}
 	if o.repeat != nil {
-		fmt.Fprintf(&b, "\n\nAn earlier answer could not be used (%v). Answer in the form above.", o.repeat)
+		fmt.Fprintf(&b, "\n\nAn earlier answer could not be used (%s). Answer in the form above.", told(o.repeat))
 	}
 	return Request{System: role, User: b.String(), MaxTokens: o.tokens()}
+}
+
+// told is why an answer was refused, for the model that gave it.
+func told(why error) string {
+	var refused *refusedError
+	if errors.As(why, &refused) {
+		return refused.quoted() + ". Write only what the conversation says"
+	}
+	return why.Error()
 }
 
 // tokens is what the answer may cost: three characters to a token, and room.

@@ -12,27 +12,59 @@ import (
 // mostRefused is how many statements a refusal names.
 const mostRefused = 5
 
-// checkStatements holds each statement of an answer against the conversation, and names
-// those that do not hold: the model is told of them, and a person is if it does no
-// better.
+// refusedStatement is a statement of a summary that does not hold.
+type refusedStatement struct {
+	number    int // from 1
+	text, why string
+}
+
+// refusedError names the statements for which an answer was refused. Its text has no
+// word of the conversation: it goes to receipts, and what is forgotten is to be gone.
+type refusedError struct {
+	of      int // statements of the answer
+	refused []refusedStatement
+}
+
+// Error implements error.
+func (e *refusedError) Error() string {
+	return e.list(func(r refusedStatement) string { return fmt.Sprintf("statement %d: %s", r.number, r.why) })
+}
+
+// quoted is for the model, which has to know what it is to mend.
+func (e *refusedError) quoted() string {
+	return e.list(func(r refusedStatement) string { return fmt.Sprintf("%q: %s", cutRunes([]byte(r.text), 120), r.why) })
+}
+
+func (e *refusedError) list(name func(refusedStatement) string) string {
+	var all []string
+	for _, r := range e.refused[:min(len(e.refused), mostRefused)] {
+		all = append(all, name(r))
+	}
+	return fmt.Sprintf("%d of its %d statements do not hold: %s", len(e.refused), e.of, strings.Join(all, "; "))
+}
+
+// Unwrap implements errors.Is.
+func (e *refusedError) Unwrap() error { return errUnusable }
+
+// checkStatements holds each statement of an answer against the conversation.
 func checkStatements(o order, text string) error {
 	source := sourceOf(o)
 	all := statementsOf(text)
+	refused := &refusedError{of: len(all)}
 	var whole strings.Builder
-	var refused []string
-	for _, one := range all {
+	for i, one := range all {
 		whole.WriteString(one.Text + "\n")
 		if why := source.Check(one); why != "" {
-			refused = append(refused, fmt.Sprintf("%q: %s", cutRunes([]byte(one.Text), 120), why))
+			refused.refused = append(refused.refused, refusedStatement{i + 1, one.Text, why})
 		}
 	}
 	if foreign := source.Foreign(whole.String()); foreign != "" {
 		return unusable("it is in %s, which is no language of the conversation", foreign)
 	}
-	if len(refused) == 0 {
-		return nil
+	if len(refused.refused) > 0 {
+		return refused
 	}
-	return unusable("%d of its %d statements do not hold: %s", len(refused), len(all), strings.Join(refused[:min(len(refused), mostRefused)], "; "))
+	return nil
 }
 
 // sourceOf is what an answer may say: the conversation, and the summary of what was
