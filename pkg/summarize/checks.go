@@ -35,7 +35,8 @@ var labels = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?m)^\s*\[(?:User|Assistant|Assistant tool calls|Tool result|Tool error)\]:`)
 })
 
-// check returns the summary in an answer, or why there is none in it.
+// check returns the summary in an answer, or why there is none in it. Whether its
+// statements hold is for [checkStatements].
 func check(o order, a Reply) (string, error) {
 	if a.Cut != "" {
 		return "", unusable("%s", a.Cut)
@@ -51,7 +52,7 @@ func check(o order, a Reply) (string, error) {
 		text = dated().ReplaceAllString(text, "")
 	}
 	text = strings.TrimSpace(redact(strings.ToValidUTF8(text, "\uFFFD")))
-	for _, test := range []func(order, string) error{checkLength, checkWords, checkStyle, checkSource, checkStatements} {
+	for _, test := range []func(order, string) error{checkLength, checkWords, checkStyle, checkSource} {
 		if err := test(o, text); err != nil {
 			return "", err
 		}

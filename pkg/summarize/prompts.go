@@ -1,7 +1,6 @@
 package summarize
 
 import (
-	"errors"
 	"fmt"
 	"regexp"
 	"strings"
@@ -94,7 +93,7 @@ type order struct {
 	text     string // flat
 	previous string // the summary so far
 	runes    int    // of the answer at most
-	repeat   error  // why the last answer could not be used
+	repeat   string // why the last answer could not be used
 }
 
 // request asks for a first summary or, if there is a previous one, for its
@@ -109,19 +108,10 @@ func (o order) request() Request {
 	if o.focus != "" {
 		fmt.Fprintf(&b, "\n\nDwell on: %s", o.focus)
 	}
-	if o.repeat != nil {
-		fmt.Fprintf(&b, "\n\nAn earlier answer could not be used (%s). Answer in the form above.", told(o.repeat))
+	if o.repeat != "" {
+		fmt.Fprintf(&b, "\n\nAn earlier answer could not be used (%s). Answer in the form above.", o.repeat)
 	}
 	return Request{System: role, User: b.String(), MaxTokens: o.tokens()}
-}
-
-// told is why an answer was refused, for the model that gave it.
-func told(why error) string {
-	var refused *refusedError
-	if errors.As(why, &refused) {
-		return refused.quoted() + ". Write only what the conversation says"
-	}
-	return why.Error()
 }
 
 // tokens is what the answer may cost: three characters to a token, and room.

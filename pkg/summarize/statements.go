@@ -1,6 +1,7 @@
 package summarize
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"strings"
@@ -45,6 +46,15 @@ func (e *refusedError) list(name func(refusedStatement) string) string {
 
 // Unwrap implements errors.Is.
 func (e *refusedError) Unwrap() error { return errUnusable }
+
+// told is why an answer was refused, for the model that gave it.
+func told(why error) string {
+	var refused *refusedError
+	if errors.As(why, &refused) {
+		return refused.quoted() + ". Write only what the conversation says"
+	}
+	return why.Error()
+}
 
 // checkStatements holds each statement of an answer against the conversation.
 func checkStatements(o order, text string) error {
