@@ -163,7 +163,7 @@ func (o *Observer) noteStores() {
 // measureUsed measures the sessions that agents may still be using. What cannot be
 // read is added to what was not.
 func (o *Observer) measureUsed(ctx context.Context, all *workspace.Inventory) error {
-	used := slices.DeleteFunc(slices.Clone(all.Sessions), func(s workspace.Found) bool { return !workspace.Shown(s.Kind) || s.Kind == session.KindDatabase })
+	used := slices.DeleteFunc(all.Readable(), func(s workspace.Found) bool { return !workspace.Shown(s.Kind) })
 	options := selection.CompactOptions{
 		All: true, Threshold: o.Threshold, ThresholdAsked: o.ThresholdAsked, Strategy: o.Config.Compaction.Strategy,
 		Quiet: o.Config.Compaction.Quiet, Gateway: o.Config.Compaction.Gateway, KeepRecentTokens: o.Config.Compaction.Keep,

@@ -58,14 +58,14 @@ func (o *SizesOptions) Validate() error {
 
 // SizesDocument is `sizes --json` (docs/json.md).
 type SizesDocument struct {
-	Schema    int              `json:"schema"`
-	Threshold int64            `json:"threshold"`         // tokens; 0 for none, and with --host if the hosts have different ones
-	Share     int64            `json:"threshold_percent"` // of the window; 0 for the same
-	Sessions  []*SessionRow    `json:"sessions"`
+	Schema    int           `json:"schema"`
+	Threshold int64         `json:"threshold"`         // tokens; 0 for none, and with --host if the hosts have different ones
+	Share     int64         `json:"threshold_percent"` // of the window; 0 for the same
+	Sessions  []*SessionRow `json:"sessions"`
 	// Unread is what was seen and not read; empty with --host, where each host tells it.
 	Unread []workspace.UnreadRow `json:"unread"`
-	Notes     []workspace.Note `json:"notes"`
-	Hosts     []HostAnswer     `json:"hosts,omitempty"` // of --host
+	Notes  []workspace.Note      `json:"notes"`
+	Hosts  []HostAnswer          `json:"hosts,omitempty"` // of --host
 
 	Measured int `json:"-"` // sessions, also those that --over leaves out
 }
@@ -109,7 +109,7 @@ func Sizes(ctx context.Context, run *workspace.Run, o SizesOptions) (SizesDocume
 	if err != nil {
 		return SizesDocument{}, err
 	}
-	sessions := slices.DeleteFunc(slices.Clone(all.Sessions), func(s workspace.Found) bool { return s.Kind == session.KindDatabase })
+	sessions := all.Readable()
 	doc := SizesDocument{Schema: 1, Threshold: o.Threshold.Tokens, Share: o.Threshold.Percent, Sessions: make([]*SessionRow, 0, len(sessions)), Unread: workspace.UnreadRows(all.NotRead), Measured: len(sessions)}
 	rows, err := MeasureAll(ctx, run, sessions, InDatabase(all), o)
 	if err != nil {

@@ -236,6 +236,12 @@ func (v *Inventory) Add(store session.Store, listing session.Listing) {
 	v.NotRead = append(v.NotRead, session.UnreadIn(store.Runtime(), listing.Notices)...)
 }
 
+// Readable are the sessions, without what stands for those of a database that cannot
+// be read: that is no session.
+func (v *Inventory) Readable() []Found {
+	return slices.DeleteFunc(slices.Clone(v.Sessions), func(s Found) bool { return s.Kind == session.KindDatabase })
+}
+
 func (v *Inventory) own(o Owner) {
 	if n := len(v.Owners); o.Agent == "" || n > 0 && v.Owners[n-1] == o || v.known[o] {
 		return
