@@ -19,6 +19,7 @@ import (
 // and says which.
 type MissingTable string
 
+// Error implements error.
 func (m MissingTable) Error() string { return string(m) }
 
 // Unreadable is the notice that the sessions of a database cannot be read.
