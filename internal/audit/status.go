@@ -20,22 +20,23 @@ import (
 
 // StatusDocument is `status --json` (docs/json.md): what a person asks in the morning.
 type StatusDocument struct {
-	Schema   int              `json:"schema"`
-	MadeAt   string           `json:"made_at"` // RFC 3339, UTC
-	Host     string           `json:"host"`
-	Well     bool             `json:"well"`    // nothing is wrong, and nothing waits for a person
-	Wrong    []StatusProblem  `json:"wrong"`   // what matters most first
-	Due      []report.Pending `json:"due"`     // what is to be done
-	Runs     []StatusRun      `json:"runs"`    // the last of each profile
-	Grew     []StatusGrowth   `json:"grew"`    // since it was last archived, by agent, the most first
-	Purges   []report.Purge   `json:"purges"`  // what runtimes delete by themselves
-	Saved    SavedDocument    `json:"saved"`   // by all compactions
-	Checked  StatusCheck      `json:"checked"` // when the archives were last read
-	Stores   int              `json:"stores"`
-	Agents   int              `json:"agents"`
-	Sessions int              `json:"sessions"`
-	Archives int              `json:"archives"`
-	Notes    []workspace.Note `json:"notes"`
+	Schema   int                   `json:"schema"`
+	MadeAt   string                `json:"made_at"` // RFC 3339, UTC
+	Host     string                `json:"host"`
+	Well     bool                  `json:"well"`    // nothing is wrong, and nothing waits for a person
+	Wrong    []StatusProblem       `json:"wrong"`   // what matters most first
+	Due      []report.Pending      `json:"due"`     // what is to be done
+	Runs     []StatusRun           `json:"runs"`    // the last of each profile
+	Grew     []StatusGrowth        `json:"grew"`    // since it was last archived, by agent, the most first
+	Purges   []report.Purge        `json:"purges"`  // what runtimes delete by themselves
+	Saved    SavedDocument         `json:"saved"`   // by all compactions
+	Checked  StatusCheck           `json:"checked"` // when the archives were last read
+	Stores   int                   `json:"stores"`
+	Agents   int                   `json:"agents"`
+	Sessions int                   `json:"sessions"`
+	Archives int                   `json:"archives"`
+	Unread   []workspace.UnreadRow `json:"unread"` // what was seen and not read
+	Notes    []workspace.Note      `json:"notes"`
 
 	Hosts []selection.HostAnswer `json:"hosts,omitempty"`    // of --host
 	There []StatusDocument       `json:"statuses,omitempty"` // of --host
@@ -98,7 +99,7 @@ func Status(ctx context.Context, run *workspace.Run) (StatusDocument, error) {
 		return doc, err
 	}
 	doc.Due, doc.Purges = o.Waiting(), o.Purges()
-	doc.Wrong = o.wrong(state.Step(o.Observed.Look(), settings))
+	doc.Wrong, doc.Unread = wrong(o.AlertsOf(state, settings)), o.Unread
 	doc.Runs, doc.Grew, doc.Checked = o.lastRuns(), o.unarchivedGrowth(), o.lastCheck()
 	u := Usage{App: run}
 	u.CountSaved(o.AllReceipts)
@@ -112,24 +113,14 @@ func Status(ctx context.Context, run *workspace.Run) (StatusDocument, error) {
 // command.
 func ofAPerson(p report.Pending) bool { return strings.HasPrefix(p.Advice, "sessctl ") }
 
-// wrong is what is not as it should be: what the monitor would tell but for sessions that
-// are due, the last run of each profile that did not end well, and what could not be
-// looked at.
-func (o *Observer) wrong(alerts []monitor.Alert) []StatusProblem {
+// wrong is what keeps a machine from being well, but for what is due.
+func wrong(alerts []monitor.Alert) []StatusProblem {
 	all := []StatusProblem{}
 	for _, a := range alerts {
 		if a.Kind == monitor.NeedsCompaction || a.Kind == monitor.PendingVectors {
 			continue // it is due
 		}
 		all = addProblem(all, StatusProblem{What: string(a.Kind), Where: a.Subject, Since: wording.StampText(a.Since), Message: a.Message, Advice: a.Advice})
-	}
-	for _, r := range o.lastRuns() {
-		if r.Why != "" {
-			all = addProblem(all, StatusProblem{What: "run", Where: r.Profile, Since: r.Started, Message: "its last run was " + string(r.Outcome) + ": " + r.Why, Advice: "sessctl log --runs"})
-		}
-	}
-	for _, n := range o.Failures {
-		all = addProblem(all, StatusProblem{What: "unknown", Where: n.Path, Message: n.Message, Advice: n.Hint})
 	}
 	return all
 }
