@@ -64,7 +64,7 @@ func runProfile(ctx context.Context, a *app, profile string) (audit.RunRow, erro
 		return r.row(), err
 	}
 	r.sweep()
-	r.KeepReserve()
+	workspace.KeepReserve(r.app.Run)
 	r.tellEarlier(ctx)
 	workspace.EmitNow(ctx, r.app.Run, outbox.Event{ID: outbox.DeriveID(r.record.Started, "start "+r.record.ID), Type: outbox.RunStarted, Subject: profile}, steps.StartedRun{ID: r.record.ID, Profile: profile, Started: r.record.Started})
 	r.steps(ctx)
@@ -105,7 +105,7 @@ func (r *profileRun) write() {
 // writeEnd is write for the end of the run, which is on record also where the disk is
 // full.
 func (r *profileRun) writeEnd() {
-	if err := r.UseReserve(func() error { return r.runs.Write(r.record) }); err != nil {
+	if err := workspace.UseReserve(r.app.Run, func() error { return r.runs.Write(r.record) }); err != nil {
 		r.unwritten(err)
 	}
 }
@@ -150,7 +150,7 @@ func (r *profileRun) tellEnd(ctx context.Context, record *operate.RunRecord) {
 		return
 	}
 	record.Told = true
-	if err := r.UseReserve(func() error { return r.runs.Write(*record) }); err != nil {
+	if err := workspace.UseReserve(r.app.Run, func() error { return r.runs.Write(*record) }); err != nil {
 		r.unwritten(err)
 	}
 }

@@ -114,15 +114,15 @@ func MonitorStatePath(a *workspace.Settings) string {
 // KeepAndPut writes down what was decided and then puts the events. What is not
 // put, because the disk is full say, is put by the next look.
 func KeepAndPut(ctx context.Context, run *workspace.Run, state *monitor.State, path string) error {
-	run.KeepReserve()
-	if err := run.UseReserve(func() error { return state.Save(run.Pins, path) }); err != nil {
+	workspace.KeepReserve(run)
+	if err := workspace.UseReserve(run, func() error { return state.Save(run.Pins, path) }); err != nil {
 		return err
 	}
 	if len(state.Ready) == 0 {
 		return nil
 	}
 	for _, e := range state.Ready {
-		if err := run.UseReserve(func() error { return workspace.PutEvent(ctx, run, e, e.Data) }); err != nil {
+		if err := workspace.UseReserve(run, func() error { return workspace.PutEvent(ctx, run, e, e.Data) }); err != nil {
 			return err
 		}
 	}

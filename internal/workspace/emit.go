@@ -57,7 +57,7 @@ func (f Failing) Send(context.Context, outbox.Event) error {
 // that it did and a later one makes the event again, the second is dropped.
 func EmitOnce(ctx context.Context, run *Run, e outbox.Event, data any) error {
 	e.Time = run.Now().UTC().Truncate(time.Millisecond)
-	err := run.UseReserve(func() error { return PutEvent(ctx, run, e, data) })
+	err := UseReserve(run, func() error { return PutEvent(ctx, run, e, data) })
 	if err != nil && sentDirectly(ctx, run, e, data) {
 		return nil
 	}

@@ -20,7 +20,7 @@ func (s *Settings) reservePath() string { return filepath.Join(s.DataDir(), "res
 // KeepReserve makes the file that keeps room for a run's record and its events, unless
 // it is there. The caller holds a lock. A disk that has no room for it is told by what
 // needs the room.
-func (run *Run) KeepReserve() {
+func KeepReserve(run *Run) {
 	path := run.reservePath()
 	if info, err := run.Pins.Lstat(path); err == nil && info.Size() == reserveSize {
 		return
@@ -32,8 +32,8 @@ func (run *Run) KeepReserve() {
 }
 
 // UseReserve writes what must be written on a full disk too: where there is no room, it
-// is tried again with the room of [Run.KeepReserve].
-func (run *Run) UseReserve(write func() error) error {
+// is tried again with the room of [KeepReserve].
+func UseReserve(run *Run, write func() error) error {
 	err := write()
 	if !errors.Is(err, syscall.ENOSPC) && !errors.Is(err, syscall.EDQUOT) {
 		return err
