@@ -192,7 +192,7 @@ func (s *Source) turned(of Statement) string {
 
 // supported refuses what has hardly a word of the conversation.
 func (s *Source) supported(of Statement) string {
-	least, few, words := 0.25, 4, content(of.Text)
+	least, few, words := 0.25, 4, Content(of.Text)
 	if of.Strict {
 		least, few = 0.6, 1
 	}

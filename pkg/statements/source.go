@@ -48,7 +48,7 @@ func (s *Source) Said(text string, agent bool) {
 func (s *Source) Printed(text string) {
 	s.all.WriteString(strings.ToLower(strings.ReplaceAll(text, "’", "'")))
 	s.all.WriteByte('\n')
-	for _, w := range content(text) {
+	for _, w := range Content(text) {
 		s.stems[w] = true
 	}
 }
@@ -85,10 +85,10 @@ type clause struct {
 
 // clauseOf reads a clause in the language of the conversation.
 func (s *Source) clauseOf(text string) clause {
-	c := clause{words: content(text), negative: negates(text, s.language), reports: reports(text, s.language)}
+	c := clause{words: Content(text), negative: negates(text, s.language), reports: reports(text, s.language)}
 	c.forbids = c.negative && !c.reports && negates(withoutWeak(text, s.language), s.language)
 	before, behind := atWithout(text, s.language)
-	c.core, c.condition = content(before), content(behind)
+	c.core, c.condition = Content(before), Content(behind)
 	return c
 }
 
