@@ -48,7 +48,7 @@ func runBrief(ctx context.Context, a *app, o steps.BriefOptions) error {
 	if doc.Notes = a.Notes; a.JSON {
 		return a.printJSON(doc)
 	}
-	text := steps.DescribeBrief(doc)
+	text := steps.DescribeBrief(doc.Standing)
 	if !a.streams.OutTTY { // a model may read it
 		text = steps.Quoted(text+"\n") + "\n"
 	}

@@ -64,7 +64,7 @@ func (s *mcpServer) recall(ctx context.Context, in mcptool.RecallInput) (string,
 	if err := s.known(ctx, a.Run, nil, agent); err != nil {
 		return "", err
 	}
-	doc, err := recall.Recall(ctx, a.Run, o)
+	doc, err := steps.Recall(ctx, a.Run, o)
 	if err != nil {
 		return "", err
 	}
