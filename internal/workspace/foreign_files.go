@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"path/filepath"
@@ -13,9 +12,8 @@ import (
 
 	"github.com/sessctl/sessctl/internal/failure"
 	"github.com/sessctl/sessctl/internal/wording"
-	"github.com/sessctl/sessctl/pkg/durable"
-	"github.com/sessctl/sessctl/pkg/jsonl"
 	"github.com/sessctl/sessctl/pkg/session"
+	"github.com/sessctl/sessctl/pkg/session/logfile"
 )
 
 // List lists a store. What is known to be another program's is not in it, see vet.
@@ -36,7 +34,7 @@ func (run *Run) vet(ctx context.Context, store session.Store, listing *session.L
 	if len(run.Global.Stores) == 0 || i < 0 || Runtimes()[i].Remote {
 		return nil
 	}
-	own := append(cousins(store.Runtime()), Runtimes()[i].Traits().Formats...)
+	traits := Runtimes()[i].Traits()
 	formats, foreign := map[string]session.Format{}, map[string]session.Format{}
 	listing.Refs = slices.DeleteFunc(listing.Refs, func(ref session.Ref) bool {
 		format, known := formats[ref.Path] // several sessions may be in one file
@@ -44,7 +42,7 @@ func (run *Run) vet(ctx context.Context, store session.Store, listing *session.L
 			format = formatOf(ref)
 			formats[ref.Path] = format
 		}
-		if !format.Claims() || slices.Contains(own, format) {
+		if !format.Claims() || traits.Keeps(format) {
 			return false
 		}
 		foreign[ref.Path] = format
@@ -54,7 +52,7 @@ func (run *Run) vet(ctx context.Context, store session.Store, listing *session.L
 	if len(listing.Refs) > 0 {
 		return nil
 	}
-	holds, others, err := survey(ctx, store.Root(), own)
+	holds, others, err := survey(ctx, store.Root(), traits)
 	switch {
 	case err != nil || holds == "":
 		return err
@@ -72,19 +70,9 @@ func (run *Run) vet(ctx context.Context, store session.Store, listing *session.L
 func tellForeign(listing *session.Listing, foreign map[string]session.Format, runtime string) {
 	listing.Notices = slices.DeleteFunc(listing.Notices, func(n session.Notice) bool { return foreign[n.Path] != "" })
 	for _, path := range slices.Sorted(maps.Keys(foreign)) {
-		message := "it is " + whose(foreign[path]) + ", and left alone: this store was named as one of " + runtime
+		message := "it is " + foreign[path].Whose() + ", and left alone: this store was named as one of " + runtime
 		listing.Notices = append(listing.Notices, session.Notice{Path: path, Message: message})
 	}
-}
-
-// cousins are the formats that a runtime reads beside its own: forks keep the logs of
-// their parents.
-func cousins(runtime string) []session.Format {
-	switch runtime {
-	case session.RuntimePi, session.RuntimeOMP, session.RuntimeOpenClaw:
-		return []session.Format{session.FormatPi, session.FormatOMP, session.FormatOpenClaw, session.FormatOpenClawIndex}
-	}
-	return nil
 }
 
 // formatOf is what the beginning of a log shows it to be; unknown for what is no file
@@ -93,7 +81,7 @@ func formatOf(ref session.Ref) session.Format {
 	if ref.Kind == session.KindDatabase {
 		return session.FormatUnknown
 	}
-	format, err := detectFile(ref.Path, headerBytes)
+	format, err := logfile.FormatOf(ref.Path, headerBytes)
 	if err != nil {
 		return session.FormatUnknown
 	}
@@ -104,50 +92,14 @@ func formatOf(ref session.Ref) session.Format {
 // A command that runs every minute does that with every log of a named store.
 const headerBytes = 4 << 10
 
-// detectFile recognises a file by up to so many of its first bytes.
-func detectFile(path string, bytes int64) (session.Format, error) {
-	file, err := durable.OpenRegular(path)
-	if err != nil {
-		return session.FormatUnknown, err
-	}
-	defer file.Close()
-	info, err := file.Stat()
-	if err != nil {
-		return session.FormatUnknown, err
-	}
-	plain, _, err := jsonl.Decompress(file, info.Size())
-	if err != nil {
-		return session.FormatUnknown, err
-	}
-	defer plain.Close()
-	head, err := io.ReadAll(io.LimitReader(plain, bytes))
-	if err != nil && len(head) == 0 {
-		return session.FormatUnknown, err
-	}
-	return session.Detect(path, head), nil
-}
-
-// whose says of which program a file is.
-func whose(format session.Format) string {
-	if name := format.Unread(); name != "" {
-		return "a session of " + name + ", which sessctl does not read"
-	}
-	for _, kind := range Runtimes() {
-		if slices.Contains(kind.Traits().Formats, format) {
-			return "a session of " + kind.Name
-		}
-	}
-	return "a file of the format " + string(format)
-}
-
 // mostSurveyed bounds how many files are looked at to say what a directory holds.
 const mostSurveyed = 500
 
 var errSurveyed = errors.New("enough files were seen")
 
 // survey says in a few words what the files below a directory are, "" if there are
-// none, and whether one of them is surely of no format of own.
-func survey(ctx context.Context, root string, own []session.Format) (holds string, others bool, err error) {
+// none, and whether one of them is surely not the runtime's.
+func survey(ctx context.Context, root string, of session.Traits) (holds string, others bool, err error) {
 	counts, seen := map[string]int{}, 0
 	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		switch {
@@ -159,9 +111,9 @@ func survey(ctx context.Context, root string, own []session.Format) (holds strin
 			return errSurveyed
 		}
 		seen++
-		format, err := detectFile(path, session.HeadSize)
+		format, err := logfile.FormatOf(path, session.HeadSize)
 		counts[shown(format, err)]++
-		others = others || format.Claims() && format != session.FormatSQLite && !slices.Contains(own, format)
+		others = others || format.Claims() && format != session.FormatSQLite && !of.Keeps(format)
 		return nil
 	})
 	if err != nil && !errors.Is(err, errSurveyed) {

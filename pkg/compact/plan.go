@@ -15,6 +15,7 @@ import (
 	"github.com/sessctl/sessctl/pkg/chunk"
 	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/session"
+	"github.com/sessctl/sessctl/pkg/session/logfile"
 )
 
 // Plan says what would be done with one session. It is data and keeps nothing
@@ -196,6 +197,9 @@ func (p *Plan) begin(ctx context.Context, store session.Store, policy Policy, no
 	if reason := p.choose(store, policy); reason != "" {
 		return p.stop(Unsupported, reason)
 	}
+	if policy.Requested && p.isForeign(ctx, store, policy) {
+		return nil
+	}
 	if err := p.whole(store); err != nil {
 		return p.stopBusy(err)
 	}
@@ -212,6 +216,11 @@ func (p *Plan) begin(ctx context.Context, store session.Store, policy Policy, no
 	if err = cutShort(p.Ref, err); shorter(err) {
 		return p.stopBusy(err)
 	}
+	if errors.Is(err, session.ErrUnknownFormat) {
+		if reason := logfile.Whose(store, p.Ref); reason != "" {
+			return p.stop(Unsupported, reason)
+		}
+	}
 	if err != nil {
 		return fmt.Errorf("count its tokens: %w", err)
 	}
@@ -222,11 +231,29 @@ func (p *Plan) begin(ctx context.Context, store session.Store, policy Policy, no
 	if p.Ref.Bytes == 0 {
 		return p.stop(NothingToDo, session.ReasonNoBytes.Text())
 	}
+	if !policy.Requested && p.isForeign(ctx, store, policy) {
+		return nil
+	}
 	idle, err := p.idle(ctx, store, policy, now)
 	if err == nil && idle && !tail.Finished() && !p.followed && p.Strategy != session.StrategyNone {
 		p.breakOff(tail)
 	}
 	return err
+}
+
+// isForeign ends a plan for a file that another program has written, or that would be
+// changed and does not show that its runtime has.
+func (p *Plan) isForeign(ctx context.Context, store session.Store, policy Policy) bool {
+	var reason string
+	if policy.LeaveSessions || p.Strategy == session.StrategyNone {
+		reason = logfile.Claimed(store, p.Ref)
+	} else {
+		reason = logfile.NotOwn(ctx, store, p.Ref)
+	}
+	if reason != "" {
+		_ = p.stop(Unsupported, reason)
+	}
+	return reason != ""
 }
 
 // breakOff notes that the last turn of an idle session has no end, and says so.
@@ -270,6 +297,11 @@ func (p *Plan) survey(ctx context.Context, store session.Store, policy Policy) e
 	}
 	if err != nil {
 		return fmt.Errorf("read the log: %w", err)
+	}
+	if p.Survey.Scan.Messages == 0 && policy.Requested {
+		if reason := logfile.NotOwn(ctx, store, p.Ref); reason != "" {
+			return p.stop(Unsupported, reason)
+		}
 	}
 	if p.Survey.Scan.Messages == 0 {
 		p.Outcome, p.Reason = NothingToDo, session.ReasonNoMessages.Text()

@@ -54,6 +54,9 @@ type Traits struct {
 	Homes, Variables []string
 	// Formats are the formats of files that its reader reads.
 	Formats []Format
+	// Kin are formats of others whose logs it goes on with, because it was made of
+	// them: they may lie among its own.
+	Kin []Format
 	// AppendOnly says that a log is only ever appended to: a place in it that
 	// was noted once still holds the same message.
 	AppendOnly bool

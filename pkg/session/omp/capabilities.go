@@ -8,7 +8,7 @@ import (
 func Traits() session.Traits {
 	return session.Traits{
 		Runtime: session.RuntimeOMP, Homes: []string{"~/.omp/agent", "~/.omp/profiles"}, Variables: []string{"XDG_DATA_HOME"},
-		Formats: []session.Format{session.FormatOMP}, Outputs: true,
+		Formats: []session.Format{session.FormatOMP}, Kin: []session.Format{session.FormatPi, session.FormatOpenClaw}, Outputs: true,
 		SummaryStyle: session.StyleCheckpoint, Attached: attached,
 	}
 }

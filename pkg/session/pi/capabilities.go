@@ -8,7 +8,7 @@ import (
 func Traits() session.Traits {
 	return session.Traits{
 		Runtime: session.RuntimePi, Homes: []string{"~/.pi/agent/sessions"}, Variables: []string{"PI_CODING_AGENT_DIR"},
-		Formats: []session.Format{session.FormatPi, session.FormatFragment}, AppendOnly: true, CountsLines: true,
+		Formats: []session.Format{session.FormatPi, session.FormatFragment}, Kin: []session.Format{session.FormatOpenClaw}, AppendOnly: true, CountsLines: true,
 		SummaryStyle: session.StyleCheckpoint,
 	}
 }
