@@ -2,6 +2,7 @@ package e2e_test
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io/fs"
@@ -27,10 +28,7 @@ type stranger struct {
 
 // says are the words of which one is said of it.
 func (s stranger) says() []string {
-	if s.said == "" {
-		return []string{"another program may have written it", "not a known session format"}
-	}
-	return []string{s.said}
+	return strings.Split(cmp.Or(s.said, "another program may have written it|not a known session format"), "|")
 }
 
 // defaults are the places at which runtimes keep a session by default, by the number
@@ -106,6 +104,8 @@ func strangers() []stranger {
 		of("annabelle", "annabelle", `{"type":"header","chatId":"1","createdAt":1770000000000}`,
 			`{"type":"turn","timestamp":%[1]d,"x":%[2]d%[3]d,"messages":[{"role":"%[4]s","content":"%[5]s"}]}`, "session of annabelle"),
 		of("macstats", "macstats", "## User\n\nhi\n", "## User\n\n%[5]s%.0[1]d%.0[2]d%.0[3]d%.0[4]s\n", "session of macstats"),
+		of("", "unknown", `{"type":"session","version":3,"id":"a","timestamp":"2026-02-01T10:00:00.000Z","cwd":"/w"}`+"\n"+fmt.Sprintf(message, 1, 0, 1, "user", "Count the sacks."),
+			`{"type":"mill_%[4]s","id":"m%[1]d","parentId":"m%[2]d","n":%[3]d,"text":"%[5]s"}`, "session of pi|another program may have written it"),
 		of("", "notes", "", `{"note":"%[5]s","n":%[1]d,"m":%[2]d,"s":%[3]d,"who":"%[4]s"}`, ""),
 		of("", "headerless", "", `{"kind":"x","id":"m%[1]d","parentId":"m%[2]d","n":%[3]d,"message":{"role":"%[4]s","text":"%[5]s"}}`, ""),
 		of("", "prose", "# Diary", "%[5]s%.0[1]d%.0[2]d%.0[3]d%.0[4]s", ""),
@@ -212,8 +212,11 @@ func invade(t *testing.T, program, runtime string, all []stranger, apart bool) *
 func (h *invaded) stay(t *testing.T) {
 	t.Helper()
 	clean := []string{"clean", "--max-age", "25h", "--force", "--yes"}
-	changing := [][]string{clean, {"archive", "--all", "--remember"}, {"compact", "--shrink=sessions,journal,deleted,vacuum"}, {"run", "nightly"}}
-	for _, strategy := range []string{"", "overlay", "rotate", "rewrite", "trim"} {
+	changing := [][]string{clean, {"archive", "--all", "--remember"}}
+	if !tier.Smoke() {
+		changing = append(changing, []string{"compact", "--shrink=sessions,journal,deleted,vacuum"}, []string{"run", "nightly"})
+	}
+	for _, strategy := range strategies() {
 		changing = append(changing, append([]string{"compact", "--all", "--force"}, by(strategy)...))
 	}
 	for _, args := range append(changing, clean) {
@@ -239,12 +242,17 @@ func (h *invaded) check(t *testing.T, after []string) {
 // areNamed asks for each of them by name.
 func (h *invaded) areNamed(t *testing.T) {
 	t.Helper()
+	named := []string{""}
+	if !tier.Smoke() {
+		named = strategies()
+	}
+	listed := sessionsAt(t, h.program, h.home)
 	for i, s := range h.all {
-		id := sessionAt(t, h.program, h.home, h.paths[i])
+		id := listed[h.paths[i]]
 		if id == "" {
 			continue // what is not listed cannot be named
 		}
-		for _, strategy := range []string{"", "overlay", "rotate", "rewrite", "trim"} {
+		for _, strategy := range named {
 			args := append([]string{"compact", "--session", id, "--force"}, by(strategy)...)
 			said, exit := runIn(t, h.program, h.home, args...)
 			h.check(t, args)
@@ -257,6 +265,88 @@ func (h *invaded) areNamed(t *testing.T) {
 		}
 	}
 }
+
+// The database of another program is not changed either, wherever it lies.
+func TestDatabasesOfOthersStay(t *testing.T) {
+	kinds := map[string]string{
+		"samples-newer/opencode-1.18.33/.local/share/opencode/opencode.db": "opencode", "samples-newer/kilo-7.7.7/.local/share/kilo/kilo.db": "kilo",
+		"samples-newer/hermes-0.16.0/.hermes/state.db": "hermes", "samples-unread/crush/home/mill/.crush/crush.db": "", "samples-unread/zed/home/.local/share/zed/threads/threads.db": "",
+		"samples/openclaw/derived-sqlite-2026.8/agents/main/agent/openclaw-agent.sqlite": "openclaw",
+	}
+	program := buildProgram(t)
+	for runtime, place := range map[string]string{
+		"opencode": ".local/share/opencode/opencode.db", "kilo": ".local/share/kilo/kilo.db", "hermes": ".hermes/state.db", "goose": ".local/share/goose/sessions/sessions.db",
+		"openclaw": ".openclaw/agents/main/agent/openclaw-agent.sqlite", "cline": ".cline/data/sessions/sessions.db",
+	} {
+		for name, of := range kinds {
+			if pair := runtime + of; of == runtime || pair == "kiloopencode" || pair == "opencodekilo" {
+				continue // Kilo is made of OpenCode
+			}
+			t.Run(runtime+" "+filepath.Base(name), func(t *testing.T) {
+				t.Parallel()
+				text, err := os.ReadFile(samples.Beside(t, name))
+				if err != nil {
+					t.Fatal(err)
+				}
+				home := t.TempDir()
+				h := &invaded{program: program, home: home, runtime: runtime, all: []stranger{{name: name, text: text}}, paths: []string{filepath.Join(home, place)}}
+				ancient(t, h.paths[0], text)
+				for _, args := range [][]string{
+					{"compact", "--shrink=sessions,journal,deleted,vacuum", "--older-than", "25h"}, {"compact", "--all", "--force"},
+					{"clean", "--max-age", "25h", "--force", "--yes"}, {"archive", "--all", "--remember"},
+				} {
+					said, exit := runIn(t, program, home, args...)
+					if !slices.Contains([]int{0, 1, 3, 75}, exit) || strings.Contains(said, "panic") {
+						t.Errorf("%v: exit %d: %s", args, exit, said)
+					}
+					h.check(t, args)
+				}
+			})
+		}
+	}
+}
+
+// A stranger that lies where a log was is replaced by none: not by an undo, and not
+// by the archived log.
+func TestStrangersAreNotReplaced(t *testing.T) {
+	program := buildProgram(t)
+	own, droid := map[string]stranger{}, strangers()[0]
+	for _, s := range strangers() {
+		own[s.name] = s
+	}
+	own["openclaw"] = own["pi"]
+	for _, runtime := range []string{"openclaw", "pi", "omp", "agent", "annabelle", "macstats"} {
+		t.Run(runtime, func(t *testing.T) {
+			t.Parallel()
+			h := invade(t, program, runtime, []stranger{{name: "own", text: own[runtime].text}}, true)
+			said, exit := runIn(t, program, h.home, "compact", "--all", "--force", "--strategy", "rotate", "--json")
+			var done struct {
+				Sessions []struct {
+					Outcome, Receipt string
+					Archive          struct{ ID string }
+				}
+			}
+			if err := json.Unmarshal([]byte(said[strings.Index(said, "{"):]), &done); err != nil || exit != 0 || len(done.Sessions) != 1 || done.Sessions[0].Outcome != "compacted" {
+				t.Fatalf("exit %d: %s", exit, said)
+			}
+			h.all = []stranger{droid}
+			for _, args := range [][]string{
+				{"compact", "--undo", done.Sessions[0].Receipt, "--force"},
+				{"archive", "restore", done.Sessions[0].Archive.ID, "--force"},
+			} {
+				ancient(t, h.paths[0], droid.text)
+				said, exit := runIn(t, program, h.home, args...)
+				h.check(t, args)
+				if exit != 1 || !strings.Contains(said, droid.said) {
+					t.Errorf("%v: exit %d: %s", args, exit, said)
+				}
+			}
+		})
+	}
+}
+
+// strategies are all by which a session can be compacted, "" for the runtime's own.
+func strategies() []string { return []string{"", "overlay", "rotate", "rewrite", "trim"} }
 
 // by are the options that choose a strategy, "" the one of the runtime.
 func by(strategy string) []string {
@@ -291,8 +381,8 @@ func runIn(t *testing.T, program, home string, args ...string) (said string, exi
 	return string(out), cmd.ProcessState.ExitCode()
 }
 
-// sessionAt is the id of the session whose log is at a path, "" if there is none.
-func sessionAt(t *testing.T, program, home, path string) string {
+// sessionsAt are the ids of the sessions of a home, by the paths of their logs.
+func sessionsAt(t *testing.T, program, home string) map[string]string {
 	t.Helper()
 	cmd := exec.Command(program, "sizes", "--all", "--json")
 	cmd.Env = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH")}
@@ -303,10 +393,9 @@ func sessionAt(t *testing.T, program, home, path string) string {
 	if jsonErr := json.Unmarshal(out, &listed); jsonErr != nil {
 		t.Fatal(err, jsonErr)
 	}
+	ids := map[string]string{}
 	for _, s := range listed.Sessions {
-		if s.Path == path {
-			return s.Session
-		}
+		ids[s.Path] = s.Session
 	}
-	return ""
+	return ids
 }

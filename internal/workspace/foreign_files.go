@@ -25,31 +25,20 @@ func (run *Run) List(ctx context.Context, store session.Store) (session.Listing,
 	return listing, err
 }
 
-// vet takes out of the listing of a store that a person has named what belongs to
-// another program: nothing is archived, remembered or changed in the wrong name. A
-// store that holds nothing of its runtime is an error that says what it holds. A
-// store that was found where its runtime keeps it is not looked at.
+// vet takes out of a listing what belongs to another program: nothing is archived,
+// remembered or changed in the wrong name. Every log of a store that a person has named
+// is looked at, and a store that holds nothing of its runtime is an error that says
+// what it holds. In a store that was found where its runtime keeps it, only the logs
+// are of which the listing itself has something to tell; whose the others are is asked
+// before one is remembered or changed ([logfile.NotOwn]).
 func (run *Run) vet(ctx context.Context, store session.Store, listing *session.Listing) error {
 	i := slices.IndexFunc(Runtimes(), func(k RuntimeKind) bool { return k.Name == store.Runtime() })
-	if len(run.Global.Stores) == 0 || i < 0 || Runtimes()[i].Remote {
+	if i < 0 || Runtimes()[i].Remote {
 		return nil
 	}
-	traits := Runtimes()[i].Traits()
-	formats, foreign := map[string]session.Format{}, map[string]session.Format{}
-	listing.Refs = slices.DeleteFunc(listing.Refs, func(ref session.Ref) bool {
-		format, known := formats[ref.Path] // several sessions may be in one file
-		if !known {
-			format = formatOf(ref)
-			formats[ref.Path] = format
-		}
-		if !format.Claims() || traits.Keeps(format) {
-			return false
-		}
-		foreign[ref.Path] = format
-		return true
-	})
-	tellForeign(listing, foreign, store.Runtime())
-	if len(listing.Refs) > 0 {
+	traits, named := Runtimes()[i].Traits(), len(run.Global.Stores) > 0
+	takeOut(listing, traits, !named)
+	if !named || len(listing.Refs) > 0 {
 		return nil
 	}
 	holds, others, err := survey(ctx, store.Root(), traits)
@@ -66,11 +55,33 @@ func (run *Run) vet(ctx context.Context, store session.Store, listing *session.L
 	}
 }
 
-// tellForeign says whose files were left out, in place of what the store says of them.
-func tellForeign(listing *session.Listing, foreign map[string]session.Format, runtime string) {
+// takeOut takes the logs of other programs out of a listing, and says whose they are in
+// place of what the store says of them. With doubted it looks only at those that the
+// store says something of.
+func takeOut(listing *session.Listing, traits session.Traits, doubted bool) {
+	told := map[string]bool{}
+	for _, n := range listing.Notices {
+		told[n.Path] = true
+	}
+	formats, foreign := map[string]session.Format{}, map[string]session.Format{}
+	listing.Refs = slices.DeleteFunc(listing.Refs, func(ref session.Ref) bool {
+		if doubted && !told[ref.Path] {
+			return false
+		}
+		format, known := formats[ref.Path] // several sessions may be in one file
+		if !known {
+			format = formatOf(ref)
+			formats[ref.Path] = format
+		}
+		if !format.Claims() || traits.Keeps(format) {
+			return false
+		}
+		foreign[ref.Path] = format
+		return true
+	})
 	listing.Notices = slices.DeleteFunc(listing.Notices, func(n session.Notice) bool { return foreign[n.Path] != "" })
 	for _, path := range slices.Sorted(maps.Keys(foreign)) {
-		message := "it is " + foreign[path].Whose() + ", and left alone: this store was named as one of " + runtime
+		message := session.ReasonForeign.Text(foreign[path].Whose(), traits.Runtime)
 		listing.Notices = append(listing.Notices, session.Notice{Path: path, Message: message})
 	}
 }

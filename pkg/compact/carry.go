@@ -121,7 +121,7 @@ func (k *carry) attempt(ctx context.Context, store session.Store, carrier sessio
 	if l.Plan != nil {
 		plan.Records += plan.Known // of which the earlier run has carried these
 	}
-	if reason := logfile.NotOwn(ctx, store, session.Ref{Runtime: of.Runtime, Path: plan.Live, Kind: session.KindLive}); reason != "" {
+	if reason := logfile.NotOwn(store, session.Ref{Runtime: of.Runtime, Path: plan.Live, Kind: session.KindLive}); reason != "" {
 		return k.leave(reason)
 	}
 	if plan.Record != "" {

@@ -197,7 +197,7 @@ func (p *Plan) begin(ctx context.Context, store session.Store, policy Policy, no
 	if reason := p.choose(store, policy); reason != "" {
 		return p.stop(Unsupported, reason)
 	}
-	if policy.Requested && p.isForeign(ctx, store, policy) {
+	if policy.Requested && p.isForeign(store, policy) {
 		return nil
 	}
 	if err := p.whole(store); err != nil {
@@ -231,7 +231,7 @@ func (p *Plan) begin(ctx context.Context, store session.Store, policy Policy, no
 	if p.Ref.Bytes == 0 {
 		return p.stop(NothingToDo, session.ReasonNoBytes.Text())
 	}
-	if !policy.Requested && p.isForeign(ctx, store, policy) {
+	if !policy.Requested && p.isForeign(store, policy) {
 		return nil
 	}
 	idle, err := p.idle(ctx, store, policy, now)
@@ -243,12 +243,12 @@ func (p *Plan) begin(ctx context.Context, store session.Store, policy Policy, no
 
 // isForeign ends a plan for a file that another program has written, or that would be
 // changed and does not show that its runtime has.
-func (p *Plan) isForeign(ctx context.Context, store session.Store, policy Policy) bool {
+func (p *Plan) isForeign(store session.Store, policy Policy) bool {
 	var reason string
 	if policy.LeaveSessions || p.Strategy == session.StrategyNone {
 		reason = logfile.Claimed(store, p.Ref)
 	} else {
-		reason = logfile.NotOwn(ctx, store, p.Ref)
+		reason = logfile.NotOwn(store, p.Ref)
 	}
 	if reason != "" {
 		_ = p.stop(Unsupported, reason)
@@ -298,17 +298,27 @@ func (p *Plan) survey(ctx context.Context, store session.Store, policy Policy) e
 	if err != nil {
 		return fmt.Errorf("read the log: %w", err)
 	}
-	if p.Survey.Scan.Messages == 0 && policy.Requested {
-		if reason := logfile.NotOwn(ctx, store, p.Ref); reason != "" {
-			return p.stop(Unsupported, reason)
-		}
-	}
+	p.Outcome = Planned
 	if p.Survey.Scan.Messages == 0 {
 		p.Outcome, p.Reason = NothingToDo, session.ReasonNoMessages.Text()
-		return nil
 	}
-	p.Outcome = Planned
+	if reason := p.notItsRecords(store, policy); reason != "" {
+		p.Outcome, p.Reason = Unsupported, reason
+	}
 	return nil
+}
+
+// notItsRecords says why a log that was read is not one of its runtime's, "" if it is:
+// it would be changed and has mostly records of others, or was named and has nothing
+// that the runtime has said.
+func (p *Plan) notItsRecords(store session.Store, policy Policy) string {
+	switch {
+	case p.Outcome == NothingToDo && policy.Requested:
+		return logfile.NotOwn(store, p.Ref)
+	case p.Outcome == NothingToDo, policy.LeaveSessions, p.Strategy == session.StrategyNone, p.Ref.Kind == session.KindStored:
+		return ""
+	}
+	return logfile.MostlyUnknown(p.Survey.Scan, p.Ref.Runtime)
 }
 
 func busyReason(err error) string {

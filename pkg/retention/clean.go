@@ -253,7 +253,7 @@ func (c *Clean) mayGo(ctx context.Context, p *SessionPlan, companions session.Co
 				return busyText(err)
 			}
 		}
-		if reason := logfile.NotOwn(ctx, m.Adapter, m.Ref); reason != "" {
+		if reason := logfile.NotOwnRecords(ctx, m.Adapter, m.Ref); reason != "" {
 			return reason
 		}
 		if reason := c.add(p, m.Path, &m); reason != "" {

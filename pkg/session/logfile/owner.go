@@ -35,27 +35,32 @@ func whose(store session.Store, ref session.Ref, tells func(session.Format) bool
 	return session.ReasonForeign.Text(format.Whose(), ref.Runtime)
 }
 
-// NotOwn says why a log may not be changed in its runtime's name, "" if it may: it is
-// another program's, it does not begin as logs of the runtime do, or its first
-// records are mostly of types that the runtime does not have. An empty log is its
-// own: there is nothing in it that could be somebody else's.
-func NotOwn(ctx context.Context, store session.Store, ref session.Ref) string {
+// NotOwn says why a log may not be changed in its runtime's name, "" if its beginning
+// is that of a log of the runtime. An empty log is its own: there is nothing in it
+// that could be somebody else's.
+func NotOwn(store session.Store, ref session.Ref) string {
 	if !judged(ref) {
 		return ""
+	}
+	format, err := FormatOf(ref.Path, session.HeadSize)
+	switch {
+	case err != nil, format == session.FormatEmpty, store.Capabilities().Keeps(format):
+		return ""
+	case format.Claims(), format.Named():
+		return session.ReasonForeign.Text(format.Whose(), ref.Runtime)
+	}
+	return session.ReasonNoSessionHeader.Text()
+}
+
+// NotOwnRecords is NotOwn for a log that is not going to be read as a whole: it looks
+// at the types of its first records too.
+func NotOwnRecords(ctx context.Context, store session.Store, ref session.Ref) string {
+	if reason := NotOwn(store, ref); reason != "" || !judged(ref) {
+		return reason
 	}
 	head, err := readBeginning(ref.Path, session.HeadSize)
 	if err != nil {
 		return ""
-	}
-	format := session.Detect(ref.Path, head)
-	switch {
-	case format == session.FormatEmpty:
-		return ""
-	case store.Capabilities().Keeps(format):
-	case format.Claims() || format.Named():
-		return session.ReasonForeign.Text(format.Whose(), ref.Runtime)
-	default:
-		return session.ReasonNoSessionHeader.Text()
 	}
 	scan, err := store.Scan(ctx, bytes.NewReader(wholeLines(head)), session.ScanOptions{}, func(*session.Message) error { return nil })
 	if err != nil {
