@@ -44,7 +44,7 @@ func gatherReport(ctx context.Context, a *app, o pages.ReportOptions) (report.Do
 		return doc, err
 	}
 	r := reporter{app: a, seen: look, doc: &doc}
-	r.alerts(state.Step(look.Observed.Look(), settings))
+	r.alerts(look.AlertsOf(state, settings))
 	for _, gather := range []func(context.Context) error{r.context, r.disk, r.proof, r.runs, r.pending} {
 		if err := gather(ctx); err != nil {
 			return doc, err
@@ -332,8 +332,10 @@ func (r *reporter) notes() {
 	for _, n := range r.seen.Failures {
 		r.PassOver(n)
 	}
+	r.TellUnread(r.seen.Unread)
+	r.doc.Unread = []report.Unread{}
 	for _, u := range r.seen.Unread {
-		r.PassOver(workspace.Note{Path: u.Path, Message: u.Message})
+		r.doc.Unread = append(r.doc.Unread, report.Unread{Runtime: u.Runtime, Cause: string(u.Cause), Broken: u.Broken, Count: u.Count, Bytes: u.Bytes, Path: r.Tilde(u.Paths[0]), Message: u.Message, Hint: u.Hint})
 	}
 	r.doc.Notes = []report.Note{}
 	for _, n := range r.app.Notes {

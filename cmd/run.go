@@ -70,7 +70,13 @@ func runProfileCommand(ctx context.Context, a *app, profile string) error {
 	if err != nil {
 		return err
 	}
-	if err := renderRun(a, row); err != nil {
+	look := a.Run.Apart()
+	defer workspace.CloseStores(look)
+	unread, err := workspace.Unread(ctx, look)
+	if err != nil && ctx.Err() == nil { // the steps have told it
+		unread = nil
+	}
+	if err := renderRun(a, row, workspace.UnreadRows(unread)); err != nil {
 		return err
 	}
 	if row.ExitCode != failure.ExitOK {
@@ -81,9 +87,12 @@ func runProfileCommand(ctx context.Context, a *app, profile string) error {
 
 // renderRun prints the summary of a run: a line for each step, or one line if
 // all is well and nothing has changed, which --quiet leaves out.
-func renderRun(a *app, row audit.RunRow) error {
+func renderRun(a *app, row audit.RunRow, unread []workspace.UnreadRow) error {
 	if a.JSON {
-		return a.printJSON(steps.RunDocument{RunRow: row, Notes: a.Notes})
+		return a.printJSON(steps.RunDocument{RunRow: row, Unread: unread, Notes: a.Notes})
+	}
+	for _, r := range unread {
+		a.Notice(r.Note())
 	}
 	idle := row.Changed() == 0 && (row.Outcome == operate.OK || row.Outcome == operate.Busy)
 	if idle && a.Quiet {

@@ -124,6 +124,11 @@ func (r *Report) ShowNotices(notices []session.Notice) {
 	}
 }
 
+// ShowOdd is ShowNotices without what was not read, which [Report.TellUnread] tells.
+func (r *Report) ShowOdd(notices []session.Notice) {
+	r.ShowNotices(slices.DeleteFunc(slices.Clone(notices), func(n session.Notice) bool { return n.Unread || n.Cause != "" }))
+}
+
 // showsProgress reports whether somebody sees how far a piece of work has come.
 func (r *Report) showsProgress() bool {
 	if r.above != nil {
