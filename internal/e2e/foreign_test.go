@@ -103,7 +103,7 @@ func strangers() []stranger {
 			`{"recordType":"message","schemaVersion":1,"seq":%[1]d,"timestamp":"2026-02-01T10:00:%02[3]d.000Z","role":"%[4]s","content":"%[5]s","x":%[2]d}`, "session of agent"),
 		of("annabelle", "annabelle", `{"type":"header","chatId":"1","createdAt":1770000000000}`,
 			`{"type":"turn","timestamp":%[1]d,"x":%[2]d%[3]d,"messages":[{"role":"%[4]s","content":"%[5]s"}]}`, "session of annabelle"),
-		of("macstats", "macstats", "## User\n\nhi\n", "## User\n\n%[5]s%.0[1]d%.0[2]d%.0[3]d%.0[4]s\n", "session of macstats"),
+		of("macstats", "macstats", "## User\n\nhi\n", "## User\n\n%[5]s%.0[1]d%.0[2]d%.0[3]d%.0[4]s\n\n## Assistant\n\nYes.\n", "session of macstats"),
 		of("", "unknown", `{"type":"session","version":3,"id":"a","timestamp":"2026-02-01T10:00:00.000Z","cwd":"/w"}`+"\n"+fmt.Sprintf(message, 1, 0, 1, "user", "Count the sacks."),
 			`{"type":"mill_%[4]s","id":"m%[1]d","parentId":"m%[2]d","n":%[3]d,"text":"%[5]s"}`, "session of pi|another program may have written it"),
 		of("", "notes", "", `{"note":"%[5]s","n":%[1]d,"m":%[2]d,"s":%[3]d,"who":"%[4]s"}`, ""),

@@ -32,6 +32,7 @@ type Plan struct {
 	Cleared     bool        // by rewrite: the session goes, and no summary takes its place
 	Via         string      // session.ViaGateway or ViaFiles where a gateway may run, else ""
 	Advice      string      // with none: the runtime's own command
+	NextStart   string      // what the runtime's next start does, where it finds no session any more; else ""
 	Survey      Survey      // only of planned sessions; unless they are only shown, without Redacted, and with texts and chunks as long as before redaction
 	Remembered  *Receipt    // of an earlier run, if the session has not changed since
 	Irreducible bool        // nothing can be cut away: all of its context is to be kept
@@ -51,6 +52,7 @@ type Plan struct {
 type Result struct {
 	Compaction
 	DueBy       DueBy         // of a plan: what made the session large enough
+	NextStart   string        // what the runtime's next start does, where the change leaves it no session; else ""
 	Unchanged   bool          // since an earlier run archived and remembered it
 	Irreducible bool          // nothing can be cut away: all of its context is to be kept
 	Missing     []session.Ref // files that the records name and that are gone: this run did not archive their bytes
@@ -67,7 +69,7 @@ func NewResult(ref session.Ref, outcome Outcome, reason string) Result {
 // Result is what the plan says of the session.
 func (p *Plan) Result() Result {
 	r := NewResult(p.Ref, p.Outcome, p.Reason)
-	r.Via, r.DueBy = p.Via, p.DueBy
+	r.Via, r.DueBy, r.NextStart = p.Via, p.DueBy, p.NextStart
 	r.Strategy, r.TokensBefore, r.TokenSource = p.Strategy, p.Tokens, p.TokenSource
 	r.Messages, r.LinesSkipped, r.Chunks = p.Survey.Scan.Records, p.Survey.skipped(), p.Survey.Chunks
 	r.TokensAfter, r.Unknown, r.Irreducible = p.Tokens, p.Survey.Scan.Unknown, p.Irreducible
@@ -496,9 +498,21 @@ func (p *Plan) tryStrategy(ctx context.Context, store session.Store, now time.Ti
 	case p.Via == session.ViaGateway:
 		_, err = can.Resetter.PlanReset(ctx, p.Ref, p.seen, now)
 	default:
-		_, err = can.Rotator.PlanRotation(ctx, p.Ref, p.seen, now)
+		var r session.Rotation
+		r, err = can.Rotator.PlanRotation(ctx, p.Ref, p.seen, now)
+		p.NextStart = nextStart(store, p.Ref, r)
 	}
 	return err
+}
+
+// nextStart is what the runtime's next start does after a rotation that leaves it
+// nothing to go on with, "" after any other.
+func nextStart(store session.Store, ref session.Ref, r session.Rotation) string {
+	says := store.Capabilities().NextStart
+	if says == nil || r.Fresh != "" || r.NewSession != "" {
+		return ""
+	}
+	return says(ref)
 }
 
 // cannot is the error of a strategy that a store names and has no means for. It
@@ -529,7 +543,9 @@ func (p *Plan) tryShortening(ctx context.Context, store session.Store, now time.
 	s, err := planShortening(ctx, store, p.Strategy, session.ShortenRequest{
 		Ref: p.Ref, Snapshot: p.seen, Cut: cut, Tokens: p.Tokens, Now: now,
 	})
-	p.Cleared = s.Cleared
+	if p.Cleared = s.Cleared; p.Cleared {
+		p.NextStart = nextStart(store, p.Ref, s.Rotation)
+	}
 	return err
 }
 

@@ -73,6 +73,11 @@ type Traits struct {
 	// Outputs says that a [KindOutput] is the output of a tool, as text, which
 	// [ReadOutput] reads.
 	Outputs bool
+	// NextStart says what the runtime's own next start does where a session has been
+	// put away and no log has taken its place: it finds none. It returns "" for a
+	// session that no start would have found. nil for a runtime of which every change
+	// leaves a session to go on with.
+	NextStart func(ref Ref) string
 	// SummaryStyle is the form of its summaries.
 	SummaryStyle SummaryStyle
 	// ArchiveDir returns where the archives of a log belong by the runtime's own
