@@ -163,6 +163,7 @@ is remembered; other topics are archives, configuration, exit-codes, files and r
 // commands are those below the root, in the order in which help lists them.
 func (a *app) commands() []*cobra.Command {
 	return []*cobra.Command{
+		newStatusCommand(a),
 		newSizesCommand(a),
 		newBrowseCommand(a),
 		newCompactCommand(a),
@@ -172,6 +173,7 @@ func (a *app) commands() []*cobra.Command {
 		newUsageCommand(a),
 		newReportCommand(a),
 		newRecallCommand(a),
+		newBriefCommand(a),
 		newPushCommand(a),
 		newArchiveCommand(a),
 		newCleanCommand(a),
