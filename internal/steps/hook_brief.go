@@ -99,7 +99,7 @@ func brief(ctx context.Context, store *memory.Store, about memory.Source, most i
 // briefSections are the sections of a summary that come first, by the names that
 // summaries give them which are made by rule and by a model.
 func briefSections() []string {
-	return []string{"Next steps", "Open questions", "In progress", "Blocked", "Goals", "Goal", "Decisions", "Key decisions", "Said by people", "Last exchanges"}
+	return []string{"Where it stands", "Next steps", "Open questions", "In progress", "Blocked", "Goals", "Goal", "Decisions", "Key decisions", "Said by people", "Last messages"}
 }
 
 // summarySection is a part of a summary, up to the next heading.

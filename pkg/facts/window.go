@@ -13,7 +13,7 @@ import (
 
 	"github.com/sessctl/sessctl/pkg/secrets"
 	"github.com/sessctl/sessctl/pkg/session"
-	"github.com/sessctl/sessctl/pkg/summarize"
+	"github.com/sessctl/sessctl/pkg/summarize/state"
 )
 
 // Scanner reads a log: a [session.Store].
@@ -151,7 +151,7 @@ func spokenText(m *session.Message) string {
 // channel's envelope, blocks between tags, fenced code, quoted mail and pasted
 // documents. It is "" if nothing is left, or if a program wrote the message.
 func personal(text string) string {
-	text = string(summarize.Unwrap([]byte(strings.TrimSpace(text))))
+	text = string(state.Unwrap([]byte(strings.TrimSpace(text))))
 	if strings.Contains(text, "HEARTBEAT_OK") || strings.Contains(text, "<conversation>") {
 		return ""
 	}

@@ -1,9 +1,6 @@
 package summarize
 
 import (
-	"fmt"
-	"maps"
-	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -29,37 +26,6 @@ func TestIdentifiers(t *testing.T) {
 	} {
 		if diff := cmp.Diff(want, slices.Collect(identifiersOf(text))); diff != "" {
 			t.Errorf("%s: %s", text, diff)
-		}
-	}
-}
-
-// Those that are named least go, as by going over all of them.
-func TestNamedLeastGo(t *testing.T) {
-	random := rand.New(rand.NewPCG(1, 2))
-	var d identifiers
-	all := map[string]int{}
-	for range 400 {
-		d.messages++
-		seen := map[string]bool{}
-		for range 60 {
-			name := fmt.Sprintf("n%d", int(20_000*random.Float64()*random.Float64()))
-			d.name(1, name, 1)
-			if !seen[name] {
-				all[name]++
-			}
-			seen[name] = true
-		}
-		d.bound()
-		for least := 1; len(all) > maxIdentifiers; least++ {
-			maps.DeleteFunc(all, func(_ string, n int) bool { return n <= least })
-		}
-		if len(all) != len(d.byName) {
-			t.Fatalf("%d are left, want %d", len(d.byName), len(all))
-		}
-	}
-	for name, n := range all {
-		if m := d.byName[name]; m == nil || m.messages != n {
-			t.Fatalf("%s: %+v, want %d", name, m, n)
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/sessctl/sessctl/pkg/secrets"
 	"github.com/sessctl/sessctl/pkg/session"
+	"github.com/sessctl/sessctl/pkg/summarize/state"
 )
 
 // maxTranscript bounds the flat text that is kept of one session, in bytes.
@@ -226,7 +227,7 @@ func flatText(m *session.Message, limit int) string {
 	}
 	text := bytes.TrimSpace(b.Bytes())
 	if m.Role == session.RoleUser {
-		text = unwrap(text)
+		text = state.Unwrap(text)
 	}
 	if len(text) == 0 && recalled && m.Role == session.RoleToolResult {
 		return leftOut
