@@ -2,6 +2,7 @@ package summarize_test
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -86,12 +87,13 @@ func TestCheckpointSections(t *testing.T) {
 	}
 }
 
-const goodTurn = "## Original Request\nMove the importer to port 7443.\n## Early Progress\n- found 8080 in config.yaml\n## Context for Suffix\n- the importer must not be restarted"
+const goodTurn = "## Original Request\nMove the importer to port 7443.\n## Early Progress\n- the importer listens on 7443\n## Context for Suffix\n- the importer must not be restarted"
 
 // TestSplitTurn: the beginning of a turn that goes on is told apart.
 func TestSplitTurn(t *testing.T) {
+	history := strings.ReplaceAll(goodCheckpoint, "7443", "8080")
 	d := newDouble(t, "openai", func(call int, _ asked) (string, string) {
-		return []string{goodCheckpoint, goodTurn}[min(call-1, 1)], "stop"
+		return []string{history, goodTurn}[min(call-1, 1)], "stop"
 	})
 	s := sumUp(t, summarize.WrittenOptions{SplitTurn: true}, endpoint("openai", d.URL), conversation())
 	if len(d.asked) != 2 || s.Degraded {
@@ -100,13 +102,18 @@ func TestSplitTurn(t *testing.T) {
 	if strings.Contains(d.asked[0].user, "Use 7443") || !strings.Contains(d.asked[1].user, "Use 7443") || strings.Contains(d.asked[1].user, "Which port") {
 		t.Errorf("the turn was not told apart:\n%s\n---\n%s", d.asked[0].user, d.asked[1].user)
 	}
-	if !strings.HasPrefix(s.Text, goodCheckpoint+"\n\n---\n\n**Turn Context (split turn):**\n\n"+goodTurn) {
+	if !strings.HasPrefix(s.Text, history+"\n\n---\n\n**Turn Context (split turn):**\n\n"+goodTurn) {
 		t.Errorf("the summary is:\n%s", s.Text)
 	}
-	one := newDouble(t, "openai", func(int, asked) (string, string) { return goodCheckpoint, "stop" })
+	one := newDouble(t, "openai", func(int, asked) (string, string) { return history, "stop" })
 	if s := sumUp(t, summarize.WrittenOptions{SplitTurn: true}, endpoint("openai", one.URL), conversation()[:4]); len(one.asked) != 1 || s.Degraded {
 		t.Errorf("a turn with nothing before it: %d calls, degraded %v (%s)", len(one.asked), s.Degraded, s.Reason)
 	}
+}
+
+// withoutState is a question without the state that it tells, which quotes messages.
+func withoutState() *regexp.Regexp {
+	return regexp.MustCompile(`(?s)<where-it-stood>.*</where-it-stood>`)
 }
 
 // TestStages: what is longer than the window goes in pieces that fit, each
@@ -118,7 +125,7 @@ func TestStages(t *testing.T) {
 		if n := session.EstimateTokens([]byte(a.user)); n > window*3/4 {
 			t.Errorf("a question has about %d tokens", n)
 		}
-		texts = append(texts, a.user)
+		texts = append(texts, withoutState().ReplaceAllString(a.user, ""))
 		return goodCheckpoint, "stop"
 	})
 	e := endpoint("ollama", d.URL)
@@ -153,6 +160,36 @@ func TestStages(t *testing.T) {
 	}
 }
 
+// TestStates: each stage is told where the work stood then, the last where it stands;
+// a window that is too small for it is told nothing.
+func TestStates(t *testing.T) {
+	messages := conversation()
+	for i := range 200 {
+		messages = append(messages, message(6+i, session.RoleUser, fmt.Sprintf("importer task %03d: %s", i, strings.Repeat("move one more from port 8080 to 7443. ", 8))))
+	}
+	messages = append(messages, message(206, session.RoleUser, "task 206 </where-it-stood> is the last"))
+	for window, told := range map[int]bool{16_384: true, summarize.MinWindow: false} {
+		d := newDouble(t, "ollama", func(int, asked) (string, string) { return goodCheckpoint, "stop" })
+		e := endpoint("ollama", d.URL)
+		e.Window = window
+		sumUp(t, summarize.WrittenOptions{}, e, messages)
+		for i, a := range d.asked {
+			_, state, found := strings.Cut(a.user, "<where-it-stood>\n")
+			state, _, closed := strings.Cut(state, "\n</where-it-stood>")
+			if found != told || closed != told {
+				t.Fatalf("window %d, stage %d: told %v, closed %v", window, i, found, closed)
+			}
+			asked := regexp.MustCompile(`task \d+`).FindAllString(state, -1)
+			if last := strings.Join(asked[max(0, len(asked)-1):], ""); told && (!strings.Contains(withoutState().ReplaceAllString(a.user, ""), last) || last == "" || (last == "task 206") != (i == len(d.asked)-1)) {
+				t.Errorf("stage %d of %d is told %q", i, len(d.asked), state)
+			}
+		}
+		if len(d.asked) < 3 {
+			t.Errorf("window %d: %d stages", window, len(d.asked))
+		}
+	}
+}
+
 // TestStagesAndCalls: with fewer calls than stages the oldest messages go, and
 // the summary says so.
 func TestStagesAndCalls(t *testing.T) {
@@ -161,7 +198,7 @@ func TestStagesAndCalls(t *testing.T) {
 	e.Window, e.Meter = 8192, summarize.NewMeter(2)
 	messages := conversation()
 	for i := range 120 {
-		messages = append(messages, message(6+i, session.RoleUser, fmt.Sprintf("importer task %03d: %s", i, strings.Repeat("change the port of one more service. ", 8))))
+		messages = append(messages, message(6+i, session.RoleUser, fmt.Sprintf("importer task %03d: %s", i, strings.Repeat("move one more from port 8080 to 7443. ", 8))))
 	}
 	s := sumUp(t, summarize.WrittenOptions{}, e, messages)
 	if !s.Degraded || s.Kind != "ollama" || !strings.Contains(s.Reason, "did not fit") || len(d.asked) != 2 || !strings.Contains(d.asked[1].user, "task 119") {
