@@ -77,7 +77,11 @@ func (h quoteHeap) Less(i, j int) bool {
 	return cmp.Or(cmp.Compare(h[j].gain, h[i].gain), cmp.Compare(h[j].quote.event, h[i].quote.event), strings.Compare(h[i].quote.text, h[j].quote.text)) < 0
 }
 func (h quoteHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
-func (h *quoteHeap) Push(x any)   { *h = append(*h, x.(scored)) }
+
+// Push adds a quote, as package heap wants it.
+func (h *quoteHeap) Push(x any) { *h = append(*h, x.(scored)) }
+
+// Pop takes out the last quote, as package heap wants it.
 func (h *quoteHeap) Pop() any {
 	last := (*h)[len(*h)-1]
 	*h = (*h)[:len(*h)-1]
@@ -175,11 +179,10 @@ func sentenceAround(text string, from, to, at int) (begin, end int) {
 		r, size := utf8.DecodeRuneInString(text[i:])
 		next := i + size
 		if endsSentence(text, r, next, to) {
-			if next <= at {
-				begin = next
-			} else {
+			if next > at {
 				return begin, next
 			}
+			begin = next
 		}
 		i = next
 	}
