@@ -30,12 +30,12 @@ func (w *writer) checkpoint() {
 	reserved := lengthOf(summed)
 	w.left -= reserved
 	w.under("## Goal", "Goals", "- ", w.goals(w.share(16, 900)))
-	w.under("## Constraints & Preferences", rulesTitle, "- ", e.said(w.u, e.rules(), w.share(5, 700)))
+	w.under("## Constraints & Preferences", rulesTitle, "- ", e.said(w.u, rulesOf(e.events), w.share(5, 700)))
 	w.heading("## Progress")
 	w.under("### Done", doneTitle, "- [x] ", w.done(w.share(15, 1300)))
 	w.under("### In Progress", "In Progress", "- [ ] ", w.inProgress(w.share(12, 900)))
 	w.under("### Blocked", "Blocked", "- ", w.failing(w.share(7, 600)))
-	w.under("## Key Decisions", choicesTitle, "- ", e.said(w.u, e.choices(), w.share(5, 600)))
+	w.under("## Key Decisions", choicesTitle, "- ", e.said(w.u, choicesOf(e.events), w.share(5, 600)))
 	w.under("## Next Steps", "Next Steps", "1. ", w.next(w.share(10, 900)))
 	w.heading("## Critical Context")
 	before := len(w.sections)
@@ -140,7 +140,7 @@ func (w *writer) done(runes int) []Item {
 	for len(s.Files) > 0 && s.Files[len(s.Files)-1].Edits == 0 {
 		s.Files = s.Files[:len(s.Files)-1]
 	}
-	items = append(items, w.e.files(&s, runes/3, w.told.String())...)
+	items = append(items, filesIn(&s, runes/3, w.told.String())...)
 	r := room{runes / 3}
 	for i := len(w.state.Steps) - 1; i >= 0; i-- {
 		step := w.state.Steps[i]

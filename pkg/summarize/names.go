@@ -20,7 +20,11 @@ type report struct{ all, lost, named int }
 // code points, and the report of the loss. Names are ranked by how late and how often
 // they were used.
 func (e *Extractive) complete(text string, runes int) (whole string, r report) {
-	u := usesOf(e.events, nil)
+	return e.indexed(usesOf(e.events, nil), text, runes)
+}
+
+func (e *Extractive) indexed(u *uses, text string, runes int) (whole string, r report) {
+	u.untold()
 	told := termsOf(text)
 	for _, t := range u.byKey {
 		if t.telling() && !t.stays {
@@ -32,7 +36,7 @@ func (e *Extractive) complete(text string, runes int) (whole string, r report) {
 	list := ""
 	space := min(runes-utf8.RuneCountInString(text), maxIndex) - len("\n\n"+indexTitle+"\n\n")
 	for _, t := range u.top(4 * indexedMost) {
-		if !t.telling() || told[t.key] || t.class == value && t.by[result] == t.events {
+		if !t.telling() || told[t.key] || t.class != pathTerm && t.by[result] == t.events {
 			continue
 		}
 		name := e.spelled(t)

@@ -23,6 +23,7 @@ type use struct {
 	stays       bool // what stays beside the summary tells it
 	told        bool // its worth is lowered already
 	places      [placesKept]int32
+	likely      float64 // how much it is worth before anything is told
 	worth       float64
 }
 
@@ -33,6 +34,7 @@ const placesKept = 3
 type uses struct {
 	byKey  map[string]*use
 	events int
+	spoken []spoken // by people, in order
 }
 
 // usesOf counts the terms of all events.
@@ -59,12 +61,21 @@ func usesOf(events []event, focus []string) *uses {
 		}
 	}
 	for _, t := range u.byKey {
-		t.worth = u.worthOf(t)
+		t.likely = u.worthOf(t)
 		if slices.Contains(focus, t.key) {
-			t.worth += focusWorth
+			t.likely += focusWorth
 		}
 	}
+	u.untold()
+	u.listen(events)
 	return u
+}
+
+// untold takes back that terms were told.
+func (u *uses) untold() {
+	for _, t := range u.byKey {
+		t.worth, t.told = t.likely, false
+	}
 }
 
 // focusWorth is how much a word of the focus counts: more than any other.

@@ -69,7 +69,7 @@ const (
 func (e *Extractive) messages(runes int, told string) (items []Item) {
 	r := room{runes}
 	for i, x := range slices.Backward(e.events) {
-		if x.by > agent || x.stays || strings.Contains(told, "["+e.at(i)+"]: ") || len(items) >= 2 && e.passing(i) {
+		if x.by > agent || x.stays || strings.Contains(told, "["+e.at(i)+"]: ") || len(items) >= 2 && brief(e.events, i) {
 			continue
 		}
 		most := beforeRunes
@@ -93,12 +93,12 @@ func (e *Extractive) messages(runes int, told string) (items []Item) {
 	return items
 }
 
-// passing tells whether a message says little by itself: what the agent says before it
+// brief tells whether a message says little by itself: what the agent says before it
 // calls a tool, and an answer of two words.
-func (e *Extractive) passing(at int) bool {
-	x := &e.events[at]
+func brief(events []event, at int) bool {
+	x := &events[at]
 	if x.by == agent {
-		return at+1 < len(e.events) && e.events[at+1].by == call && utf8.RuneCountInString(x.text) < narrationRunes
+		return at+1 < len(events) && events[at+1].by == call && utf8.RuneCountInString(x.text) < narrationRunes
 	}
 	return len(strings.Fields(x.text)) <= passingWords && utf8.RuneCountInString(x.text) < leastMessage/2
 }
@@ -121,7 +121,7 @@ func (e *Extractive) steps(runes int, told string) (items []Item) {
 		if x.stays || x.by != call || strings.Contains(told, "\n["+e.at(i)+"] ") {
 			continue
 		}
-		m := e.item(i, titleOf(&x, stepRunes)+e.outcome(i))
+		m := e.item(i, titleOf(&x, stepRunes)+outcome(e.events, i))
 		if !r.take(m) {
 			break
 		}
@@ -155,8 +155,8 @@ func failureOf(text string) string {
 	return state.Cut(strings.Join(tells, " "), errorRunes)
 }
 
-// files are the files in hand that are not told yet.
-func (e *Extractive) files(s *state.State, runes int, told string) (items []Item) {
+// filesIn are the files in hand that are not told yet.
+func filesIn(s *state.State, runes int, told string) (items []Item) {
 	r := room{runes}
 	for _, f := range s.Files {
 		if strings.Contains(told, f.Path) {
@@ -198,7 +198,7 @@ func (e *Extractive) commands(runes int, told string) (items []Item) {
 			continue
 		}
 		seen[key] = true
-		m := e.item(i, text+e.outcome(i))
+		m := e.item(i, text+outcome(e.events, i))
 		if !r.take(m) {
 			break
 		}
@@ -209,9 +209,9 @@ func (e *Extractive) commands(runes int, told string) (items []Item) {
 
 // outcome tells what a call printed that failed: its result is among the next events.
 // It is empty for a call that worked.
-func (e *Extractive) outcome(at int) string {
-	for _, x := range e.events[at+1 : min(len(e.events), at+resultsAhead)] {
-		if x.by == result && x.id == e.events[at].id {
+func outcome(events []event, at int) string {
+	for _, x := range events[at+1 : min(len(events), at+resultsAhead)] {
+		if x.by == result && x.id == events[at].id {
 			if x.failed {
 				return " → failed: " + failureOf(x.text)
 			}
@@ -225,7 +225,7 @@ func (e *Extractive) outcome(at int) string {
 const resultsAhead = 40
 
 // quoted are quotes as items, with what people said later on the same.
-func (e *Extractive) quoted(u *uses, quotes []quote, by ...party) (items []Item) {
+func (e *Extractive) quoted(quotes []quote, by ...party) (items []Item) {
 	for _, q := range quotes {
 		x := &e.events[q.event]
 		if !slices.Contains(by, x.by) {

@@ -43,7 +43,7 @@ func (w *writer) prose() string {
 	} else if s.Request != nil {
 		add("The user asked:", s.Request.Text)
 	}
-	for _, choice := range w.e.choices()[:min(1, len(w.e.choices()))] {
+	for _, choice := range choicesOf(w.e.events)[:min(1, len(choicesOf(w.e.events)))] {
 		add("The user answered:", redact(choice.text))
 	}
 	if open := s.Plan.Open(); len(open) > 0 {
@@ -60,7 +60,7 @@ func (w *writer) prose() string {
 		}
 	}
 	if len(all) == 1 {
-		for _, rule := range w.e.rules() {
+		for _, rule := range rulesOf(w.e.events) {
 			add("To keep in mind:", redact(rule.text))
 		}
 	}
@@ -91,15 +91,15 @@ func quotable(text string) string {
 func (w *writer) thirdPerson() {
 	e := w.e
 	w.sentences("The user asked: ", w.goals(w.share(16, 1500)))
-	w.sentences("The user wants kept: ", e.said(w.u, e.rules(), w.share(10, 1000)))
-	w.sentences("The user answered: ", e.said(w.u, e.choices(), w.share(12, 1200)))
+	w.sentences("The user wants kept: ", e.said(w.u, rulesOf(e.events), w.share(10, 1000)))
+	w.sentences("The user answered: ", e.said(w.u, choicesOf(e.events), w.share(12, 1200)))
 	var open []Item
 	for _, item := range w.state.Plan.Open() {
 		open = append(open, Item{Text: item.Text, Line: w.state.Plan.Line, Place: placeName(w.state.Plan.Place)})
 	}
 	w.sentences("Unfinished are: ", open)
 	w.sentences("The user also said: ", e.people(w.u, w.share(30, 3000), w.told.String()))
-	w.sentences("The assistant worked on these files: ", e.files(&w.state, w.share(8, 800), w.told.String()))
+	w.sentences("The assistant worked on these files: ", filesIn(&w.state, w.share(8, 800), w.told.String()))
 	w.sentences("The assistant said last: ", quotesIn(w.share(8, 700), w.state.Word))
 	w.sentences("Not answered yet is: ", w.questions(w.share(5, 300)))
 	w.sentences("Before the end these were said: ", e.messages(w.share(15, 1500), w.told.String()))
@@ -149,7 +149,7 @@ const (
 
 // lessons are the newest rules that people set.
 func (w *writer) lessons() (all []string) {
-	for _, rule := range w.e.rules() {
+	for _, rule := range rulesOf(w.e.events) {
 		text := strings.Join(strings.Fields(redact(rule.text)), " ")
 		n := utf8.RuneCountInString(text)
 		if n >= minLessonRunes && n <= maxLessonRunes && !slices.Contains(all, text) && len(all) < maxLessons && w.e.later(w.u, rule) == "" {

@@ -55,9 +55,10 @@ func (e *Extractive) Summary() Summary {
 	if e.seen.messages == 0 {
 		return Summary{Kind: KindExtractive}
 	}
-	w := e.filled()
+	u := usesOf(e.events, focusWords(e.options.Focus))
+	w := e.filled(u)
 	s := Summary{Kind: KindExtractive, Sections: w.sections}
-	whole, r := e.complete(strings.TrimRight(w.text.String(), "\n"), e.options.MaxRunes)
+	whole, r := e.indexed(u, strings.TrimRight(w.text.String(), "\n"), e.options.MaxRunes)
 	s.Identifiers, s.Lost, s.Indexed = r.all, r.lost, r.named
 	s.Text = string(cutRunes([]byte(strings.ToValidUTF8(whole, "\uFFFD")), e.options.MaxRunes))
 	s.Chars = utf8.RuneCountInString(s.Text)
@@ -84,10 +85,10 @@ const indexShare = 8
 
 // filled writes the summary. Where a short log or a talk without names leaves room, the
 // sections get more of it.
-func (e *Extractive) filled() *writer {
+func (e *Extractive) filled(u *uses) *writer {
 	wider := 1.0
 	for tries := 0; ; tries++ {
-		w := e.newWriter(wider)
+		w := e.newWriter(u, wider)
 		switch {
 		case e.options.Checkpoint:
 			w.checkpoint()
@@ -105,8 +106,9 @@ func (e *Extractive) filled() *writer {
 	}
 }
 
-func (e *Extractive) newWriter(wider float64) *writer {
-	w := &writer{e: e, u: usesOf(e.events, focusWords(e.options.Focus)), state: e.stand.State(), wider: wider}
+func (e *Extractive) newWriter(u *uses, wider float64) *writer {
+	u.untold()
+	w := &writer{e: e, u: u, state: e.stand.State(), wider: wider}
 	w.withoutStaying()
 	head := e.head()
 	w.text.WriteString(head)
@@ -201,12 +203,12 @@ func (w *writer) share(percent, most int) int {
 func (w *writer) plain() {
 	w.stand(max(min(w.e.options.MaxRunes*17/100, 1500), min(600, w.e.options.MaxRunes/2)))
 	w.add(earlierTitle, w.e.before(w.earlierRunes()))
-	w.add(rulesTitle, w.e.said(w.u, w.e.rules(), w.share(3, 600)))
-	w.add(choicesTitle, w.e.said(w.u, w.e.choices(), w.share(3, 500)))
+	w.add(rulesTitle, w.e.said(w.u, rulesOf(w.e.events), w.share(3, 600)))
+	w.add(choicesTitle, w.e.said(w.u, choicesOf(w.e.events), w.share(3, 500)))
 	w.add(peopleTitle, w.e.people(w.u, w.peopleRunes(), w.told.String()))
 	w.add(messagesTitle, w.e.messages(w.share(11, 3600), w.told.String()))
 	w.add(stepsTitle, w.e.steps(w.narrow(7, 1000), w.told.String()))
-	w.add(filesTitle, w.e.files(&w.state, w.narrow(6, 800), w.told.String()))
+	w.add(filesTitle, filesIn(&w.state, w.narrow(6, 800), w.told.String()))
 	w.add(commandsTitle, w.e.commands(w.narrow(7, 900), w.told.String()))
 	w.ranked("## ")
 }
@@ -241,11 +243,11 @@ func (w *writer) stand(runes int) {
 	}
 	w.stands = text
 	w.write("\n## " + standTitle + "\n\n" + text + "\n")
-	w.sections = append(w.sections, Section{Title: standTitle, Items: w.e.standing(&w.state)})
+	w.sections = append(w.sections, Section{Title: standTitle, Items: standing(&w.state)})
 }
 
 // standing are the parts of the state, as items.
-func (e *Extractive) standing(s *state.State) (items []Item) {
+func standing(s *state.State) (items []Item) {
 	for _, q := range []*state.Quote{s.Before, s.Request, s.Word} {
 		if q != nil {
 			items = append(items, Item{q.Text, q.Line, placeName(q.Place)})
@@ -318,6 +320,6 @@ func (w *writer) ranked(level string) {
 		title string
 		by    []party
 	}{{saidTitle, []party{person, agent, earlier}}, {workTitle, []party{call, result}}} {
-		w.list("\n"+level+part.title+"\n\n", part.title, "- ", w.e.quoted(w.u, quotes, part.by...))
+		w.list("\n"+level+part.title+"\n\n", part.title, "- ", w.e.quoted(quotes, part.by...))
 	}
 }

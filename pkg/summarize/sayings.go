@@ -23,10 +23,10 @@ const (
 	laterRunes  = 110 // of a later word on the same
 )
 
-// rules are the sentences by which people say what must always or never be, and what
+// rulesOf are the sentences by which people say what must always or never be, and what
 // is to be remembered, newest first.
-func (e *Extractive) rules() (all []sentence) {
-	for i, x := range slices.Backward(e.events) {
+func rulesOf(events []event) (all []sentence) {
+	for i, x := range slices.Backward(events) {
 		if x.by != person || x.stays {
 			continue
 		}
@@ -40,11 +40,11 @@ func (e *Extractive) rules() (all []sentence) {
 	return all
 }
 
-// choices are what people answered to a question that the agent ended with, newest
+// choicesOf are what people answered to a question that the agent ended with, newest
 // first: each with its question, because an answer says little by itself.
-func (e *Extractive) choices() (all []sentence) {
+func choicesOf(events []event) (all []sentence) {
 	asked := ""
-	for i, x := range e.events {
+	for i, x := range events {
 		switch x.by {
 		case agent:
 			asked = state.LastQuestion(x.text)
@@ -104,36 +104,46 @@ var ruleWords = []string{
 func (e *Extractive) later(u *uses, s sentence) string {
 	own := u.rare(s.text)
 	numbers := strings.ContainsAny(s.text, "0123456789")
-	for i := len(e.events) - 1; i > s.event; i-- {
-		x := &e.events[i]
-		if x.by != person {
-			continue
+	for _, x := range slices.Backward(u.spoken) {
+		if x.event <= s.event {
+			break
 		}
-		for _, line := range sentencesOf(x.text) {
-			shared := 0
-			for key := range u.rare(line) {
-				if own[key] {
-					shared++
-				}
+		shared := 0
+		for _, t := range x.rare {
+			if slices.Contains(own, t) {
+				shared++
 			}
-			if shared >= 2 || shared == 1 && numbers && strings.ContainsAny(line, "0123456789") {
-				return " → " + placeName(e.placeOf(i)) + ": " + state.Cut(redact(line), laterRunes)
-			}
+		}
+		if shared >= 2 || shared == 1 && numbers && strings.ContainsAny(x.text, "0123456789") {
+			return " → " + placeName(e.placeOf(x.event)) + ": " + state.Cut(redact(x.text), laterRunes)
 		}
 	}
 	return ""
 }
 
-// rare are the terms of a text that few events have.
-func (u *uses) rare(text string) map[string]bool {
-	found := map[string]bool{}
-	r := termReader{yield: func(key []byte, of class) {
-		if t := u.byKey[string(key)]; t != nil && of != value && t.events > 1 && float64(t.events) <= max(4, float64(u.events)/20) {
-			found[t.key] = true
+// spoken is a sentence of a person, with the terms of it that few events have.
+type spoken struct {
+	sentence
+	rare []*use
+}
+
+// listen notes the sentences of people.
+func (u *uses) listen(events []event) {
+	for i := range events {
+		if events[i].by != person {
+			continue
 		}
-	}}
-	r.read(text)
-	return found
+		for _, text := range sentencesOf(events[i].text) {
+			u.spoken = append(u.spoken, spoken{sentence{text, i}, u.rare(text)})
+		}
+	}
+}
+
+// rare are the terms of a text that few events have.
+func (u *uses) rare(text string) (terms []*use) {
+	return slices.DeleteFunc(u.telling(text), func(t *use) bool {
+		return t.class == value || t.events < 2 || float64(t.events) > max(4, float64(u.events)/20)
+	})
 }
 
 // people are what people said that says most: sentences with words, numbers and names
@@ -175,6 +185,9 @@ func (e *Extractive) people(u *uses, runes int, told string) (items []Item) {
 			break
 		}
 		if !r.take(e.item(q.event, q.text)) {
+			if r.left < leastMessage {
+				break
+			}
 			continue
 		}
 		chosen = append(chosen, q)
