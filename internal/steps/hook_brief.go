@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/sessctl/sessctl/internal/recall"
 	"github.com/sessctl/sessctl/internal/wording"
@@ -15,36 +14,55 @@ import (
 	"github.com/sessctl/sessctl/pkg/memory"
 )
 
-// PointedAt is what an agent is told when its session starts again, or "": in one
-// line that there is a memory, and with hooks.brief what the last summary says.
+// PointedAt is what an agent is told when its session starts again, or "": with
+// hooks.brief where its work stands, and in one line that there is a memory.
 func PointedAt(ctx context.Context, run *workspace.Run, e hooks.Event) string {
-	store, err := recall.ReadMemory(ctx, run)
-	if err != nil {
-		return ""
-	}
-	defer store.Close()
 	about, err := startedSession(ctx, run, e)
 	if err != nil || about == nil {
 		return ""
 	}
+	var told []string
+	if most := run.Config.Hooks.Brief; most > 0 {
+		told = append(told, startBrief(ctx, run, *about, max(leastBrief, min(most, longestBrief))))
+	}
+	if n := earlierSessions(ctx, run, *about); n > 0 {
+		told = append(told, fmt.Sprintf("sessctl remembers %s of this project, also what compactions took out of context. To look something up: the tool memory_recall (MCP server sessctl), or `sessctl recall \"...\"`.", wording.Plural(n, "earlier session")))
+	}
+	return strings.Trim(strings.Join(told, "\n\n"), "\n")
+}
+
+// earlierSessions counts the sessions of an agent that memory has.
+func earlierSessions(ctx context.Context, run *workspace.Run, about memory.Source) (n int) {
+	store, err := recall.ReadMemory(ctx, run)
+	if err != nil {
+		return 0
+	}
+	defer store.Close()
 	sources, err := store.Sources(ctx)
+	if err != nil {
+		return 0
+	}
+	for _, s := range sources {
+		if s.Runtime == about.Runtime && s.Agent == about.Agent {
+			n++
+		}
+	}
+	return n
+}
+
+// startBrief is where the work of a session stands, or where it has only begun, that of
+// its agent; "" if nothing tells.
+func startBrief(ctx context.Context, run *workspace.Run, about memory.Source, most int) string {
+	o := BriefOptions{Runtime: about.Runtime, Agent: about.Agent, Session: about.Session, Runes: most}
+	doc, err := Brief(ctx, run, o)
+	if err != nil && o.Session != "" {
+		o.Session = ""
+		doc, err = Brief(ctx, run, o)
+	}
 	if err != nil {
 		return ""
 	}
-	known := 0
-	for _, s := range sources {
-		if s.Runtime == about.Runtime && s.Agent == about.Agent {
-			known++
-		}
-	}
-	if known == 0 {
-		return ""
-	}
-	told := fmt.Sprintf("sessctl remembers %s of this project, also what compactions took out of context. To look something up: the tool memory_recall (MCP server sessctl), or `sessctl recall \"...\"`.", wording.Plural(known, "earlier session"))
-	if most := min(run.Config.Hooks.Brief, mostBrief); most > 0 {
-		told += brief(ctx, store, *about, most)
-	}
-	return told
+	return Quoted(DescribeBrief(doc) + "\n")
 }
 
 // startedSession is the session of an event, or where a fresh one has no log yet
@@ -76,6 +94,7 @@ func startedSession(ctx context.Context, run *workspace.Run, e hooks.Event) (*me
 	}
 	return &memory.Source{Runtime: all.Sessions[i].Runtime, Agent: all.Sessions[i].Agent}, nil
 }
+<<<<<<< HEAD
 
 // mostBrief bounds hooks.brief, in characters: a runtime puts all of it before its
 // model.
@@ -145,3 +164,5 @@ func cutRunes(text string, most int) string {
 	}
 	return text[:end] + " …"
 }
+=======
+>>>>>>> main

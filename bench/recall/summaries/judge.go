@@ -153,7 +153,7 @@ func (s *script) verdict(st statement) verdict {
 		return s.ofError(st, e)
 	}
 	best := noise
-	if st.heading == "Key Decisions" {
+	if st.heading == "Key Decisions" || st.heading == "Decisions" {
 		best = wrong // advice is no decision
 	}
 	for _, p := range e.quoted(st.text) {
@@ -175,15 +175,15 @@ func (s *script) verdict(st statement) verdict {
 // belongs are the marks of what may stand under a heading.
 func belongs(heading string) string {
 	switch heading {
-	case "Goal":
+	case "Goals", "Goal":
 		return "gdcnp"
-	case "Rules people set", "Constraints & Preferences":
+	case "Rules people set", "Constraints and preferences", "Constraints & Preferences":
 		return "cd"
-	case "Answers people gave", "Key Decisions": // what a person asks to be kept to is decided
+	case "Answers people gave", "Decisions", "Key Decisions": // what a person asks to be kept to is decided
 		return "dc"
-	case "Blocked":
+	case "Open questions", "Blocked":
 		return "onpx"
-	case "Next Steps":
+	case "Next steps", "Next Steps":
 		return "np"
 	case "In Progress":
 		return "pnox"
@@ -201,7 +201,7 @@ func isLast(st statement) bool {
 // isAction tells whether a statement is of a file or a command.
 func isAction(st statement) bool {
 	switch st.heading {
-	case "Files", "Commands", "Last steps":
+	case "Files", "Files changed", "Files read", "Commands", "Last steps":
 		return true
 	}
 	return st.heading == "Done" && !strings.HasSuffix(st.text, ".")
@@ -209,7 +209,7 @@ func isAction(st statement) bool {
 
 // isError tells whether a statement is of a call that failed.
 func isError(st statement) bool {
-	return st.heading == "Failed last time" || st.heading == "Blocked"
+	return st.heading == "Failed last time" || st.heading == "Errors" || st.heading == "Blocked" && strings.Contains(st.text, "→")
 }
 
 // ofAction: files that do not exist any more mislead; commands that only look,
