@@ -46,10 +46,7 @@ func (o *BriefOptions) Validate() error {
 	if o.Runes == 0 {
 		o.Runes = defaultBrief
 	}
-	switch {
-	case o.Agent == "" && o.Session == "":
-		return failure.Usage("name an agent or a session; sessctl sizes shows what there is", "whose work? --agent or --session is needed")
-	case o.Runes < leastBrief || o.Runes > longestBrief:
+	if o.Runes < leastBrief || o.Runes > longestBrief {
 		return failure.Usage("1200 is usual", "--chars must be between %d and %d", leastBrief, longestBrief)
 	}
 	return nil
