@@ -9,6 +9,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/sessctl/sessctl/internal/failure"
 	"github.com/sessctl/sessctl/internal/front/mcptool"
 	"github.com/sessctl/sessctl/internal/front/web"
 	"github.com/sessctl/sessctl/internal/recall"
@@ -35,7 +36,10 @@ out of what it recalls. The server ends when stdin does.
   codex mcp add sessctl -- sessctl mcp
   sessctl mcp --agent coordinator`,
 		Args: usageArgs(cobra.NoArgs),
-		RunE: func(c *cobra.Command, _ []string) error { return runMCP(c.Context(), a, o) },
+		RunE: func(c *cobra.Command, _ []string) error {
+			o.Runtime = a.Global.Runtime
+			return runMCP(c.Context(), a, o)
+		},
 	}
 	c.Flags().StringVar(&o.Agent, "agent", "", "only sessions of this `agent`")
 	c.Flags().BoolVar(&o.AllowWrite, "allow-write", false, "also offer the tools that change something")
@@ -44,6 +48,9 @@ out of what it recalls. The server ends when stdin does.
 
 // runMCP serves one client. stdout is the protocol's.
 func runMCP(ctx context.Context, a *app, o mcptool.MCPOptions) error {
+	if err := oneAgent(ctx, a, o); err != nil {
+		return err
+	}
 	server := newMCPServer(a, o)
 	lines := mcptool.NewRequestLines(a.In, a.Out)
 	go lines.Pass()
@@ -55,6 +62,16 @@ func runMCP(ctx context.Context, a *app, o mcptool.MCPOptions) error {
 		return fmt.Errorf("serve MCP: %w", err)
 	}
 	return nil
+}
+
+// oneAgent refuses to serve an agent whose name several have. What else there is to
+// say of the archive and of memory, each call says.
+func oneAgent(ctx context.Context, a *app, o mcptool.MCPOptions) error {
+	_, err := (&mcpServer{app: a, options: o}).own(ctx)
+	if f := (*failure.Error)(nil); errors.As(err, &f) && f.Code == "ambiguous" {
+		return err
+	}
+	return ctx.Err()
 }
 
 // mcpInstructions tell a model what the server is for.

@@ -56,13 +56,13 @@ func ValidateCompact(o *selection.CompactOptions) error {
 // command is that of the sessions that it names.
 func Recovery(o *selection.CompactOptions, run *workspace.Run) compact.Policy {
 	policy := o.Policy(run)
-	policy.QuietOf = workspace.QuietWhere(&run.Settings, o.Quiet, func(r session.Rotation) bool { return names(o, r) })
+	policy.QuietOf = workspace.QuietWhere(&run.Settings, o.Quiet, func(r session.Rotation) bool { return names(run.Global.Runtime, o, r) })
 	return policy
 }
 
 // names reports whether the options mean the session that a change is of.
-func names(o *selection.CompactOptions, r session.Rotation) bool {
-	ofAgent := o.Agent == "" || o.Agent == r.Agent
+func names(runtime string, o *selection.CompactOptions, r session.Rotation) bool {
+	ofAgent := (selection.Scope{Runtime: runtime, Agent: o.Agent}).Holds(r.Runtime, r.Agent)
 	isKey := func(key string) bool { return strings.EqualFold(key, o.Session) }
 	return ofAgent && (o.Session == "" || strings.HasPrefix(r.Session, o.Session) || slices.ContainsFunc(r.Keys, isKey))
 }
