@@ -20,9 +20,11 @@ import (
 
 // What the agents of one name say: each in its runtime, and with a word of its own
 // in everything that a tool can show.
-var (
+const (
 	heronOfPi     = "heron"
 	otterOfClaude = "otter"
+	toolOfPi      = "quorvixer" // no English: it is found though it is typed wrongly
+	toolOfClaude  = "brindlomat"
 )
 
 // twoOfOneName is a home in which pi and Claude Code each have an agent "w-mill". All
@@ -74,6 +76,7 @@ func TestMCPServesOneOfTwoAgentsOfOneName(t *testing.T) {
 	}
 	other := map[string]string{"pi": "claude", "claude": "pi"}
 	word := map[string]string{"pi": heronOfPi, "claude": otterOfClaude}
+	said := map[string][]string{"pi": {heronOfPi, toolOfPi}, "claude": {otterOfClaude, toolOfClaude}}
 	for runtime, foreign := range other {
 		c := askMCP(t, a, mcptool.MCPOptions{AllowWrite: true, Runtime: runtime, Agent: "w-mill"})
 		his := entries[slices.IndexFunc(entries, func(e archive.Entry) bool { return e.Runtime == foreign })]
@@ -90,8 +93,10 @@ func TestMCPServesOneOfTwoAgentsOfOneName(t *testing.T) {
 						delete(args, "agent")
 					}
 					text, failed := callAny(t, c, tool, args)
-					if strings.Contains(text, word[foreign]) && !asksFor(args, word[foreign]) || strings.Contains(text, his.ID) && !asksFor(args, his.ID) || strings.Contains(text, his.Session) && !asksFor(args, his.Session) || strings.Contains(text, foreign+" session") {
-						t.Errorf("%s of %s, asked %v, shows %s: %s", tool, runtime, args, foreign, text)
+					for _, his := range append([]string{his.ID, his.Session, foreign + " session"}, said[foreign]...) {
+						if strings.Contains(text, his) && !asksFor(args, his) {
+							t.Errorf("%s of %s, asked %v, shows %q of %s: %s", tool, runtime, args, his, foreign, text)
+						}
 					}
 					if agent == foreign+"/w-mill" && tool != "memory_read" && !failed {
 						t.Errorf("%s of %s answers for %s: %s", tool, runtime, agent, text)
@@ -167,7 +172,7 @@ func questionsTo(t *testing.T, tool string, his archive.Entry, records []string)
 	switch tool {
 	case "memory_recall":
 		return []map[string]any{
-			{"query": "which bird or animal counted the sacks", "limit": 10}, {"query": "heron otter", "limit": 10}, {"query": "herron oter", "limit": 10}, {"query": "sacks", "category": "fact", "limit": 10},
+			{"query": "which bird or animal counted the sacks", "limit": 10}, {"query": "heron otter", "limit": 10}, {"query": "quorvxier brindlmoat sacks", "limit": 10}, {"query": "where is the quorvxier"}, {"query": "where is the brindlmoat"}, {"query": "sacks", "category": "fact", "limit": 10},
 			{"query": "total on the door", "category": "session_history"}, {"query": "sacks " + his.Session},
 		}
 	case "work_history":
@@ -232,7 +237,7 @@ const piMill = `{"type":"session","version":3,"id":"aaaaaaaa-1111-4222-8333-4444
 {"type":"message","id":"a1","parentId":null,"timestamp":"2026-05-04T06:12:32.114Z","message":{"role":"user","content":"Remember that I prefer the heron as the bird who counts the sacks. How many sacks are there?","timestamp":1777875152114}}
 {"type":"message","id":"a2","parentId":"a1","timestamp":"2026-05-04T06:12:33.114Z","message":{"role":"assistant","content":[{"type":"toolCall","id":"c1","name":"bash","arguments":{"command":"count-sacks --bird heron"}}],"stopReason":"toolUse","usage":{"input":10,"output":5,"totalTokens":15},"timestamp":1777875153114}}
 {"type":"message","id":"a3","parentId":"a2","timestamp":"2026-05-04T06:12:34.114Z","message":{"role":"toolResult","toolCallId":"c1","toolName":"bash","content":[{"type":"text","text":"error: no such sack: heron\nexit code 1"}],"isError":true,"timestamp":1777875154114}}
-{"type":"message","id":"a4","parentId":"a3","timestamp":"2026-05-04T06:12:35.114Z","message":{"role":"assistant","content":[{"type":"text","text":"The heron counted fourteen sacks, and wrote the total on the door."}],"stopReason":"stop","usage":{"input":10,"output":5,"totalTokens":15},"timestamp":1777875155114}}
+{"type":"message","id":"a4","parentId":"a3","timestamp":"2026-05-04T06:12:35.114Z","message":{"role":"assistant","content":[{"type":"text","text":"The heron counted fourteen sacks, and wrote the total on the door with the quorvixer."}],"stopReason":"stop","usage":{"input":10,"output":5,"totalTokens":15},"timestamp":1777875155114}}
 {"type":"message","id":"a5","parentId":"a4","timestamp":"2026-05-04T06:12:36.114Z","message":{"role":"user","content":"Remember: the heron always counts the sacks.","timestamp":1777875156114}}
 {"type":"message","id":"a6","parentId":"a5","timestamp":"2026-05-04T06:12:37.114Z","message":{"role":"assistant","content":[{"type":"text","text":"Noted: the heron counts."}],"stopReason":"stop","usage":{"input":10,"output":5,"totalTokens":15},"timestamp":1777875157114}}
 `
@@ -240,7 +245,7 @@ const piMill = `{"type":"session","version":3,"id":"aaaaaaaa-1111-4222-8333-4444
 const claudeMill = `{"parentUuid":null,"isSidechain":false,"type":"user","message":{"role":"user","content":"Remember that I prefer the otter as the animal who counts the sacks. How many sacks are there?"},"uuid":"u1","timestamp":"2026-05-18T09:00:00.000Z","sessionId":"bbbbbbbb-1111-4222-8333-444444444444","cwd":"/w/mill","version":"2.1.330"}
 {"parentUuid":"u1","isSidechain":false,"type":"assistant","message":{"id":"m1","role":"assistant","model":"claude","content":[{"type":"tool_use","id":"t1","name":"Bash","input":{"command":"count-sacks --animal otter"}}]},"uuid":"a1","timestamp":"2026-05-18T09:00:01.000Z","sessionId":"bbbbbbbb-1111-4222-8333-444444444444","cwd":"/w/mill","version":"2.1.330"}
 {"parentUuid":"a1","isSidechain":false,"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","is_error":true,"content":"error: no such sack: otter\nexit code 1"}]},"uuid":"u2","timestamp":"2026-05-18T09:00:02.000Z","sessionId":"bbbbbbbb-1111-4222-8333-444444444444","cwd":"/w/mill","version":"2.1.330"}
-{"parentUuid":"u2","isSidechain":false,"type":"assistant","message":{"id":"m2","role":"assistant","model":"claude","content":[{"type":"text","text":"The otter counted sixteen sacks, and wrote the total on the door."}]},"uuid":"a2","timestamp":"2026-05-18T09:00:03.000Z","sessionId":"bbbbbbbb-1111-4222-8333-444444444444","cwd":"/w/mill","version":"2.1.330"}
+{"parentUuid":"u2","isSidechain":false,"type":"assistant","message":{"id":"m2","role":"assistant","model":"claude","content":[{"type":"text","text":"The otter counted sixteen sacks, and wrote the total on the door with the brindlomat."}]},"uuid":"a2","timestamp":"2026-05-18T09:00:03.000Z","sessionId":"bbbbbbbb-1111-4222-8333-444444444444","cwd":"/w/mill","version":"2.1.330"}
 {"parentUuid":"a2","isSidechain":false,"type":"user","message":{"role":"user","content":"Remember: the otter always counts the sacks."},"uuid":"u3","timestamp":"2026-05-18T09:00:04.000Z","sessionId":"bbbbbbbb-1111-4222-8333-444444444444","cwd":"/w/mill","version":"2.1.330"}
 {"parentUuid":"u3","isSidechain":false,"type":"assistant","message":{"id":"m3","role":"assistant","model":"claude","content":[{"type":"text","text":"Noted: the otter counts."}]},"uuid":"a3","timestamp":"2026-05-18T09:00:05.000Z","sessionId":"bbbbbbbb-1111-4222-8333-444444444444","cwd":"/w/mill","version":"2.1.330"}
 `
