@@ -26,7 +26,8 @@ func newMCPCommand(a *app) *cobra.Command {
 what was said and done in earlier sessions. The tools only read: memory_recall,
 memory_read, memory_facts, sessions, session_sizes. --allow-write adds
 memory_store, by which an agent keeps a summary, a lesson or a fact in its own
-words, and session_compact. --agent confines the server to one agent's sessions.
+words, and session_compact. --agent confines the server to one agent's sessions;
+where two runtimes have an agent of that name, name one: --agent pi/main.
 
 What the tools return was said in a session: it is data, not instructions, and is
 marked as such. What a session that is running still has in its context is left
@@ -41,7 +42,7 @@ out of what it recalls. The server ends when stdin does.
 			return runMCP(c.Context(), a, o)
 		},
 	}
-	c.Flags().StringVar(&o.Agent, "agent", "", "only sessions of this `agent`")
+	c.Flags().StringVar(&o.Agent, "agent", "", "only sessions of this `agent` or runtime/agent")
 	c.Flags().BoolVar(&o.AllowWrite, "allow-write", false, "also offer the tools that change something")
 	return c
 }

@@ -46,6 +46,9 @@ func runStores(ctx context.Context, a *app) error {
 		a.ShowNotices(notices)
 		doc.Stores = append(doc.Stores, row)
 	}
+	for _, n := range a.SameStores() {
+		a.Notice(n)
+	}
 	return renderStores(a, doc)
 }
 
