@@ -9,10 +9,10 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
-	"github.com/sessctl/sessctl/internal/failure"
 	"github.com/sessctl/sessctl/internal/front/mcptool"
 	"github.com/sessctl/sessctl/internal/front/web"
 	"github.com/sessctl/sessctl/internal/recall"
+	"github.com/sessctl/sessctl/internal/workspace"
 	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/spf13/cobra"
 )
@@ -49,13 +49,16 @@ out of what it recalls. The server ends when stdin does.
 
 // runMCP serves one client. stdout is the protocol's.
 func runMCP(ctx context.Context, a *app, o mcptool.MCPOptions) error {
-	if err := oneAgent(ctx, a, o); err != nil {
+	again := a.printingTo(io.Discard)
+	err := o.RefuseSeveral(ctx, again.Run)
+	workspace.End(again.Run)
+	if err != nil {
 		return err
 	}
 	server := newMCPServer(a, o)
 	lines := mcptool.NewRequestLines(a.In, a.Out)
 	go lines.Pass()
-	err := server.Run(ctx, &mcp.IOTransport{Reader: lines, Writer: mcptool.KeptOpen{Writer: lines}, MaxLineLength: mcptool.MaxMCPLine})
+	err = server.Run(ctx, &mcp.IOTransport{Reader: lines, Writer: mcptool.KeptOpen{Writer: lines}, MaxLineLength: mcptool.MaxMCPLine})
 	if ctx.Err() != nil || errors.Is(err, io.EOF) || errors.Is(err, mcp.ErrConnectionClosed) {
 		return ctx.Err() // the client has gone, which is how it ends
 	}
@@ -63,16 +66,6 @@ func runMCP(ctx context.Context, a *app, o mcptool.MCPOptions) error {
 		return fmt.Errorf("serve MCP: %w", err)
 	}
 	return nil
-}
-
-// oneAgent refuses to serve an agent whose name several have. What else there is to
-// say of the archive and of memory, each call says.
-func oneAgent(ctx context.Context, a *app, o mcptool.MCPOptions) error {
-	_, err := (&mcpServer{app: a, options: o}).own(ctx)
-	if f := (*failure.Error)(nil); errors.As(err, &f) && f.Code == "ambiguous" {
-		return err
-	}
-	return ctx.Err()
 }
 
 // mcpInstructions tell a model what the server is for.

@@ -29,7 +29,7 @@ func (s *mcpServer) store(ctx context.Context, in mcptool.StoreInput) (string, e
 		return "", err
 	}
 	words.Runtime, words.Agent, words.Session = from.Runtime, from.Agent, from.Session
-	words.Returned, words.Everybody, words.At = s.told.All(), !s.isConfined(), a.Now()
+	words.Returned, words.Everybody, words.At = s.told.All(), !s.options.IsConfined(), a.Now()
 	r, existing, err := mcptool.StoreOwnWords(ctx, a.Run, words)
 	if err != nil {
 		return "", mcptool.ExplainStore(err)
@@ -49,7 +49,7 @@ func (s *mcpServer) storingFor(ctx context.Context, a *workspace.Run, of selecti
 	case of.Agent == "":
 		return memory.Source{}, failure.Usage("sessions lists the agents there are", "agent is needed: sessctl cannot tell which session is asking")
 	case s.options.Agent == "": // the confined agent was named by a person
-		if err := s.known(ctx, a, nil, of); err != nil {
+		if err := s.options.CheckKnown(ctx, a, nil, of); err != nil {
 			return memory.Source{}, err
 		}
 	}

@@ -33,50 +33,15 @@ func (s *mcpServer) request(out io.Writer, of selection.Scope) *app {
 	return a
 }
 
-// known refuses an agent that nobody knows. A confined server names no others.
-func (s *mcpServer) known(ctx context.Context, a *workspace.Run, store *memory.Store, of selection.Scope) error {
-	err := selection.CheckScope(ctx, a, store, of)
-	if err != nil && s.isConfined() {
-		return &failure.Error{Code: "unknown_agent", Exit: failure.ExitUsage, Err: fmt.Errorf("agent %q has no session yet", of)}
-	}
-	return err
-}
-
-// isConfined reports whether the server shows only a part of what there is.
-func (s *mcpServer) isConfined() bool { return s.options.Agent != "" || s.options.Runtime != "" }
-
-// own is the scope of the server. An agent whose name another runtime's agent has by
-// now is refused: the server was not told which of them it serves.
-func (s *mcpServer) own(ctx context.Context) (selection.Scope, error) {
-	own := selection.Scope{Runtime: s.options.Runtime, Agent: s.options.Agent}
-	if own.Agent == "" || own.Runtime != "" {
-		return own, nil
-	}
-	a := s.request(io.Discard, own)
+// confined is the scope that a call for an agent is about.
+func (s *mcpServer) confined(ctx context.Context, agent string) (selection.Scope, error) {
+	a := s.request(io.Discard, selection.Scope{Runtime: s.options.Runtime})
 	defer workspace.End(a.Run)
-	store, err := recall.ReadMemory(ctx, a.Run)
-	if err == nil { // what cannot be opened is not read from either
-		defer store.Close()
-	}
-	runtimes, err := selection.RuntimesOf(ctx, a.Run, store, own.Agent)
+	own, err := s.options.Own(ctx, a.Run)
 	if err != nil {
 		return own, err
 	}
-	return selection.OneAgent(own, runtimes)
-}
-
-// confined is the scope that a call is about. What is not in the server's is
-// refused.
-func (s *mcpServer) confined(ctx context.Context, agent string) (selection.Scope, error) {
-	own, err := s.own(ctx)
-	if err != nil || agent == own.Agent {
-		return own, err
-	}
-	of, fits := own.Within(selection.AgentNamed(agent))
-	if !fits {
-		return own, &failure.Error{Code: "confined", Exit: failure.ExitUsage, Hint: "leave agent out, or say " + own.String(), Err: fmt.Errorf("this server is for agent %q only", own)}
-	}
-	return of, nil
+	return mcptool.Confined(own, agent)
 }
 
 func (s *mcpServer) recall(ctx context.Context, in mcptool.RecallInput) (string, error) {
@@ -91,7 +56,7 @@ func (s *mcpServer) recall(ctx context.Context, in mcptool.RecallInput) (string,
 	if err := o.Validate(); err != nil {
 		return "", err
 	}
-	if err := s.known(ctx, a.Run, nil, of); err != nil {
+	if err := s.options.CheckKnown(ctx, a.Run, nil, of); err != nil {
 		return "", err
 	}
 	doc, err := recall.Recall(ctx, a.Run, o)
@@ -130,7 +95,7 @@ func (s *mcpServer) readHit(ctx context.Context, a *app, of selection.Scope, in 
 	}
 	defer store.Close()
 	r, err := foundRecord(ctx, store, in.Hit)
-	if s.isConfined() && (err != nil || !of.Holds(r.Runtime, r.Agent)) { // an error may name ids of other agents
+	if s.options.IsConfined() && (err != nil || !of.Holds(r.Runtime, r.Agent)) { // an error may name ids of other agents
 		return "", selection.IdKind{Noun: "record", List: "memory_recall"}.Unknown(in.Hit)
 	}
 	if err != nil {
@@ -185,7 +150,7 @@ func (s *mcpServer) readArchive(ctx context.Context, a *app, of selection.Scope,
 // findArchive is the archive that an id means: for a confined server one in its
 // scope, and no other is named.
 func (s *mcpServer) findArchive(ctx context.Context, store *archive.Store, name string, of selection.Scope) (archive.Entry, error) {
-	if !s.isConfined() {
+	if !s.options.IsConfined() {
 		return selection.FindArchive(ctx, store, name)
 	}
 	return selection.FindArchiveOf(ctx, store, name, of)
@@ -209,7 +174,7 @@ func (s *mcpServer) facts(ctx context.Context, in mcptool.FactsInput) (string, e
 	if _, err := recall.PartOfMemory(ctx, a.Run, store); err != nil {
 		return "", err
 	}
-	if err := s.known(ctx, a.Run, store, of); err != nil {
+	if err := s.options.CheckKnown(ctx, a.Run, store, of); err != nil {
 		return "", err
 	}
 	known, err := store.Facts(ctx, memory.FactFilter{Runtime: of.Runtime, Agent: of.Agent, Kind: in.Kind})
@@ -257,7 +222,7 @@ func (s *mcpServer) sessions(ctx context.Context, in mcptool.SessionsInput) (str
 	if err != nil {
 		return "", failure.Usage("write 30d, 12h, 2026-03-01 or 2026-03-01T12:00:00Z", "since: %w", err)
 	}
-	if err := s.known(ctx, a.Run, nil, of); err != nil {
+	if err := s.options.CheckKnown(ctx, a.Run, nil, of); err != nil {
 		return "", err
 	}
 	all, err := mcptool.AllSessions(ctx, a.Run, of)
@@ -284,7 +249,7 @@ func (s *mcpServer) sizes(ctx context.Context, in mcptool.SizesInput) (string, e
 	var out strings.Builder
 	a := s.request(&out, of)
 	defer workspace.End(a.Run)
-	if err := s.known(ctx, a.Run, nil, of); err != nil {
+	if err := s.options.CheckKnown(ctx, a.Run, nil, of); err != nil {
 		return "", err
 	}
 	doc, err := selection.Sizes(ctx, a.Run, selection.SizesOptions{Agent: of.Agent, Over: in.Over, Sort: "tokens", Threshold: a.Config.Compaction.Due()})

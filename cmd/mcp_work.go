@@ -27,7 +27,7 @@ func (s *mcpServer) work(ctx context.Context, in mcptool.WorkInput) (string, err
 	if o.Names() > 1 || o.Names() == 1 && in.Query != "" || strings.TrimSpace(o.Wanted()) == "" {
 		return "", failure.Usage("", "give one of file, command, error and query")
 	}
-	if err := s.known(ctx, a.Run, nil, of); err != nil {
+	if err := s.options.CheckKnown(ctx, a.Run, nil, of); err != nil {
 		return "", err
 	}
 	doc, err := recall.Recall(ctx, a.Run, o)
