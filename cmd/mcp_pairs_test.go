@@ -132,6 +132,18 @@ func TestMCPAgentOfSeveralRuntimes(t *testing.T) {
 			}
 		}
 	}
+	gone := askMCP(t, a, mcptool.MCPOptions{Agent: "gone", Runtime: "pi", AllowWrite: true})
+	for _, tool := range toolsOf(t, gone) {
+		for _, args := range questionsTo(t, tool, archive.Entry{ID: "aaaaaaaa", Meta: archive.Meta{Session: "bbbbbbbb"}}, []string{"0"}) {
+			delete(args, "agent")
+			if tool == "session_compact" {
+				args["agent"] = "gone"
+			}
+			if text, failed := callAny(t, gone, tool, args); !failed && tool != "memory_store" || strings.Contains(text, "w-mill") {
+				t.Errorf("%s %v of an agent that is not there: %s", tool, args, text)
+			}
+		}
+	}
 	everybody := askMCP(t, a, mcptool.MCPOptions{AllowWrite: true})
 	lesson := map[string]any{"category": "lesson", "text": "Flour is weighed before it is bagged, never after.", "agent": "w-mill"}
 	if text, failed := call(t, everybody, "memory_store", lesson); !failed || !strings.Contains(text, "claude/w-mill, pi/w-mill") {

@@ -34,7 +34,7 @@ func (s *mcpServer) store(ctx context.Context, in mcptool.StoreInput) (string, e
 	if err != nil {
 		return "", mcptool.ExplainStore(err)
 	}
-	return mcptool.StoredText(r, existing, redacted) + mcptool.NotesText(a.Notes), nil
+	return mcptool.StoredText(r, existing, redacted) + mcptool.NotesText(s.options.Notes(a.Notes)), nil
 }
 
 // storingFor is whose memory it is, and in which session, as far as that can be

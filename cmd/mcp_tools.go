@@ -289,5 +289,5 @@ func (s *mcpServer) compact(ctx context.Context, in mcptool.CompactInput) (strin
 	if err = runCompact(ctx, a, o); errors.As(err, new(*failure.Outcome)) {
 		err = nil // what there is to say was printed
 	}
-	return out.String() + mcptool.NotesText(a.Notes), err
+	return out.String() + mcptool.NotesText(s.options.Notes(a.Notes)), s.options.WithoutOthers(err, of)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/sessctl/sessctl/internal/failure"
 	"github.com/sessctl/sessctl/internal/recall"
@@ -58,9 +59,20 @@ func (o MCPOptions) RefuseSeveral(ctx context.Context, run *workspace.Run) error
 
 // CheckKnown refuses an agent that nobody knows. A confined server names no others.
 func (o MCPOptions) CheckKnown(ctx context.Context, run *workspace.Run, store *memory.Store, of selection.Scope) error {
-	err := selection.CheckScope(ctx, run, store, of)
-	if err != nil && o.IsConfined() {
+	return o.WithoutOthers(selection.CheckScope(ctx, run, store, of), of)
+}
+
+// WithoutOthers is an error of a call that is about a scope. That the agent is not known
+// names all that are, which is nothing for a confined server.
+func (o MCPOptions) WithoutOthers(err error, of selection.Scope) error {
+	if f := (*failure.Error)(nil); o.IsConfined() && errors.As(err, &f) && f.Code == "unknown_agent" {
 		return &failure.Error{Code: "unknown_agent", Exit: failure.ExitUsage, Err: fmt.Errorf("agent %q has no session yet", of)}
 	}
 	return err
+}
+
+// Notes are those of a call that the server shows. A confined one leaves out those
+// about files: they may be of other agents.
+func (o MCPOptions) Notes(notes []workspace.Note) []workspace.Note {
+	return slices.DeleteFunc(slices.Clone(notes), func(n workspace.Note) bool { return n.Path != "" && o.IsConfined() })
 }
