@@ -148,8 +148,10 @@ func hasNoDirectory(runtime string) bool {
 
 // noteStores notes which stores are there, and which of earlier looks are not.
 func (o *Observer) noteStores() {
-	there := func(root string) bool {
-		return slices.ContainsFunc(o.Opened, func(s session.Store) bool { return s.Root() == root || workspace.SameFile(s.Root(), root) })
+	there := func(root, runtime string) bool {
+		return slices.ContainsFunc(o.Opened, func(s session.Store) bool {
+			return s.Root() == root || s.Runtime() == runtime && workspace.OnePlace(s.Root(), root)
+		})
 	}
 	for _, s := range o.Opened {
 		if !hasNoDirectory(s.Runtime()) {
@@ -158,7 +160,7 @@ func (o *Observer) noteStores() {
 	}
 	narrowed := len(o.Global.Stores) > 0 || o.Global.Runtime != ""
 	for root, known := range o.Earlier {
-		if there(root) {
+		if there(root, known.Runtime) {
 			continue
 		}
 		_, err := os.Stat(root)

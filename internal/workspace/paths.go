@@ -43,9 +43,21 @@ func PathIn(dir, path string) (string, bool) {
 			return filepath.Join(dir, path[len(above):]), true
 		}
 		if above == filepath.Dir(above) {
-			return "", false
+			break
 		}
 	}
+	if real, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil && real != filepath.Dir(path) {
+		return PathIn(dir, filepath.Join(real, filepath.Base(path)))
+	}
+	return "", false
+}
+
+// OnePlace reports whether two directories are one, or one is somewhere below the other,
+// whatever names lead to them.
+func OnePlace(a, b string) bool {
+	_, below := PathIn(a, b)
+	_, above := PathIn(b, a)
+	return below || above || SameFile(a, b)
 }
 
 // ParseAgo reads an age: 30d, 12h.

@@ -18,7 +18,7 @@ import (
 
 // storesOnce are the stores of which none is another one of its runtime under a
 // second name. What was left out is noted.
-func (run *Run) storesOnce(stores []session.Store) []session.Store {
+func (s *Stores) storesOnce(stores []session.Store) []session.Store {
 	once := stores[:0:0]
 	for _, store := range stores {
 		first := slices.IndexFunc(once, func(s session.Store) bool {
@@ -32,7 +32,7 @@ func (run *Run) storesOnce(stores []session.Store) []session.Store {
 			_ = closer.Close() // nothing was read
 		}
 		if store.Root() != once[first].Root() {
-			run.noteSame(Note{Path: store.Root(), Message: "is the same store as " + once[first].Root() + ", and counted once"})
+			s.noteSame(Note{Path: store.Root(), Message: "is the same store as " + once[first].Root() + ", and counted once"})
 		}
 	}
 	return once
@@ -40,7 +40,7 @@ func (run *Run) storesOnce(stores []session.Store) []session.Store {
 
 // usualName is the name under which a runtime's store is found without being named, if
 // the path is another name of it: what was recorded of the store has that name.
-func (run *Run) usualName(kind RuntimeKind, path string) string {
+func usualName(run *Run, kind RuntimeKind, path string) string {
 	for _, root := range kind.Roots(run.Home(), run.Getenv, run.Config) {
 		if root != path && SameFile(root, path) {
 			run.noteSame(Note{Path: path, Message: "is the same store as " + root})
@@ -50,16 +50,16 @@ func (run *Run) usualName(kind RuntimeKind, path string) string {
 	return path
 }
 
-// noteSame keeps a note for [Run.SameStores], once.
-func (run *Run) noteSame(n Note) {
-	if !slices.Contains(run.same, n) {
-		run.same = append(run.same, n)
+// noteSame keeps a note for SameStores, once.
+func (s *Stores) noteSame(n Note) {
+	if !slices.Contains(s.same, n) {
+		s.same = append(s.same, n)
 	}
 }
 
 // SameStores says which stores that were opened and listed are others under a second
 // name, or have sessions that another one has.
-func (run *Run) SameStores() []Note { return run.same }
+func (s *Stores) SameStores() []Note { return s.same }
 
 // StoresByRoot finds the store that a journal entry or a receipt is about. It has the
 // name that it had then: that is how the paths begin that were recorded.
@@ -109,20 +109,8 @@ func isStore(a, b session.Store) bool { return a.Runtime() == b.Runtime() && a.R
 // overlap reports whether two stores may have a session in common: they are in one
 // directory, or one is in the other and they read the same format.
 func overlap(a, b session.Store) bool {
-	x, y := a.Root(), b.Root()
 	alike := a.Runtime() == b.Runtime() || cousins(a.Runtime()) != nil && cousins(b.Runtime()) != nil
-	return SameFile(x, y) || alike && (isBelow(x, y) || isBelow(y, x))
-}
-
-// isBelow reports whether a directory is somewhere below another one, whatever names
-// lead to them.
-func isBelow(dir, top string) bool {
-	real, err := filepath.EvalSymlinks(dir)
-	if err != nil {
-		return false
-	}
-	_, below := PathIn(top, real)
-	return below
+	return SameFile(a.Root(), b.Root()) || alike && OnePlace(a.Root(), b.Root())
 }
 
 // sessionPlace is where a session is, whatever names lead there: a file, and in a file

@@ -109,7 +109,7 @@ func namedStores(run *Run) ([]session.Store, error) {
 		} else if !info.IsDir() {
 			return nil, &failure.Error{Code: "no_store", Exit: failure.ExitFailed, Path: path, Err: fmt.Errorf("open store %s: not a directory", path)}
 		}
-		stores = append(stores, WithTailCache(run, Runtimes()[i].Open(run.usualName(Runtimes()[i], path), run.Config)))
+		stores = append(stores, WithTailCache(run, Runtimes()[i].Open(usualName(run, Runtimes()[i], path), run.Config)))
 	}
 	return ofRuntime(run, stores), nil
 }

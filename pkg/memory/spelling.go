@@ -31,7 +31,7 @@ func (r *recall) correctSpelling(ctx context.Context, may func(word string) bool
 	}
 	for _, at := range unknown[:min(len(unknown), words.MostTyped)] {
 		typed := rank.TrimmedWord(said[at])
-		meant, err := r.meantWord(ctx, typed)
+		meant, err := meantWord(ctx, r.index, r.query, typed)
 		if err != nil {
 			return false, err
 		}
@@ -82,23 +82,23 @@ func (r *recall) unknownWords(ctx context.Context, english rank.Meanings, said [
 	return places, nil
 }
 
-// meantWord is the word that was meant by a typed one: of those that memory has
-// the one in most records, the first of equal ones; "" if it has none.
-func (r *recall) meantWord(ctx context.Context, typed string) (meant string, err error) {
+// meantWord is the word that was meant by a typed one in a question: of those that
+// memory has the one in most records, the first of equal ones; "" if it has none.
+func meantWord(ctx context.Context, index Index, of Query, typed string) (meant string, err error) {
 	near := words.Near(typed)
 	terms, asked := make([]string, len(near)), map[string]bool{}
 	for i, word := range near {
 		terms[i] = words.WholeTerm(word)
 		asked[terms[i]] = true
 	}
-	known, err := r.index.Known(ctx, words.WholeTerm(typed), asked)
+	known, err := index.Known(ctx, words.WholeTerm(typed), asked)
 	if err != nil {
 		return "", fmt.Errorf("look for words like %q: %w", typed, err)
 	}
 	most := 0
 	for i, word := range near {
 		if n := known[terms[i]]; n > most {
-			said, err := r.mayTell(ctx, terms[i])
+			said, err := mayTell(ctx, index, of, terms[i])
 			if err != nil {
 				return "", err
 			}
@@ -112,12 +112,12 @@ func (r *recall) meantWord(ctx context.Context, typed string) (meant string, err
 
 // mayTell reports whether a word was said by those whose records the question is
 // about: to whom only these may be shown, no word of others is told either.
-func (r *recall) mayTell(ctx context.Context, term string) (bool, error) {
-	whose := Query{Runtime: r.query.Runtime, Agent: r.query.Agent, Superseded: true}
+func mayTell(ctx context.Context, index Index, of Query, term string) (bool, error) {
+	whose := Query{Runtime: of.Runtime, Agent: of.Agent, Superseded: true}
 	if whose.Runtime == "" && whose.Agent == "" {
 		return true, nil
 	}
-	keys, err := r.index.Words(ctx, whose, Match{Any: []string{term}}, 1)
+	keys, err := index.Words(ctx, whose, Match{Any: []string{term}}, 1)
 	return len(keys) > 0, err
 }
 
