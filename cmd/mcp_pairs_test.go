@@ -108,6 +108,13 @@ func TestMCPServesOneOfTwoAgentsOfOneName(t *testing.T) {
 		if text, _ := call(t, c, "memory_read", map[string]any{"archive": mine.ID}); !strings.Contains(text, word[runtime]) {
 			t.Errorf("%s does not read its own archive: %s", runtime, text)
 		}
+		said := map[string]string{"pi": "I prefer the heron as the bird who counts the sacks", "claude": "I prefer the otter as the animal who counts the sacks"}
+		if text, failed := call(t, c, "memory_store", map[string]any{"category": "lesson", "text": said[foreign]}); failed {
+			t.Errorf("%s is told that the other agent has said so: %s", runtime, text)
+		}
+		if text, failed := call(t, c, "memory_store", map[string]any{"category": "lesson", "text": said[runtime]}); !failed || !strings.Contains(text, "it repeats") {
+			t.Errorf("%s stores what it has said: %s", runtime, text)
+		}
 		for _, tool := range []string{"memory_recall", "work_history", "memory_facts", "sessions", "session_sizes", "session_compact"} {
 			if !shown[tool] {
 				t.Errorf("%s shows nothing of %s itself", tool, runtime)
