@@ -203,7 +203,7 @@ func questionsTo(t *testing.T, tool string, his archive.Entry, records []string)
 		}
 		return list
 	case "memory_facts":
-		return []map[string]any{{}, {"kind": "preference"}}
+		return []map[string]any{{}, {"kind": "preference"}, {"query": "who counts the sacks"}, {"query": "heron otter"}, {"query": "where is the quorvxier or the brindlmoat"}}
 	case "sessions":
 		return []map[string]any{{}, {"since": "3650d"}}
 	case "session_sizes":
