@@ -26,7 +26,7 @@ func (run *Run) List(ctx context.Context, store session.Store) (session.Listing,
 		err = run.vet(ctx, store, &listing)
 	}
 	if err == nil {
-		err = run.listOnce(ctx, store, &listing)
+		err = listOnce(ctx, run, store, &listing)
 	}
 	return listing, err
 }

@@ -82,7 +82,7 @@ func (run *Run) StoresByRoot(stores []session.Store) compact.Stores {
 }
 
 // listOnce takes out of the listing of a store the sessions that one before it has.
-func (run *Run) listOnce(ctx context.Context, store session.Store, listing *session.Listing) error {
+func listOnce(ctx context.Context, run *Run, store session.Store, listing *session.Listing) error {
 	for _, first := range run.Opened {
 		if isStore(first, store) {
 			return nil
