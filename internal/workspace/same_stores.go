@@ -97,7 +97,7 @@ func listOnce(ctx context.Context, run *Run, store session.Store, listing *sessi
 		if err != nil {
 			continue // whoever lists that store says so
 		}
-		if n := takeOut(listing, store, placesOf(first, before.Refs)); n > 0 {
+		if n := leaveOutAt(listing, store, placesOf(first, before.Refs)); n > 0 {
 			run.noteSame(Note{Path: store.Root(), Message: "has " + wording.Plural(n, "session") + " of " + first.Runtime() + " in " + first.Root() + " too, counted once: there"})
 		}
 	}
@@ -109,7 +109,7 @@ func isStore(a, b session.Store) bool { return a.Runtime() == b.Runtime() && a.R
 // overlap reports whether two stores may have a session in common: they are in one
 // directory, or one is in the other and they read the same format.
 func overlap(a, b session.Store) bool {
-	alike := a.Runtime() == b.Runtime() || cousins(a.Runtime()) != nil && cousins(b.Runtime()) != nil
+	alike := slices.ContainsFunc(TraitsOf(a.Runtime()).Formats, TraitsOf(b.Runtime()).Keeps) || slices.ContainsFunc(TraitsOf(b.Runtime()).Formats, TraitsOf(a.Runtime()).Keeps)
 	return SameFile(a.Root(), b.Root()) || alike && OnePlace(a.Root(), b.Root())
 }
 
@@ -145,9 +145,9 @@ func placeOf(store session.Store, ref session.Ref) sessionPlace {
 	return sessionPlace{path: file, session: ref.ID}
 }
 
-// takeOut takes what is in some places out of a listing, and the agents that have
+// leaveOutAt takes what is in some places out of a listing, and the agents that have
 // nothing else. It returns how many sessions that were.
-func takeOut(listing *session.Listing, store session.Store, places map[sessionPlace]bool) int {
+func leaveOutAt(listing *session.Listing, store session.Store, places map[sessionPlace]bool) int {
 	all := len(listing.Refs)
 	gone, left := map[string]bool{}, map[string]bool{}
 	listing.Refs = slices.DeleteFunc(listing.Refs, func(ref session.Ref) bool {
