@@ -46,6 +46,9 @@ func FuzzAnswerOfWebhook(f *testing.F) {
 	}
 	hook := outbox.Webhook{URL: to, Now: time.Now}
 	f.Fuzz(func(t *testing.T, status uint16, after, body string) {
+		if strings.IndexFunc(after, func(r rune) bool { return r < ' ' || r > '~' }) >= 0 {
+			t.Skip("no header")
+		}
 		a := &webhookAnswer{200 + int(status)%400, after, body}
 		answer.Store(a)
 		err := hook.Send(t.Context(), outbox.Event{ID: "e", Type: outbox.Compacted, Time: outboxNoon, Data: json.RawMessage("{}")})
