@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/sessctl/sessctl/internal/audit"
 	"github.com/sessctl/sessctl/internal/failure"
 	"github.com/sessctl/sessctl/internal/removal"
 	"github.com/sessctl/sessctl/internal/selection"
@@ -124,167 +123,54 @@ func runCompact(ctx context.Context, a *app, o selection.CompactOptions) error {
 	if err := a.EndMoves(ctx, o.DryRun); err != nil {
 		return err
 	}
-	chosen, err := selection.Choose(ctx, a.Run, o)
-	if err != nil && !o.DryRun {
-		chosen, err = steps.ChooseSettled(ctx, a.Run, o, err)
-	}
-	if err != nil {
-		return err
-	}
-	a.Config.LLM.MaxCalls = o.MaxCalls
-	summaries, err := workspace.Summarizers(a.Run, o.Focus)
-	if err := errors.Join(err, workspace.CheckEvents(&a.Run.Settings)); err != nil {
-		return err
-	}
-	if o.DryRun {
-		return dryRun(ctx, a, o, chosen)
-	}
-	w, err := workspace.Open(ctx, a.Run, workspace.Mode{
-		Memory: true, Spare: true, Reason: "compact", Summaries: summaries, Recover: &workspace.Recovery{Sessions: chosen.All.Sessions, Policy: steps.Recovery(&o, a.Run)},
-	})
-	if err != nil {
-		return err
-	}
-	defer w.Close()
-	if w.Outdated() { // a rotation that was half done is done now, or another sessctl has made one
-		if chosen, err = selection.Choose(ctx, a.Run, o); err != nil {
-			return err
-		}
-	}
-	policy := o.Policy(a.Run)
-	if policy.Known, err = selection.KnownOrNone(ctx, a.Run, w); err != nil {
-		return err
-	}
-	all := results{app: a, progress: w.Progress, folds: o.All}
-	if o.All {
-		all.passed = chosen.PassedOver(ctx, a.Run)
-	}
-	all.add(chosen.None...)
-	err = all.compactAll(ctx, w, chosen.Targets, policy)
-	done := all.sessions[len(chosen.None):]
-	steps.Announce(ctx, a.Run, o, done)
-	selection.WarnOfPurge(ctx, a.Run, audit.Meant(chosen, o))
-	return w.Ends(finish(a, all.document(), err), done...)
-}
-
-// finish prints what there is to say and decides the exit code.
-func finish(a *app, doc selection.CompactDocument, err error) error {
-	if err != nil {
-		return errors.Join(err, renderUnlessEmpty(a, doc))
-	}
-	if err := renderCompact(a, doc); err != nil {
-		return err
-	}
-	return steps.OutcomeOf(doc.Outcomes())
-}
-
-func renderUnlessEmpty(a *app, doc selection.CompactDocument) error {
-	if len(doc.Sessions) == 0 {
-		return nil
-	}
-	return renderCompact(a, doc)
+	printed := results{app: a, folds: o.All}
+	passedOver, err := steps.Compact(ctx, a.Run, o, printed.add)
+	return printed.finish(selection.CompactDocument{DryRun: o.DryRun, PassedOver: passedOver}, err)
 }
 
 // results are what a run has done so far. For people each is printed when it is
 // done, so that nothing of it is lost when the run is stopped.
 type results struct {
 	*app
-	progress *workspace.Progress
 	sessions []compact.Result
-	printed  int  // of sessions
 	folds    bool // sessions that nothing was done with are counted and not printed
 	idle     selection.Tally
-	passed   []selection.PassedOver
-	err      error
+	err      error // of printing
 }
 
-func (r *results) add(done ...compact.Result) {
-	r.sessions = append(r.sessions, done...)
+func (r *results) add(result compact.Result) {
+	r.sessions = append(r.sessions, result)
 	if r.JSON {
 		return // one document at the end
 	}
-	r.progress.Clear()
-	for _, result := range selection.NewCompactedSessions(r.sessions[r.printed:]) {
-		if why := selection.IdleReason(result); why != "" && (r.folds || r.Quiet) {
-			r.idle.Add(why, 1)
-			r.printed++
-			continue
-		}
-		if result.Outcome == compact.Failed && r.streams.OutTTY && r.Shows.Terminal {
-			result.Reason = "" // it was said beside the results
-		}
-		if _, err := fmt.Fprint(r.Out, steps.DescribeResult(result)); r.err == nil {
-			r.err = err
-		}
-		r.printed++
+	session := selection.NewCompactedSession(result)
+	if why := selection.IdleReason(session); why != "" && (r.folds || r.Quiet) {
+		r.idle.Add(why, 1)
+		return
+	}
+	if session.Outcome == compact.Failed && r.streams.OutTTY && r.Shows.Terminal {
+		session.Reason = "" // it was said beside the results
+	}
+	if _, err := fmt.Fprint(r.Out, selection.DescribeResult(session)); r.err == nil {
+		r.err = err
 	}
 }
 
-func (r *results) document() selection.CompactDocument {
-	selection.TellUnknown(r.app.Run, r.sessions)
-	return selection.CompactDocument{Schema: 1, Sessions: selection.NewCompactedSessions(r.sessions), Printed: r.printed, Idle: r.idle, PassedOver: r.passed}
-}
-
-// compactAll compacts one session after the other.
-func (r *results) compactAll(ctx context.Context, w *workspace.Workspace, targets []workspace.Found, policy compact.Policy) error {
-	for i, t := range targets {
-		w.Progress.Of(i+1, len(targets))
-		w.Progress.Show(t.Ref, removal.StageRead, 0, 1)
-		result, err := steps.CompactOne(ctx, r.app.Run, w, t, policy)
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		w.Progress.Clear()
-		if err != nil && !w.LoseMemory(r.app.Run, err) {
-			r.app.Failed(t.Path, err)
-		}
-		r.add(result)
-		trimmed := result.Outcome == compact.Compacted && result.Strategy == session.StrategyTrim
-		if result.Outcome == compact.Partial || result.Unchanged || trimmed {
-			r.add(steps.CompactFamily(ctx, r.app.Run, w, t, policy)...)
-		}
+// finish prints what is left to say: the document, or how many sessions nothing was
+// done with. A run that has failed before it came to a session says nothing.
+func (r *results) finish(doc selection.CompactDocument, err error) error {
+	if err != nil && len(r.sessions) == 0 {
+		return err
 	}
-	return errors.Join(ctx.Err(), r.err, selection.EmbedWaiting(ctx, w, r.sessions))
-}
-
-// dryRun says what would be done, and where texts would be sent.
-func dryRun(ctx context.Context, a *app, o selection.CompactOptions, chosen selection.Selection) error {
-	policy := o.Policy(a.Run)
-	var end func()
-	policy.Known, end = selection.KnownForPlan(ctx, a.Run)
-	defer end()
-	planned, err := steps.PlanAll(ctx, a.Run, chosen.Targets, policy)
-	err = errors.Join(err, workspace.ForetellLostMemory(ctx, a.Run))
-	selection.WarnOfPurge(ctx, a.Run, audit.Meant(chosen, o))
-	if !policy.SkipSummary {
-		err = errors.Join(err, steps.NoteSummarizer(a.Run))
+	selection.TellUnknown(r.Run, r.sessions)
+	doc.Schema, doc.Sessions, doc.Idle, doc.Notes, doc.Late = 1, selection.NewCompactedSessions(r.sessions), r.idle, r.Notes, r.Late
+	if r.JSON {
+		return errors.Join(err, r.printJSON(doc))
 	}
-	all := results{app: a, progress: workspace.NewProgress(a.Run), folds: o.All}
-	all.add(append(chosen.None, planned...)...)
-	doc := all.document()
-	doc.DryRun = true
-	if o.All {
-		doc.PassedOver = chosen.PassedOver(ctx, a.Run)
+	if !r.Quiet && r.err == nil {
+		_, r.err = fmt.Fprint(r.Out, doc.LeftAlone())
 	}
-	return finish(a, doc, errors.Join(err, workspace.NoteEmbedder(a.Run)))
-}
-
-// renderCompact prints the results: the document, or a few lines a session.
-func renderCompact(a *app, doc selection.CompactDocument) error {
-	doc.Notes, doc.Late = a.Notes, a.Late
-	if a.JSON {
-		return a.printJSON(doc)
-	}
-	for _, r := range doc.Sessions[doc.Printed:] {
-		if _, err := fmt.Fprint(a.Out, steps.DescribeResult(r)); err != nil {
-			return err
-		}
-	}
-	if a.Quiet {
-		return nil
-	}
-	_, err := fmt.Fprint(a.Out, doc.LeftAlone())
-	return err
+	return errors.Join(err, r.err)
 }
 
 // checkResummarize refuses the flags of compact that say nothing to summaries
@@ -325,26 +211,26 @@ func runResummarize(ctx context.Context, a *app, o selection.CompactOptions) err
 		return err
 	}
 	wanted := slices.DeleteFunc(compact.Upgradable(receipts, o.Force), func(r compact.Receipt) bool { return !steps.Wants(&a.Run.Settings, o, r) })
+	printed := results{app: a}
 	if o.DryRun {
-		doc := selection.CompactDocument{Schema: 1, DryRun: true, Sessions: []selection.CompactedSession{}}
 		for _, r := range wanted {
-			planned := selection.NewCompactedSession(compact.Result{Compaction: r.Compaction})
+			planned := compact.Result{Compaction: r.Compaction}
 			planned.Outcome, planned.Reason, planned.Receipt = compact.Planned, "its summary would be made again", ""
-			doc.Sessions = append(doc.Sessions, planned)
+			printed.add(planned)
 		}
-		return finish(a, doc, steps.NoteSummarizer(a.Run))
+		return printed.finish(selection.CompactDocument{DryRun: true}, steps.NoteSummarizer(a.Run))
 	}
 	w, err := workspace.Open(ctx, a.Run, workspace.Mode{Memory: true, Reason: "compact", Summaries: summaries})
 	if err != nil {
 		return err
 	}
 	defer w.Close()
-	all := results{app: a, progress: w.Progress}
-	err = resummarize(ctx, w, a, wanted, &all)
-	return finish(a, all.document(), err)
+	err = resummarize(ctx, w, a, wanted, &printed)
+	return printed.finish(selection.CompactDocument{}, err)
 }
 
-func resummarize(ctx context.Context, w *workspace.Workspace, a *app, wanted []compact.Receipt, all *results) error {
+func resummarize(ctx context.Context, w *workspace.Workspace, a *app, wanted []compact.Receipt, printed *results) error {
+	var outcomes []compact.Outcome
 	for i, r := range wanted {
 		w.Progress.Of(i+1, len(wanted))
 		store := workspace.ReaderOf(&a.Run.Settings, r.Runtime)
@@ -355,11 +241,12 @@ func resummarize(ctx context.Context, w *workspace.Workspace, a *app, wanted []c
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
+		w.Progress.Clear()
 		if err != nil && !a.JSON {
-			w.Progress.Clear()
 			_, _ = fmt.Fprintf(a.Err, "sessctl: %s: %s\n", wording.Visible(r.Path), wording.VisibleText(err.Error()))
 		}
-		all.add(result)
+		printed.add(result)
+		outcomes = append(outcomes, result.Outcome)
 	}
-	return all.err
+	return steps.OutcomeOf(outcomes)
 }

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sessctl/sessctl/internal/failure"
+	"github.com/sessctl/sessctl/internal/selection"
 	"github.com/sessctl/sessctl/internal/workspace"
 	"github.com/sessctl/sessctl/pkg/compact"
 	"github.com/sessctl/sessctl/pkg/session"
@@ -16,13 +18,13 @@ func TestResultsArePrintedWhenDone(t *testing.T) {
 		var out bytes.Buffer
 		a := testApp(&streams{Out: &out}, workspace.Run{})
 		a.JSON = asJSON
-		all := results{app: a, progress: &workspace.Progress{}}
+		all := results{app: a}
 		all.add(compact.NewResult(session.Ref{Agent: "one"}, compact.Compacted, ""))
 		if printed := strings.Contains(out.String(), "one: compacted"); printed == asJSON {
 			t.Fatalf("JSON %v: after the first session %q", asJSON, out.String())
 		}
 		all.add(compact.NewResult(session.Ref{Agent: "two"}, compact.Busy, "in use"))
-		if err := finish(a, all.document(), nil); asJSON != strings.Contains(out.String(), `"sessions"`) || err == nil {
+		if err := all.finish(selection.CompactDocument{}, &failure.Outcome{Exit: failure.ExitPartly}); asJSON != strings.Contains(out.String(), `"sessions"`) || err == nil {
 			t.Fatalf("JSON %v: %v, %q", asJSON, err, out.String())
 		}
 		for _, name := range []string{"one", "two"} {

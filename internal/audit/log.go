@@ -124,7 +124,7 @@ func ReceiptRow(r compact.Receipt, undoneBy string) LogRow {
 		row.Freed = r.Source.Bytes
 	}
 	if undoneBy == "" && r.Rotation != nil {
-		row.Undo = UndoCommand(r.ID)
+		row.Undo = selection.UndoCommand(r.ID)
 	}
 	return row
 }

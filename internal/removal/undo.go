@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/sessctl/sessctl/internal/audit"
 	"github.com/sessctl/sessctl/internal/failure"
 	"github.com/sessctl/sessctl/internal/selection"
 	"github.com/sessctl/sessctl/internal/wording"
@@ -163,7 +162,7 @@ func DescribeUndo(d UndoDocument) string {
 func newerHint(newer *session.NewerError) string {
 	switch {
 	case newer.Compacted != "":
-		return "undo that first: " + audit.UndoCommand(newer.Compacted) + "; or with --force the older log comes back, and what is newer is kept in archives and in memory"
+		return "undo that first: " + selection.UndoCommand(newer.Compacted) + "; or with --force the older log comes back, and what is newer is kept in archives and in memory"
 	case newer.Deleted != "":
 		return "with --force the older log comes back, and what is newer stays in its archive and in memory; sessctl archive restore " + newer.Deleted + " brings back the newer one"
 	}

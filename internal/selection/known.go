@@ -1,14 +1,11 @@
 package selection
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
-	"github.com/sessctl/sessctl/internal/wording"
 	"github.com/sessctl/sessctl/internal/workspace"
 	"github.com/sessctl/sessctl/pkg/archive"
 	"github.com/sessctl/sessctl/pkg/chunk"
@@ -132,156 +129,6 @@ func EmbedWaiting(ctx context.Context, w *workspace.Workspace, done []compact.Re
 		}
 	}
 	return nil
-}
-
-// Tally counts sessions that nothing was done with, by the reason.
-type Tally struct {
-	reasons []string
-	count   map[string]int
-}
-
-// Add counts a result.
-func (t *Tally) Add(reason string, n int) {
-	if n == 0 {
-		return
-	}
-	if t.count == nil {
-		t.count = map[string]int{}
-	}
-	if t.count[reason] == 0 {
-		t.reasons = append(t.reasons, reason)
-	}
-	t.count[reason] += n
-}
-
-// Total is how many were counted.
-func (t *Tally) Total() (n int) {
-	for _, of := range t.count {
-		n += of
-	}
-	return n
-}
-
-// String is "390 unchanged, 8 below the threshold".
-func (t *Tally) String() string {
-	var parts []string
-	for _, reason := range t.reasons {
-		parts = append(parts, fmt.Sprintf("%s %s", wording.Count(int64(t.count[reason])), reason))
-	}
-	return strings.Join(parts, ", ")
-}
-
-// NothingToDo reports whether all that was counted had nothing to do.
-func (t *Tally) NothingToDo() string {
-	return fmt.Sprintf("nothing to do for %s: %s", wording.Plural(t.Total(), "session"), t.String())
-}
-
-// IdleReason is why nothing was done with a session, as a tally names it; "" if
-// something was done or has gone wrong.
-func IdleReason(r CompactedSession) string {
-	switch {
-	case r.Unchanged:
-		return session.ReasonCountUnchanged.Text()
-	case r.Outcome == compact.BelowThreshold:
-		return session.ReasonCountBelow.Text()
-	case r.Outcome != compact.NothingToDo:
-		return ""
-	case r.Session == "":
-		return session.ReasonCountNoMain.Text()
-	case Uncut(r):
-		return session.ReasonCountIrreducible.Text()
-	}
-	return session.ReasonCountEmpty.Text()
-}
-
-// Uncut says whether nothing was done with a session because all of it is to be
-// kept, and no earlier run has archived and remembered it as it is.
-func Uncut(r CompactedSession) bool {
-	return r.Outcome == compact.NothingToDo && r.Irreducible && !r.Unchanged
-}
-
-// PassedOver are sessions that a run over everything does not mean.
-type PassedOver struct {
-	Why      string `json:"why"`
-	Sessions int    `json:"sessions"`
-}
-
-// PassedOver counts the sessions that are not compacted without being named, and
-// logs each. What belongs to another session goes with that one.
-func (s Selection) PassedOver(ctx context.Context, run *workspace.Run) []PassedOver {
-	taken := map[string]bool{}
-	for _, t := range s.Targets {
-		taken[t.Path] = true
-	}
-	var t Tally
-	for _, x := range s.All.Sessions {
-		if taken[x.Path] || x.Parent != "" || x.Kind == session.KindSubagent || x.Kind == session.KindOutput {
-			continue
-		}
-		why := passedOver(x).Text()
-		t.Add(why, 1)
-		workspace.Decided(ctx, run, workspace.Decision{Ref: x.Ref, Asked: "compact", Outcome: ProspectPassedOver, Reason: why})
-	}
-	all := make([]PassedOver, 0, len(t.reasons))
-	for _, why := range t.reasons {
-		all = append(all, PassedOver{why, t.count[why]})
-	}
-	return all
-}
-
-// passedOver is why a run over everything does not mean a session.
-func passedOver(s workspace.Found) session.Reason {
-	switch {
-	case s.Kind == session.KindPrompts:
-		return session.ReasonCountPrompts
-	case !workspace.Shown(s.Kind):
-		return session.ReasonCountClosed
-	case s.Kind == session.KindOrphan:
-		return session.ReasonCountOrphan
-	}
-	return session.ReasonCountNotMain
-}
-
-// LeftAlone is the end of a run over everything: how many sessions it has done
-// nothing with, and why.
-func (d CompactDocument) LeftAlone() string {
-	var b strings.Builder
-	if d.Idle.Total() > 0 {
-		b.WriteString(d.Idle.NothingToDo())
-		if d.Idle.count[session.ReasonCountIrreducible.Text()] > 0 {
-			b.WriteString(" (sessctl archive --all --remember archives and remembers them)")
-		}
-		b.WriteByte('\n')
-	}
-	var over Tally
-	for _, p := range d.PassedOver {
-		over.Add(p.Why, p.Sessions)
-	}
-	if n := over.Total(); n > 0 {
-		fmt.Fprintf(&b, "passed over %s: %s (sessctl archive --all --remember takes them too)\n", wording.Plural(n, "session"), over.String())
-	}
-	return b.String()
-}
-
-// TellUnknown tells, in one note for each runtime, which records its new versions
-// write that are not known yet.
-func TellUnknown(run *workspace.Run, done []compact.Result) {
-	byRuntime := map[string]map[string]int{}
-	for _, r := range done {
-		for name, n := range r.Unknown {
-			if byRuntime[r.Runtime] == nil {
-				byRuntime[r.Runtime] = map[string]int{}
-			}
-			byRuntime[r.Runtime][name] += n
-		}
-	}
-	for _, runtime := range slices.Sorted(maps.Keys(byRuntime)) {
-		var names []string
-		for _, name := range slices.Sorted(maps.Keys(byRuntime[runtime])) {
-			names = append(names, fmt.Sprintf("%s (%d)", cmp.Or(name, "no type"), byRuntime[runtime][name]))
-		}
-		run.Notice(workspace.Note{Message: fmt.Sprintf("%s: records that this version does not know, which are in the archive only: %s", runtime, strings.Join(names, ", "))})
-	}
 }
 
 // FileKnown reports whether a file that is no log, a tool's output, is archived

@@ -75,6 +75,18 @@ func Choose(ctx context.Context, run *workspace.Run, o CompactOptions) (Selectio
 	return Selection{all, o.Agreed.Of(targets), none}, err
 }
 
+// About are the sessions that a run is about: all, or those of the agents whose
+// sessions it compacts.
+func (s Selection) About(o CompactOptions) []workspace.Found {
+	if o.All {
+		return s.All.Sessions
+	}
+	return slices.DeleteFunc(slices.Clone(s.All.Sessions), func(f workspace.Found) bool {
+		chosen := slices.ContainsFunc(s.Targets, func(t workspace.Found) bool { return t.Owner() == f.Owner() })
+		return !chosen && (o.Agent == "" || f.Agent != o.Agent)
+	})
+}
+
 // ChooseTargets picks the sessions that the options mean. An agent without a
 // main session is a result, not an error: its next message starts one.
 func ChooseTargets(all workspace.Inventory, o CompactOptions) (targets []workspace.Found, none []compact.Result, err error) {

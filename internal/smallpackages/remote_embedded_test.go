@@ -93,12 +93,12 @@ func (a *embeddedMemory) Push(ctx context.Context, b remote.Batch) (r remote.Rec
 	return r, err
 }
 
-func (a *embeddedMemory) Bury(ctx context.Context, _ string, list []memory.Forgotten) (int, error) {
-	return a.store.Honour(ctx, list)
+func (e *embeddedMemory) Bury(ctx context.Context, _ string, list []memory.Forgotten) (int, error) {
+	return e.store.Honour(ctx, list)
 }
 
-func (a *embeddedMemory) Forgotten(ctx context.Context, since string) ([]memory.Forgotten, string, error) {
-	list, err := a.store.UnsharedTombstones(ctx, "")
+func (e *embeddedMemory) Forgotten(ctx context.Context, since string) ([]memory.Forgotten, string, error) {
+	list, err := e.store.UnsharedTombstones(ctx, "")
 	from, _ := strconv.Atoi(since)
 	return list[min(from, len(list)):], strconv.Itoa(len(list)), err
 }
@@ -111,12 +111,12 @@ func (a *embeddedMemory) Recall(ctx context.Context, q memory.Query, e embed.Que
 	return result, err
 }
 
-func (a *embeddedMemory) Neighbors(ctx context.Context, h memory.Hit, n int) (memory.Neighborhood, error) {
-	return a.store.Neighbors(ctx, h.Record, n)
+func (e *embeddedMemory) Neighbors(ctx context.Context, h memory.Hit, n int) (memory.Neighborhood, error) {
+	return e.store.Neighbors(ctx, h.Record, n)
 }
 
-func (a *embeddedMemory) Count(ctx context.Context) (remote.Counts, error) {
-	stats, err := a.store.Stats(ctx)
+func (e *embeddedMemory) Count(ctx context.Context) (remote.Counts, error) {
+	stats, err := e.store.Stats(ctx)
 	n := 0
 	for _, agent := range stats.Agents {
 		n += agent.Records
@@ -124,16 +124,16 @@ func (a *embeddedMemory) Count(ctx context.Context) (remote.Counts, error) {
 	return remote.Counts{Hosts: []remote.HostCount{{Host: conformance.Host, Records: n}}}, err
 }
 
-func (a *embeddedMemory) Verify(_ context.Context, _ string, fn func(id string, digest int64) error) error {
-	for _, id := range slices.Sorted(maps.Keys(a.digests)) {
-		if err := fn(id, a.digests[id]); err != nil {
+func (e *embeddedMemory) Verify(_ context.Context, _ string, fn func(id string, digest int64) error) error {
+	for _, id := range slices.Sorted(maps.Keys(e.digests)) {
+		if err := fn(id, e.digests[id]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (a *embeddedMemory) Close() error { return a.store.Close() }
+func (e *embeddedMemory) Close() error { return e.store.Close() }
 
 // ticking is a memory that stamps a host whenever it is looked at, and counts no
 // tombstones, as a cluster may.

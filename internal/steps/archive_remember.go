@@ -140,7 +140,7 @@ func (k *Keeper) tellUnremembered(s workspace.Found, row *selection.ArchiveRow, 
 func (k *Keeper) rememberOne(ctx context.Context, s workspace.Found) (selection.ArchiveRow, error) {
 	policy := k.policy
 	policy.SkipSummary = policy.SkipSummary || s.Kind == session.KindOutput || s.Kind == session.KindPrompts
-	result, err := CompactOne(ctx, k.Run, k.Workspace, s, policy)
+	result, err := compactOne(ctx, k.Run, k.Workspace, s, policy)
 	k.Progress.Clear()
 	switch {
 	case errors.Is(err, session.ErrUnknownFormat):

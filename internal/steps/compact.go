@@ -1,111 +1,178 @@
 package steps
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
-	"slices"
-	"strings"
 
-	"github.com/sessctl/sessctl/internal/audit"
 	"github.com/sessctl/sessctl/internal/failure"
 	"github.com/sessctl/sessctl/internal/removal"
 	"github.com/sessctl/sessctl/internal/selection"
 	"github.com/sessctl/sessctl/internal/wording"
 	"github.com/sessctl/sessctl/internal/workspace"
-	"github.com/sessctl/sessctl/pkg/archive"
 	"github.com/sessctl/sessctl/pkg/compact"
 	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/sessctl/sessctl/pkg/summarize"
 )
 
-// StrategyNames are the strategies a person can ask for.
-func StrategyNames() []string {
-	return []string{string(session.StrategyRotate), string(session.StrategyOverlay), string(session.StrategyRewrite), string(session.StrategyTrim)}
+// compaction is a run of compact.
+type compaction struct {
+	run       *workspace.Run
+	options   selection.CompactOptions
+	policy    compact.Policy
+	chosen    selection.Selection
+	summaries func(compact.SummaryOrder) compact.Summarizer
+	tell      func(compact.Result)
+	done      []compact.Result // what was told
 }
 
-// ValidateCompact refuses options that contradict each other.
-func ValidateCompact(o *selection.CompactOptions) error {
-	const see = "see sessctl compact --help"
-	switch {
-	case o.Agent == "" && !o.All && o.Session == "":
-		return failure.Usage("name an agent, or use --all; sessctl sizes shows the agents there are", "which session? --agent, --all or --session is needed")
-	case o.All && (o.Agent != "" || o.Session != ""):
-		return failure.Usage(see, "--all goes with neither --agent nor --session")
-	case o.Clear && o.Strategy != string(session.StrategyRotate):
-		return failure.Usage(see, "--clear goes with no other strategy")
-	case o.Strategy != "" && !slices.Contains(StrategyNames(), o.Strategy):
-		return failure.Usage("strategies: "+strings.Join(StrategyNames(), ", "), "--strategy: unknown strategy %q", o.Strategy)
-	case !slices.Contains([]compact.GatewayUse{compact.GatewayAuto, compact.GatewayNever, compact.GatewayRequire}, compact.GatewayUse(o.Gateway)):
-		return failure.Usage("auto asks a running gateway, never leaves its sessions alone, require changes nothing without one", "--gateway: unknown use of the gateway %q", o.Gateway)
-	case o.MaxCalls < 0:
-		return failure.Usage("0 asks none: summaries are extractive", "--max-llm-calls must not be negative")
-	case o.KeepRecentTokens < 0:
-		return failure.Usage(see, "--keep-recent-tokens must not be negative")
-	case o.KeepAsked && o.Strategy == string(session.StrategyRotate):
-		return failure.Usage("rotate starts a fresh session; its log stays in the archive", "--keep-recent-tokens does not go with the strategy rotate")
-	case o.SkipSummary && session.Strategy(o.Strategy) != session.StrategyRotate && o.Strategy != "":
-		return failure.Usage("the summary takes the place of what is cut away", "--skip-summary does not go with the strategy %s", o.Strategy)
+// Compact compacts the sessions that the options mean, or plans it in a dry run. It
+// tells each result as soon as it is known, and returns which sessions a run over
+// everything does not mean. The error is that of the run, with its exit code.
+func Compact(ctx context.Context, run *workspace.Run, o selection.CompactOptions, tell func(compact.Result)) ([]selection.PassedOver, error) {
+	chosen, unchosen := selection.Choose(ctx, run, o)
+	if unchosen != nil && (o.DryRun || len(begun(run)) == 0) {
+		return nil, unchosen
 	}
-	return nil
-}
-
-// Recovery is the policy for what earlier runs began: the quiet period of the
-// command is that of the sessions that it names.
-func Recovery(o *selection.CompactOptions, run *workspace.Run) compact.Policy {
-	policy := o.Policy(run)
-	policy.QuietOf = workspace.QuietWhere(&run.Settings, o.Quiet, func(r session.Rotation) bool { return names(o, r) })
-	return policy
-}
-
-// names reports whether the options mean the session that a change is of.
-func names(o *selection.CompactOptions, r session.Rotation) bool {
-	ofAgent := o.Agent == "" || o.Agent == r.Agent
-	isKey := func(key string) bool { return strings.EqualFold(key, o.Session) }
-	return ofAgent && (o.Session == "" || strings.HasPrefix(r.Session, o.Session) || slices.ContainsFunc(r.Keys, isKey))
-}
-
-// ChooseSettled chooses once more, where nothing could be chosen, after what earlier
-// runs began was finished: the only log of an agent may be put aside, and another
-// one may have its place. Without such a run it returns the error of before.
-func ChooseSettled(ctx context.Context, run *workspace.Run, o selection.CompactOptions, cause error) (selection.Selection, error) {
-	begun, err := run.Journal().List()
-	if err != nil || len(begun) == 0 {
-		return selection.Selection{}, cause
+	run.Config.LLM.MaxCalls = o.MaxCalls
+	summaries, err := workspace.Summarizers(run, o.Focus)
+	if err := errors.Join(err, workspace.CheckEvents(&run.Settings)); err != nil {
+		return nil, err
 	}
-	w, err := workspace.Open(ctx, run, workspace.Mode{Memory: true, Reason: "compact", Recover: &workspace.Recovery{Policy: Recovery(&o, run)}})
+	c := &compaction{run: run, options: o, policy: o.Policy(run), chosen: chosen, summaries: summaries, tell: tell}
+	if o.DryRun {
+		err = c.plan(ctx)
+	} else {
+		err = c.execute(ctx, unchosen)
+	}
+	selection.WarnOfPurge(ctx, run, c.chosen.About(o))
+	if o.All {
+		return c.chosen.PassedOver(ctx, run), err
+	}
+	return nil, err
+}
+
+// plan is the dry run: it says what would be done, and where texts would be sent.
+func (c *compaction) plan(ctx context.Context) error {
+	var end func()
+	c.policy.Known, end = selection.KnownForPlan(ctx, c.run)
+	defer end()
+	planned, err := planAll(ctx, c.run, c.chosen.Targets, c.policy)
+	c.add(append(c.chosen.None, planned...)...)
+	err = errors.Join(err, workspace.ForetellLostMemory(ctx, c.run))
+	if !c.policy.SkipSummary {
+		err = errors.Join(err, NoteSummarizer(c.run))
+	}
+	return c.outcome(errors.Join(err, workspace.NoteEmbedder(c.run)))
+}
+
+// execute finishes what earlier runs began, and compacts the sessions. They are chosen
+// once more where that changed what there is: a rotation that was half done is done
+// now, or another sessctl has made one. So it is where nothing could be chosen before,
+// because of unchosen: the only log of an agent may be put aside.
+func (c *compaction) execute(ctx context.Context, unchosen error) error {
+	before := begun(c.run)
+	w, err := workspace.Open(ctx, c.run, workspace.Mode{
+		Memory: true, Spare: true, Reason: "compact", Summaries: c.summaries, Recover: &workspace.Recovery{Sessions: c.chosen.All.Sessions, Policy: c.policy},
+	})
 	if err != nil {
-		return selection.Selection{}, errors.Join(cause, err)
+		return errors.Join(unchosen, err)
 	}
-	w.Close()
-	left, err := run.Journal().List()
-	switch {
-	case err != nil:
-		return selection.Selection{}, errors.Join(cause, err)
-	case len(left) < len(begun):
-		run.Notice(workspace.Note{Message: "what an earlier run began was finished: " + wording.Plural(len(begun)-len(left), "change")})
-	default:
-		run.Notice(workspace.Note{Message: "what an earlier run began is not finished yet", Hint: "sessctl doctor says what it waits for"})
+	defer w.Close()
+	if unchosen != nil {
+		tellSettled(c.run, len(before)-len(begun(c.run)))
 	}
-	return selection.Choose(ctx, run, o)
+	if unchosen != nil || w.Outdated() {
+		if c.chosen, err = selection.Choose(ctx, c.run, c.options); err != nil {
+			return err
+		}
+	}
+	if c.policy.Known, err = selection.KnownOrNone(ctx, c.run, w); err != nil {
+		return err
+	}
+	c.add(c.chosen.None...)
+	err = c.outcome(c.compactAll(ctx, w))
+	done := c.done[len(c.chosen.None):]
+	Announce(ctx, c.run, c.options, done)
+	return w.Ends(err, done...)
 }
 
-// CompactOne compacts one session.
-func CompactOne(ctx context.Context, run *workspace.Run, w *workspace.Workspace, t workspace.Found, policy compact.Policy) (compact.Result, error) {
+// begun are the changes that earlier runs have not finished.
+func begun(run *workspace.Run) []compact.Intent {
+	entries, _ := run.Journal().List() // what needs the journal says that it cannot be read
+	return entries
+}
+
+// tellSettled says that n changes of earlier runs were finished before the sessions
+// were chosen.
+func tellSettled(run *workspace.Run, n int) {
+	if n > 0 {
+		run.Notice(workspace.Note{Message: "what an earlier run began was finished: " + wording.Plural(n, "change")})
+		return
+	}
+	run.Notice(workspace.Note{Message: "what an earlier run began is not finished yet", Hint: "sessctl doctor says what it waits for"})
+}
+
+// compactAll compacts one session after the other.
+func (c *compaction) compactAll(ctx context.Context, w *workspace.Workspace) error {
+	for i, t := range c.chosen.Targets {
+		w.Progress.Of(i+1, len(c.chosen.Targets))
+		w.Progress.Show(t.Ref, removal.StageRead, 0, 1)
+		result, err := compactOne(ctx, c.run, w, t, c.policy)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		w.Progress.Clear()
+		if err != nil && !w.LoseMemory(c.run, err) {
+			c.run.Failed(t.Path, err)
+		}
+		c.add(result)
+		trimmed := result.Outcome == compact.Compacted && result.Strategy == session.StrategyTrim
+		if result.Outcome == compact.Partial || result.Unchanged || trimmed {
+			family := compactFamily(ctx, c.run, w, t, c.policy)
+			w.Progress.Clear()
+			c.add(family...)
+		}
+	}
+	return errors.Join(ctx.Err(), selection.EmbedWaiting(ctx, w, c.done))
+}
+
+// add tells results.
+func (c *compaction) add(results ...compact.Result) {
+	for _, r := range results {
+		c.done = append(c.done, r)
+		c.tell(r)
+	}
+}
+
+// outcome is the error of the run, or what its results say of it.
+func (c *compaction) outcome(err error) error {
+	if err != nil {
+		return err
+	}
+	outcomes := make([]compact.Outcome, 0, len(c.done))
+	for _, r := range c.done {
+		outcomes = append(outcomes, r.Outcome)
+	}
+	return OutcomeOf(outcomes)
+}
+
+// compactOne compacts one session, and logs what became of it.
+func compactOne(ctx context.Context, run *workspace.Run, w *workspace.Workspace, t workspace.Found, policy compact.Policy) (compact.Result, error) {
+	result, err := planAndExecute(ctx, run, w, t, policy)
+	logResult(ctx, run, t.Ref, result, policy)
+	return result, err
+}
+
+func planAndExecute(ctx context.Context, run *workspace.Run, w *workspace.Workspace, t workspace.Found, policy compact.Policy) (compact.Result, error) {
 	plan, err := compact.NewPlan(ctx, t.Adapter, t.Ref, policy, run.Now())
 	if err != nil {
-		result := failedResult(t, err)
-		logResult(ctx, run, t.Ref, result, policy)
-		return result, err
+		return failedResult(t, err), err
 	}
 	if plan.Outcome != compact.Planned {
-		logResult(ctx, run, t.Ref, plan.Result(), policy)
 		return plan.Result(), noteSource(ctx, w, t.Ref, plan.Remembered)
 	}
 	result, err := w.Compactor.Execute(ctx, t.Adapter, plan, policy)
-	logResult(ctx, run, t.Ref, result, policy)
 	if len(result.Missing) > 0 {
 		err = errors.Join(err, removal.TellMissing(ctx, run, w.Archives, t.Path, result.Missing))
 	}
@@ -142,6 +209,84 @@ func failedResult(t workspace.Found, err error) compact.Result {
 	return compact.NewResult(t.Ref, compact.Failed, err.Error())
 }
 
+// compactFamily archives what belongs to a session that was archived and
+// remembered, and remembers what its sub-agents said.
+func compactFamily(ctx context.Context, run *workspace.Run, w *workspace.Workspace, s workspace.Found, policy compact.Policy) (results []compact.Result) {
+	policy.Force = true
+	for _, member := range s.Family {
+		result, err := compactMember(ctx, run, w, member, policy)
+		if ctx.Err() != nil {
+			return results
+		}
+		if err != nil {
+			w.Progress.Clear()
+			run.Failed(member.Path, err)
+		}
+		if err != nil || member.Kind != session.KindOutput {
+			results = append(results, result)
+		}
+	}
+	return results
+}
+
+// compactMember archives and remembers what belongs to a session. An output that
+// is no text is only archived, and none has a summary.
+func compactMember(ctx context.Context, run *workspace.Run, w *workspace.Workspace, member workspace.Found, policy compact.Policy) (compact.Result, error) {
+	if member.Kind != session.KindOutput {
+		return compactOne(ctx, run, w, member, policy)
+	}
+	if policy.SkipArchive || member.Bytes == 0 {
+		return compact.Result{}, nil
+	}
+	if output, ok := selection.Output(member); ok {
+		policy.SkipSummary = true
+		result, err := compactOne(ctx, run, w, output, policy)
+		if result.Archive != nil || ctx.Err() != nil || err != nil && !errors.Is(err, session.ErrUnknownFormat) {
+			return result, err
+		}
+	}
+	if _, same, err := selection.FileKnown(ctx, w, member); err == nil && same {
+		return compact.Result{}, nil
+	}
+	if _, err := removal.PutArchive(ctx, run, w.Archives, member); err != nil {
+		return failedResult(member, err), err
+	}
+	return compact.Result{}, nil
+}
+
+// planAll is the dry run: it makes no mutating call. Sessions are read several
+// at a time.
+func planAll(ctx context.Context, run *workspace.Run, targets []workspace.Found, policy compact.Policy) ([]compact.Result, error) {
+	results := make([]compact.Result, len(targets))
+	err := session.Spread(ctx, run.Workers(), len(targets), func(_, i int) {
+		t := targets[i]
+		plan, err := compact.NewPlan(ctx, t.Adapter, t.Ref, policy, run.Now())
+		if err != nil {
+			results[i] = failedResult(t, err)
+		} else {
+			results[i] = plan.Result()
+		}
+		logResult(ctx, run, t.Ref, results[i], policy)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return results, nil
+}
+
+// NoteSummarizer says where conversations would be sent to be summed up.
+func NoteSummarizer(run *workspace.Run) error {
+	endpoint, err := workspace.Endpoint(run, "summarize", run.Config.Summarize)
+	if err != nil || endpoint.Provider == summarize.ProviderExtractive {
+		return err
+	}
+	client, err := summarize.NewClient(endpoint)
+	if err == nil {
+		run.Notice(workspace.Note{Message: fmt.Sprintf("conversations, without what looks like a secret, would be sent to %s to be summed up by %s", client.Address(), client.Name())})
+	}
+	return err
+}
+
 // OutcomeOf decides the exit code of a run: failures before busy sessions
 // before everything else.
 func OutcomeOf(outcomes []compact.Outcome) error {
@@ -160,159 +305,4 @@ func OutcomeOf(outcomes []compact.Outcome) error {
 		return &failure.Outcome{Exit: failure.ExitFailed}
 	}
 	return nil
-}
-
-// NoteSummarizer says where conversations would be sent to be summed up.
-func NoteSummarizer(run *workspace.Run) error {
-	endpoint, err := workspace.Endpoint(run, "summarize", run.Config.Summarize)
-	if err != nil || endpoint.Provider == summarize.ProviderExtractive {
-		return err
-	}
-	client, err := summarize.NewClient(endpoint)
-	if err == nil {
-		run.Notice(workspace.Note{Message: fmt.Sprintf("conversations, without what looks like a secret, would be sent to %s to be summed up by %s", client.Address(), client.Name())})
-	}
-	return err
-}
-
-// PlanAll is the dry run: it makes no mutating call. Sessions are read several
-// at a time.
-func PlanAll(ctx context.Context, run *workspace.Run, targets []workspace.Found, policy compact.Policy) ([]compact.Result, error) {
-	results := make([]compact.Result, len(targets))
-	err := session.Spread(ctx, run.Workers(), len(targets), func(_, i int) {
-		t := targets[i]
-		plan, err := compact.NewPlan(ctx, t.Adapter, t.Ref, policy, run.Now())
-		if err != nil {
-			results[i] = failedResult(t, err)
-		} else {
-			results[i] = plan.Result()
-		}
-		logResult(ctx, run, t.Ref, results[i], policy)
-	})
-	if err != nil {
-		return nil, err
-	}
-	return results, nil
-}
-
-// DescribeResult is one session for people.
-func DescribeResult(r selection.CompactedSession) string {
-	var b strings.Builder
-	name := r.Key
-	if name == "" {
-		name = strings.Trim(r.Agent+" "+r.Session, " ")
-	}
-	fmt.Fprintf(&b, "%s: %s", wording.Visible(name), strings.ReplaceAll(string(r.Outcome), "-", " "))
-	if r.Reason != "" {
-		fmt.Fprintf(&b, " (%s)", wording.Visible(r.Reason))
-	}
-	b.WriteByte('\n')
-	if selection.Uncut(r) {
-		fmt.Fprintf(&b, "  as it is: sessctl archive --session %s --remember archives and remembers it\n", wording.Visible(r.Session))
-	}
-	if r.Outcome != compact.Planned && r.Outcome != compact.Compacted && r.Outcome != compact.Partial && r.Outcome != compact.Resummarized {
-		return b.String()
-	}
-	for _, line := range details(r) {
-		fmt.Fprintf(&b, "  %-9s %s\n", line[0], line[1])
-	}
-	return b.String()
-}
-
-func details(r selection.CompactedSession) [][2]string {
-	lines := [][2]string{
-		{"session", wording.Visible(r.Session)},
-		{"log", fmt.Sprintf("%s, %s messages, %s tokens (%s)", wording.Bytes(r.Bytes), wording.Count(int64(r.Messages)), wording.Count(r.TokensBefore), r.TokenSource)},
-	}
-	if r.LinesSkipped > 0 {
-		lines = append(lines, [2]string{"skipped", wording.Plural(r.LinesSkipped, "unreadable line") + "; the archive has every byte"})
-	}
-	if r.Outcome != compact.Resummarized {
-		lines = append(lines, [2]string{"memory", memoryLine(r)})
-	}
-	if r.Outcome == compact.Planned && r.Summary == nil {
-		return append(lines, [2]string{"then", thenLine(r)})
-	}
-	if r.BytesAfter > 0 {
-		lines = append(lines, [2]string{"trimmed", fmt.Sprintf("%s stay; the context is as it was", wording.Bytes(r.BytesAfter))})
-	}
-	if r.Summary != nil {
-		text := fmt.Sprintf("%s, %s characters", wording.Visible(cmp.Or(r.Summary.Model, r.Summary.Kind)), wording.Count(int64(r.Summary.Chars)))
-		if r.Summary.Forgotten {
-			text += ", not stored in memory: it was forgotten earlier"
-		}
-		lines = append(lines, [2]string{"summary", text})
-		if r.Summary.Degraded {
-			lines = append(lines, [2]string{"", "degraded: " + wording.Visible(r.Summary.Reason)})
-		}
-	}
-	if r.SummaryEmpty {
-		lines = append(lines, [2]string{"summary", "none: there was nothing to summarise"})
-	}
-	if r.Archive != nil {
-		lines = append(lines, [2]string{"archive", r.Archive.ID + "  " + wording.Visible(r.Archive.Path)}, [2]string{"", "sha256 " + r.Archive.SHA256 + ", verified"})
-	}
-	if r.Receipt == "" {
-		return lines
-	}
-	lines = append(lines, [2]string{"receipt", wording.Visible(r.Receipt)})
-	if r.Outcome == compact.Compacted {
-		lines = append(lines, [2]string{"undo", audit.UndoCommand(strings.TrimSuffix(filepath.Base(r.Receipt), ".json"))})
-	}
-	return lines
-}
-
-func thenLine(r selection.CompactedSession) string {
-	if r.Via == session.ViaGateway {
-		return "archive, remember, and ask the running gateway for a fresh session (" + string(r.Strategy) + ")"
-	}
-	switch r.Strategy {
-	case session.StrategyNone:
-		return "archive and remember; the session is not changed"
-	case session.StrategyOverlay:
-		return "archive, remember, and append a summary that stands for the older messages (overlay)"
-	case session.StrategyRewrite:
-		if r.Cleared {
-			return "archive, remember, and clear the session: nobody uses it (rewrite)"
-		}
-		return "archive, remember, and put a summary in the place of the older messages (rewrite)"
-	case session.StrategyTrim:
-		return fmt.Sprintf("archive, remember, and leave out of the log what its runtime does not need: %s of %s stay (trim)", wording.Bytes(r.BytesAfter), wording.Bytes(r.Bytes))
-	case session.StrategyAnnotate:
-		return "archive, remember, and write a summary beside the messages (annotate)"
-	}
-	return "archive, remember, and start a fresh session (" + string(r.Strategy) + ")"
-}
-
-func memoryLine(r selection.CompactedSession) string {
-	s := wording.Plural(r.Chunks, "chunk")
-	switch {
-	case r.Forgotten > 0 && r.Forgotten == r.Chunks:
-		return "none of " + s + ": they were forgotten earlier and are not stored again"
-	case r.Forgotten > 0:
-		s += fmt.Sprintf(", %s of them forgotten earlier and not stored again", wording.Count(int64(r.Forgotten)))
-	}
-	if r.ChunksPending > 0 {
-		s += fmt.Sprintf(", %s of this agent wait for an embedding (found by text until then)", wording.Count(int64(r.ChunksPending)))
-	}
-	return s
-}
-
-// ResolveSession puts whole ids in the place of what was typed.
-func ResolveSession(ctx context.Context, run *workspace.Run, o *selection.CompactOptions, receipts []compact.Receipt) (err error) {
-	if err := selection.CheckAgent(ctx, run, nil, o.Agent); err != nil {
-		return err
-	}
-	sessions := make([]archive.Meta, 0, len(receipts))
-	for _, r := range receipts {
-		sessions = append(sessions, archive.Meta{Runtime: r.Runtime, Agent: r.Agent, Session: r.Session, Key: r.Key})
-	}
-	o.Session, err = selection.KnownSession(sessions, o.Session, selection.Scope{Runtime: run.Global.Runtime, Agent: o.Agent})
-	return err
-}
-
-// Wants reports whether a receipt is about a session that the options mean.
-func Wants(a *workspace.Settings, o selection.CompactOptions, r compact.Receipt) bool {
-	return (o.Agent == "" || r.Agent == o.Agent) && (a.Global.Runtime == "" || r.Runtime == a.Global.Runtime) &&
-		(o.Session == "" || r.Session == o.Session || r.Key == o.Session)
 }

@@ -102,7 +102,7 @@ func OpenOffsite(ctx context.Context, run *Run, dryRun bool) (*Workspace, error)
 }
 
 // outgoingDir is where copies are encrypted before they are uploaded.
-func (a *Settings) outgoingDir() string { return filepath.Join(a.DataDir(), "outgoing") }
+func (s *Settings) outgoingDir() string { return filepath.Join(s.DataDir(), "outgoing") }
 
 // Partly is an error that ended an upload, with the exit code of one that has done
 // something.

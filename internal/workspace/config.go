@@ -231,16 +231,16 @@ func EnvValue(key, value string) any {
 
 // Xdg returns a base directory: the variable's if that is an absolute path,
 // else the given one under the home directory.
-func (a *Settings) Xdg(variable, underHome string) string {
-	if dir := a.Getenv(variable); filepath.IsAbs(dir) {
+func (s *Settings) Xdg(variable, underHome string) string {
+	if dir := s.Getenv(variable); filepath.IsAbs(dir) {
 		return dir
 	}
-	return filepath.Join(a.Home(), underHome)
+	return filepath.Join(s.Home(), underHome)
 }
 
 // Home is the home directory.
-func (a *Settings) Home() string {
-	if home := a.Getenv("HOME"); home != "" {
+func (s *Settings) Home() string {
+	if home := s.Getenv("HOME"); home != "" {
 		return home
 	}
 	home, _ := os.UserHomeDir()
@@ -249,14 +249,14 @@ func (a *Settings) Home() string {
 
 // DataDir is the directory of everything that sessctl stores. Where there is no
 // home directory it is what systemd gives a unit with StateDirectory=.
-func (a *Settings) DataDir() string {
-	if a.Global.DataDir != "" {
-		return Absolute(a.Global.DataDir)
+func (s *Settings) DataDir() string {
+	if s.Global.DataDir != "" {
+		return Absolute(s.Global.DataDir)
 	}
-	if state, _, _ := strings.Cut(a.Getenv("STATE_DIRECTORY"), ":"); a.Home() == "" && filepath.IsAbs(state) {
+	if state, _, _ := strings.Cut(s.Getenv("STATE_DIRECTORY"), ":"); s.Home() == "" && filepath.IsAbs(state) {
 		return filepath.Clean(state)
 	}
-	return filepath.Join(a.Xdg("XDG_DATA_HOME", filepath.Join(".local", "share")), "sessctl")
+	return filepath.Join(s.Xdg("XDG_DATA_HOME", filepath.Join(".local", "share")), "sessctl")
 }
 
 // Absolute returns a path that begins at the root, with ~ spelt out where the shell did not.
@@ -393,7 +393,7 @@ type ArchiveVerify struct {
 
 // Workers is how many logs are read at a time, where many are read and nothing
 // is changed. What changes something is done one after the other.
-func (a *Settings) Workers() int { return max(a.Global.Workers, 1) }
+func (s *Settings) Workers() int { return max(s.Global.Workers, 1) }
 
 // serveConfig is the section serve.
 type serveConfig struct {

@@ -241,15 +241,15 @@ func (e Embedder) Waiting(ctx context.Context, m embed.Model, agent string) (int
 // apiKey returns the key that goes to the embedding server: from a file, from
 // the variable that is configured, or, for OpenAI's own servers only, from
 // OPENAI_API_KEY. Another server never gets a key that was not meant for it.
-func (a *Settings) apiKey() (string, error) {
-	c := a.Config.Embed
+func (s *Settings) apiKey() (string, error) {
+	c := s.Config.Embed
 	switch {
 	case c.APIKeyFile != "":
 		return readKey("embed.api_key_file", c.APIKeyFile)
 	case c.APIKeyEnv != "":
-		return strings.TrimSpace(a.Getenv(c.APIKeyEnv)), nil
+		return strings.TrimSpace(s.Getenv(c.APIKeyEnv)), nil
 	case c.Provider == "openai" && IsOpenAI(c.BaseURL):
-		return strings.TrimSpace(a.Getenv("OPENAI_API_KEY")), nil
+		return strings.TrimSpace(s.Getenv("OPENAI_API_KEY")), nil
 	}
 	return "", nil
 }

@@ -21,7 +21,7 @@ import (
 const eventTimeout = 5 * time.Second
 
 // OutboxDir is the directory of events that wait.
-func (a *Settings) OutboxDir() string { return filepath.Join(a.DataDir(), "outbox") }
+func (s *Settings) OutboxDir() string { return filepath.Join(s.DataDir(), "outbox") }
 
 // OpenOutbox opens the events that wait to be delivered.
 func OpenOutbox(run *Run) (*outbox.Outbox, error) {

@@ -173,11 +173,11 @@ func EventSource(a *Settings) string {
 
 // Address reads an address from where the configuration says. The error never
 // repeats it.
-func (a *Settings) Address(c AddressConfig) (*url.URL, error) {
+func (s *Settings) Address(c AddressConfig) (*url.URL, error) {
 	raw, from := c.URL, "url"
 	switch {
 	case c.Env != "":
-		raw, from = strings.TrimSpace(a.Getenv(c.Env)), "the variable "+c.Env
+		raw, from = strings.TrimSpace(s.Getenv(c.Env)), "the variable "+c.Env
 	case c.File != "":
 		text, err := wording.OneLineOf(c.File)
 		if err != nil {
@@ -193,7 +193,7 @@ func (a *Settings) Address(c AddressConfig) (*url.URL, error) {
 }
 
 // secret reads what events are signed with.
-func (a *Settings) secret(file, variable string) (string, error) {
+func (s *Settings) secret(file, variable string) (string, error) {
 	if file != "" {
 		secret, err := wording.OneLineOf(file)
 		if err != nil {
@@ -201,7 +201,7 @@ func (a *Settings) secret(file, variable string) (string, error) {
 		}
 		return secret, nil
 	}
-	if secret := strings.TrimSpace(a.Getenv(variable)); secret != "" {
+	if secret := strings.TrimSpace(s.Getenv(variable)); secret != "" {
 		return secret, nil
 	}
 	return "", fmt.Errorf("the variable %s, which is to hold the secret, is empty", variable)

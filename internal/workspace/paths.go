@@ -10,7 +10,7 @@ import (
 )
 
 // PagesDir is where pages are kept that recall leads to.
-func (a *Settings) PagesDir() string { return filepath.Join(a.DataDir(), "pages") }
+func (s *Settings) PagesDir() string { return filepath.Join(s.DataDir(), "pages") }
 
 // SessionTrash is the trash of sessions.
 func (run *Run) SessionTrash() retention.Trash {
@@ -18,10 +18,10 @@ func (run *Run) SessionTrash() retention.Trash {
 }
 
 // FactsReceiptsDir is the directory of the receipts of facts.
-func (a *Settings) FactsReceiptsDir() string { return filepath.Join(a.DataDir(), "facts") }
+func (s *Settings) FactsReceiptsDir() string { return filepath.Join(s.DataDir(), "facts") }
 
 // HooksDir keeps what was registered, and what went wrong in hooks.
-func (a *Settings) HooksDir() string { return filepath.Join(a.DataDir(), "hooks") }
+func (s *Settings) HooksDir() string { return filepath.Join(s.DataDir(), "hooks") }
 
 // SameFile reports whether two paths are one file.
 func SameFile(a, b string) bool {
@@ -41,16 +41,16 @@ func ParseAgo(s string) (time.Duration, error) {
 }
 
 // RunsDir is the directory of the records of runs.
-func (a *Settings) RunsDir() string { return RunsIn(a.DataDir()) }
+func (s *Settings) RunsDir() string { return RunsIn(s.DataDir()) }
 
 // RunsIn is where a data directory has its records of runs.
 func RunsIn(data string) string { return filepath.Join(data, "runs") }
 
 // ShrinkDir is the directory of what a shortening of a database has begun.
-func (a *Settings) ShrinkDir() string { return filepath.Join(a.DataDir(), "shrink") }
+func (s *Settings) ShrinkDir() string { return filepath.Join(s.DataDir(), "shrink") }
 
 // JournalDir is the directory of changes that were begun.
-func (a *Settings) JournalDir() string { return filepath.Join(a.DataDir(), "journal") }
+func (s *Settings) JournalDir() string { return filepath.Join(s.DataDir(), "journal") }
 
 // MemoryDir is the directory of the memory.
-func (a *Settings) MemoryDir() string { return filepath.Join(a.DataDir(), "memory") }
+func (s *Settings) MemoryDir() string { return filepath.Join(s.DataDir(), "memory") }

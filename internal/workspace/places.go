@@ -25,13 +25,13 @@ type places struct {
 	Data   []string `json:"data"`   // every place of the directory, oldest first
 }
 
-func (a *Settings) placesFile() string { return filepath.Join(a.DataDir(), "places.json") }
+func (s *Settings) placesFile() string { return filepath.Join(s.DataDir(), "places.json") }
 
 // CatalogueDir is the directory of the archive's catalogue.
-func (a *Settings) CatalogueDir() string { return filepath.Join(a.DataDir(), "archives") }
+func (s *Settings) CatalogueDir() string { return filepath.Join(s.DataDir(), "archives") }
 
 // ReceiptsDir is the directory of receipts.
-func (a *Settings) ReceiptsDir() string { return filepath.Join(a.DataDir(), "receipts") }
+func (s *Settings) ReceiptsDir() string { return filepath.Join(s.DataDir(), "receipts") }
 
 // Moves says what was recorded under another path than it has now, because the
 // home or the data directory was moved. It is found out once.

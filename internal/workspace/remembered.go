@@ -20,7 +20,7 @@ func (run *Run) Audit() retention.Audit {
 	return retention.Audit{Path: filepath.Join(run.DataDir(), "audit.jsonl"), Pins: run.Pins}
 }
 
-func (a *Settings) archiveTrashDir() string { return filepath.Join(a.DataDir(), "trash", "archives") }
+func (s *Settings) archiveTrashDir() string { return filepath.Join(s.DataDir(), "trash", "archives") }
 
 // ArchiveTrash is the trash of archives.
 func (run *Run) ArchiveTrash() retention.Trash {

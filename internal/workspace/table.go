@@ -6,8 +6,8 @@ import (
 )
 
 // Tilde is a path with the home directory as people write it.
-func (a *Settings) Tilde(path string) string {
-	if rest, below := strings.CutPrefix(path, a.Home()+string(os.PathSeparator)); below && a.Home() != "" {
+func (s *Settings) Tilde(path string) string {
+	if rest, below := strings.CutPrefix(path, s.Home()+string(os.PathSeparator)); below && s.Home() != "" {
 		return "~" + string(os.PathSeparator) + rest
 	}
 	return path

@@ -407,11 +407,11 @@ func RecoveryOf(run *Run, of session.Ref, quiet time.Duration) *Recovery {
 }
 
 // OutputLimit is memory.output_limit as a policy has it.
-func (a *Settings) OutputLimit() int64 {
-	if a.Config.Memory.OutputLimit <= 0 {
+func (s *Settings) OutputLimit() int64 {
+	if s.Config.Memory.OutputLimit <= 0 {
 		return -1
 	}
-	return a.Config.Memory.OutputLimit
+	return s.Config.Memory.OutputLimit
 }
 
 // Sweep removes what killed runs left half-written in our own directories and
@@ -484,16 +484,16 @@ func (run *Run) Pin() {
 
 // OwnDirs lists the directories of our own in which a killed run may have left
 // something, but for those of archives.
-func (a *Settings) OwnDirs() []string { return append(a.recordDirs(), a.memoryDirs()...) }
+func (s *Settings) OwnDirs() []string { return append(s.recordDirs(), s.memoryDirs()...) }
 
 // recordDirs are those of what was done and is to be done.
-func (a *Settings) recordDirs() []string {
-	return []string{a.DataDir(), a.JournalDir(), a.ReceiptsDir(), a.FactsReceiptsDir(), a.CatalogueDir(), a.outgoingDir(), a.PagesDir(), a.ShrinkDir(), a.archiveTrashDir()}
+func (s *Settings) recordDirs() []string {
+	return []string{s.DataDir(), s.JournalDir(), s.ReceiptsDir(), s.FactsReceiptsDir(), s.CatalogueDir(), s.outgoingDir(), s.PagesDir(), s.ShrinkDir(), s.archiveTrashDir()}
 }
 
 // memoryDirs are those of memory.
-func (a *Settings) memoryDirs() []string {
-	of := a.MemoryDir()
+func (s *Settings) memoryDirs() []string {
+	of := s.MemoryDir()
 	return []string{of, memory.ForgottenDir(of), memory.KeptDir(of), memory.StoredDir(of)}
 }
 
@@ -532,8 +532,8 @@ const compressionAuto = "auto"
 // storedPlain reports the sessions whose archives are not compressed unless that
 // is asked for: those in a place that is the runtime's as well, where other
 // programs read them, and those of logs that are compressed already.
-func (a *Settings) storedPlain(m archive.Meta) bool {
-	return strings.HasSuffix(strings.ToLower(m.Source), ".zst") || a.Config.Archive.Dir == "" && ownArchiveDir(m) != ""
+func (s *Settings) storedPlain(m archive.Meta) bool {
+	return strings.HasSuffix(strings.ToLower(m.Source), ".zst") || s.Config.Archive.Dir == "" && ownArchiveDir(m) != ""
 }
 
 // ownArchiveDir is the place that the runtime's own layout has for archives of a
@@ -549,14 +549,14 @@ func ownArchiveDir(m archive.Meta) string {
 // ArchiveDir is where a session's copies go: archive.dir if it is set, else the
 // place that the runtime's own layout has for them, else under the data
 // directory.
-func (a *Settings) ArchiveDir(m archive.Meta) string {
-	if a.Config.Archive.Dir != "" {
-		return filepath.Join(Absolute(a.Config.Archive.Dir), m.Runtime)
+func (s *Settings) ArchiveDir(m archive.Meta) string {
+	if s.Config.Archive.Dir != "" {
+		return filepath.Join(Absolute(s.Config.Archive.Dir), m.Runtime)
 	}
 	if dir := ownArchiveDir(m); dir != "" {
 		return dir
 	}
-	return filepath.Join(a.DataDir(), "archive", m.Runtime)
+	return filepath.Join(s.DataDir(), "archive", m.Runtime)
 }
 
 // Archiver is a compact.Archiver over an archive.Store.

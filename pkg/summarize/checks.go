@@ -3,7 +3,6 @@ package summarize
 import (
 	"errors"
 	"fmt"
-	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -36,7 +35,8 @@ var labels = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?m)^\s*\[(?:User|Assistant|Assistant tool calls|Tool result|Tool error)\]:`)
 })
 
-// check returns the summary in an answer, or why there is none in it.
+// check returns the summary in an answer, or why there is none in it. Whether its
+// statements hold is for [checkStatements].
 func check(o order, a Reply) (string, error) {
 	if a.Cut != "" {
 		return "", unusable("%s", a.Cut)
@@ -52,7 +52,7 @@ func check(o order, a Reply) (string, error) {
 		text = dated().ReplaceAllString(text, "")
 	}
 	text = strings.TrimSpace(redact(strings.ToValidUTF8(text, "\uFFFD")))
-	for _, test := range []func(order, string) error{checkLength, checkWords, checkScript, checkStyle, checkSource} {
+	for _, test := range []func(order, string) error{checkLength, checkWords, checkStyle, checkSource} {
 		if err := test(o, text); err != nil {
 			return "", err
 		}
@@ -117,32 +117,6 @@ func checkEcho(o order, text string) error {
 		return unusable("it repeats the conversation")
 	}
 	return nil
-}
-
-// checkScript finds an answer in a script that nobody has used.
-func checkScript(o order, text string) error {
-	source, answer := latinShare(o.text+o.previous), latinShare(text)
-	if source > 0.8 && answer < 0.3 {
-		return unusable("it is not in the language of the conversation")
-	}
-	return nil
-}
-
-// latinShare is the share of letters that are Latin; 1 of no letters.
-func latinShare(text string) float64 {
-	letters, latin := 0, 0
-	for _, r := range text {
-		if unicode.IsLetter(r) {
-			letters++
-			if unicode.Is(unicode.Latin, r) {
-				latin++
-			}
-		}
-	}
-	if letters == 0 {
-		return 1
-	}
-	return float64(latin) / float64(letters)
 }
 
 // requiredSections must be in a checkpoint. The others may be missing.
@@ -220,17 +194,15 @@ func headings(text string) []heading {
 
 // Bounds by which an answer is checked against what it sums up.
 const (
-	leastWords   = 40  // fewer do not tell whether a text repeats itself
-	leastSource  = 12  // fewer words do not tell what a conversation is about
-	longWord     = 4   // code points of a word that says something
-	mostInvented = 0.5 // share of identifiers that the conversation does not have
-	fewInvented  = 4   // these many may always be the model's own
+	leastWords  = 40 // fewer do not tell whether a text repeats itself
+	leastSource = 12 // fewer words do not tell what a conversation is about
+	longWord    = 4  // code points of a word that says something
 )
 
 var headingLines = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^#+ .*$`) })
 
 // checkSource finds answers that are about something else: a model that runs
-// in circles, that obeys a text in the conversation, or that makes things up.
+// in circles, or that obeys a text in the conversation.
 func checkSource(o order, text string) error {
 	words := longWords(headingLines().ReplaceAllString(text, ""))
 	distinct := map[string]bool{}
@@ -249,30 +221,6 @@ func checkSource(o order, text string) error {
 	}
 	if known := longWords(source); len(known) >= leastSource && shared == 0 {
 		return unusable("it has nothing of the conversation")
-	}
-	return checkInvented(o, text)
-}
-
-// checkInvented counts the identifiers of an answer that what it sums up does
-// not have. An address of the web that nobody named is always too many.
-func checkInvented(o order, text string) error {
-	source := o.text + "\n" + o.previous
-	found, invented := 0, 0
-	for name := range identifiersOf(text) {
-		if bareNumber().MatchString(name) {
-			continue
-		}
-		found++
-		if strings.Contains(source, name) {
-			continue
-		}
-		invented++
-		if u, err := url.Parse(name); err == nil && u.Host != "" && !strings.Contains(source, u.Host) {
-			return unusable("it names the address of %s, which the conversation does not", u.Host)
-		}
-	}
-	if invented > fewInvented && float64(invented) > mostInvented*float64(found) {
-		return unusable("%d of the %d names and paths in it are not in the conversation", invented, found)
 	}
 	return nil
 }

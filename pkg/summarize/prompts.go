@@ -93,7 +93,7 @@ type order struct {
 	text     string // flat
 	previous string // the summary so far
 	runes    int    // of the answer at most
-	repeat   error  // why the last answer could not be used
+	repeat   string // why the last answer could not be used
 }
 
 // request asks for a first summary or, if there is a previous one, for its
@@ -108,8 +108,8 @@ func (o order) request() Request {
 	if o.focus != "" {
 		fmt.Fprintf(&b, "\n\nDwell on: %s", o.focus)
 	}
-	if o.repeat != nil {
-		fmt.Fprintf(&b, "\n\nAn earlier answer could not be used (%v). Answer in the form above.", o.repeat)
+	if o.repeat != "" {
+		fmt.Fprintf(&b, "\n\nAn earlier answer could not be used (%s). Answer in the form above.", o.repeat)
 	}
 	return Request{System: role, User: b.String(), MaxTokens: o.tokens()}
 }

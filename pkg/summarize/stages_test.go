@@ -86,12 +86,13 @@ func TestCheckpointSections(t *testing.T) {
 	}
 }
 
-const goodTurn = "## Original Request\nMove the importer to port 7443.\n## Early Progress\n- found 8080 in config.yaml\n## Context for Suffix\n- the importer must not be restarted"
+const goodTurn = "## Original Request\nMove the importer to port 7443.\n## Early Progress\n- the importer listens on 7443\n## Context for Suffix\n- the importer must not be restarted"
 
 // TestSplitTurn: the beginning of a turn that goes on is told apart.
 func TestSplitTurn(t *testing.T) {
+	history := strings.ReplaceAll(goodCheckpoint, "7443", "8080")
 	d := newDouble(t, "openai", func(call int, _ asked) (string, string) {
-		return []string{goodCheckpoint, goodTurn}[min(call-1, 1)], "stop"
+		return []string{history, goodTurn}[min(call-1, 1)], "stop"
 	})
 	s := sumUp(t, summarize.WrittenOptions{SplitTurn: true}, endpoint("openai", d.URL), conversation())
 	if len(d.asked) != 2 || s.Degraded {
@@ -100,10 +101,10 @@ func TestSplitTurn(t *testing.T) {
 	if strings.Contains(d.asked[0].user, "Use 7443") || !strings.Contains(d.asked[1].user, "Use 7443") || strings.Contains(d.asked[1].user, "Which port") {
 		t.Errorf("the turn was not told apart:\n%s\n---\n%s", d.asked[0].user, d.asked[1].user)
 	}
-	if !strings.HasPrefix(s.Text, goodCheckpoint+"\n\n---\n\n**Turn Context (split turn):**\n\n"+goodTurn) {
+	if !strings.HasPrefix(s.Text, history+"\n\n---\n\n**Turn Context (split turn):**\n\n"+goodTurn) {
 		t.Errorf("the summary is:\n%s", s.Text)
 	}
-	one := newDouble(t, "openai", func(int, asked) (string, string) { return goodCheckpoint, "stop" })
+	one := newDouble(t, "openai", func(int, asked) (string, string) { return history, "stop" })
 	if s := sumUp(t, summarize.WrittenOptions{SplitTurn: true}, endpoint("openai", one.URL), conversation()[:4]); len(one.asked) != 1 || s.Degraded {
 		t.Errorf("a turn with nothing before it: %d calls, degraded %v (%s)", len(one.asked), s.Degraded, s.Reason)
 	}
@@ -161,7 +162,7 @@ func TestStagesAndCalls(t *testing.T) {
 	e.Window, e.Meter = 8192, summarize.NewMeter(2)
 	messages := conversation()
 	for i := range 120 {
-		messages = append(messages, message(6+i, session.RoleUser, fmt.Sprintf("importer task %03d: %s", i, strings.Repeat("change the port of one more service. ", 8))))
+		messages = append(messages, message(6+i, session.RoleUser, fmt.Sprintf("importer task %03d: %s", i, strings.Repeat("move one more from port 8080 to 7443. ", 8))))
 	}
 	s := sumUp(t, summarize.WrittenOptions{}, e, messages)
 	if !s.Degraded || s.Kind != "ollama" || !strings.Contains(s.Reason, "did not fit") || len(d.asked) != 2 || !strings.Contains(d.asked[1].user, "task 119") {

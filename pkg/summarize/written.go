@@ -172,12 +172,15 @@ func (w *Written) stage(ctx context.Context, o order) (string, error) {
 		}
 		text, err := check(o, answer)
 		if err == nil {
+			err = checkStatements(o, text)
+		}
+		if err == nil {
 			return text, nil
 		}
-		if o.repeat != nil || client.endpoint.Provider == ProviderHermes || client.Meter().Left() == 0 {
+		if o.repeat != "" || client.endpoint.Provider == ProviderHermes || client.Meter().Left() == 0 {
 			return "", fmt.Errorf("%s: %w", client.Name(), err)
 		}
-		o.repeat = err
+		o.repeat = told(err)
 	}
 }
 

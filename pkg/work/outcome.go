@@ -284,3 +284,19 @@ func harmless(line string) bool {
 	}
 	return false
 }
+
+// Ending is how a call of a tool ended.
+type Ending struct {
+	Exit    int // the exit status of a command, if HasExit
+	HasExit bool
+	Failed  bool
+	Errors  []string // the lines that tell what went wrong, without secrets; empty unless Failed
+}
+
+// EndingOf tells how the call of a tool ended whose result m is: by the fields of the
+// message, and by what the runtime writes into the output.
+func EndingOf(m *session.Message, tool string) Ending {
+	v, _ := verbOf(tool)
+	o := outcomeOf(m, &call{verb: v}, &told{})
+	return Ending{o.exit, o.hasExit, o.failed, o.errors}
+}

@@ -16,7 +16,7 @@ import (
 func DescribeCompact(doc selection.CompactDocument) string {
 	var b strings.Builder
 	for _, r := range doc.Sessions {
-		b.WriteString(steps.DescribeResult(r))
+		b.WriteString(selection.DescribeResult(r))
 	}
 	return b.String() + doc.LeftAlone()
 }

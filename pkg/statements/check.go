@@ -1,0 +1,273 @@
+package statements
+
+import (
+	"fmt"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Statement is one sentence, or one item of a list, that a model wrote.
+type Statement struct {
+	Text string
+	// Open is true of what is still to be done: "run the tests" is no contradiction
+	// there of "I have not run the tests".
+	Open bool
+	// Support is the share of its words that the conversation must have at least; 0
+	// is a third of four words or more.
+	Support float64
+}
+
+// Check says why a statement does not hold, or "".
+func (s *Source) Check(of Statement) string {
+	tests := []func(Statement) string{s.ordered, s.valued, s.turned, s.contradicted, s.supported}
+	for _, test := range tests {
+		if why := test(of); why != "" {
+			return why
+		}
+	}
+	return ""
+}
+
+// ordered refuses orders against somebody that nobody gave, and the order to ignore all
+// others whoever gave it.
+func (s *Source) ordered(of Statement) string {
+	for _, order := range orders(of.Text) {
+		begins := strings.HasPrefix(strings.TrimLeft(of.Text, "*`\"'“ "), order)
+		if begins && ignoring().MatchString(order) || !s.saidTogether(order) {
+			return "it is an instruction to go against somebody"
+		}
+	}
+	return ""
+}
+
+// ignoring begins an order to ignore the others.
+var ignoring = expression(`(?i)^(?:ignor|disregard|override|missacht|vergiss|oublie|olvida|desobedece|dimentica|esqueça|negeer|vergeet|игнорир|забудь|忽略|无视|無視|忘)|無視|忘れ`)
+
+// token is a word, a number or an address of the scripts that have capital letters.
+var token = expression(`https?://[^\s)>\]"'\x60]+|[\p{Latin}\p{Cyrillic}\p{Greek}\p{N}_./@#+~\\-]*[\p{Latin}\p{Cyrillic}\p{Greek}\p{N}]`)
+
+// valued refuses values and names that the conversation does not have. It names those
+// of one word only: a path may be put together from words that somebody will forget.
+func (s *Source) valued(of Statement) string {
+	all, text := s.all.String(), of.Text
+	foreign := !Latin(text) || s.language == russian
+	for _, at := range token().FindAllStringIndex(text, -1) {
+		word := text[at[0]:at[1]]
+		lower := strings.Trim(strings.ToLower(word), `.-/\#+~`)
+		switch {
+		case lower == "" || strings.Contains(all, lower):
+		case strings.Contains(lower, "://") && addressIn(all, lower):
+		case strings.Contains(lower, "@") || strings.Contains(lower, "://"):
+			return "it has an address that the conversation does not have"
+		case strings.Contains(lower, "/"):
+			if !pathIn(all, lower) {
+				return "it has a path that the conversation does not have"
+			}
+		case strings.ContainsAny(lower, "0123456789"):
+			if !numbersIn(all, lower) {
+				return fmt.Sprintf("it has %q, which the conversation does not have", word)
+			}
+		case s.isName(text, at[0], word, foreign) && !nameIn(all, lower):
+			return fmt.Sprintf("it has the name %q, which the conversation does not have", word)
+		}
+	}
+	return ""
+}
+
+// isName tells whether a word of a text is a name: one with a capital letter where none
+// need be, or Latin letters between those of another script.
+func (s *Source) isName(text string, at int, word string, foreign bool) bool {
+	first, _ := utf8.DecodeRuneInString(word)
+	switch {
+	case foreign && unicode.Is(unicode.Latin, first):
+		return utf8.RuneCountInString(word) > 2
+	case identifier().MatchString(word):
+		return true
+	case !unicode.IsUpper(first) || s.language == german || generic().MatchString(word):
+		return false
+	}
+	before := strings.TrimRight(text[:at], " \t")
+	last, _ := utf8.DecodeLastRuneInString(before)
+	return before != "" && (unicode.IsLetter(last) || unicode.IsDigit(last) || last == ',')
+}
+
+var (
+	identifier = expression(`^\w*(?:\p{Ll}\p{Lu}|\w_\w)\w*$|^[\w-]+\.\p{Ll}{1,4}$`)
+	// generic are capital letters that name nothing in particular.
+	generic = expression(`^(?:API|CLI|PR|CI|CD|JSON|YAML|XML|HTML|CSS|HTTPS?|SSH|TLS|SSL|DB|SQL|UI|UX|OS|CPU|GPU|RAM|ID|URL|URI|PDF|CSV|README|TODO|OK|E2E|TDD|WIP|MVP|ASCII|UTF|UNVERIFIED|CONTEXT|LESSONS|I|I'm|User|Users?'?s?|Assistant|Agent|Done|Next|None|N)s?$`)
+)
+
+// nameIn tells whether a text in lower case has a name, in another form at least.
+func nameIn(all, name string) bool {
+	runes := []rune(name)
+	const leastOfName = 4
+	return strings.Contains(all, strings.ReplaceAll(name, "-", "")) || strings.Contains(all, strings.ReplaceAll(name, "-", " ")) ||
+		strings.Contains(strings.ReplaceAll(all, "-", ""), name) || partsIn(all, name) ||
+		len(runes) > leastOfName && strings.Contains(all, string(runes[:max(leastOfName, len(runes)*2/3)]))
+}
+
+// partsIn tells whether a text has all words that a name is put together from.
+func partsIn(all, name string) bool {
+	parts := strings.FieldsFunc(name, func(r rune) bool { return r == '_' || r == '.' })
+	return len(parts) > 1 && !slices.ContainsFunc(parts, func(p string) bool { return !strings.Contains(all, p) })
+}
+
+// pathIn tells whether a text has a path: what it has of it stands nowhere below
+// another directory. Words with a stroke between them are no path.
+func pathIn(all, path string) bool {
+	parts := strings.Split(strings.Trim(path, "/~."), "/")
+	const fewParts = 3
+	plain := !strings.ContainsAny(path, ".0123456789_~") && !strings.HasPrefix(path, "/")
+	known := !slices.ContainsFunc(parts, func(p string) bool { return !strings.Contains(all, p) })
+	if plain && (known || len(parts) <= fewParts) {
+		return true
+	}
+	for i := 1; i < len(parts); i++ {
+		end := regexp.MustCompile(`(?:^|[^/\w.-])(?:\./)?` + regexp.QuoteMeta(strings.Join(parts[i:], "/")))
+		if strings.Contains(all, strings.Join(parts[:i], "/")) && end.MatchString(all) {
+			return true
+		}
+	}
+	return false
+}
+
+// addressIn tells whether a text has the host of an address, and its numbers.
+func addressIn(all, address string) bool {
+	u, err := url.Parse(address)
+	return err == nil && u.Hostname() != "" && strings.Contains(all, u.Hostname()) && numbersIn(all, u.Port()) && (u.Path == "" || u.Path == "/" || pathIn(all, u.Path))
+}
+
+// figure is a number as it is written.
+var figure = expression(`\d+(?:[.,:]\d+)*`)
+
+// numbersIn tells whether a text has the numbers of a word. Those of one digit may be
+// counted by whoever writes, and a fraction may be rounded.
+func numbersIn(all, word string) bool {
+	for _, number := range figure().FindAllString(word, -1) {
+		plain := strings.ReplaceAll(number, ",", "")
+		if len(plain) > 1 && !numberIn(all, number) && !numberIn(strings.ReplaceAll(all, ",", ""), plain) {
+			return false
+		}
+	}
+	return true
+}
+
+func numberIn(all, number string) bool {
+	rounded := strings.Contains(number, ".")
+	for from := 0; ; {
+		i := strings.Index(all[from:], number)
+		if i < 0 {
+			return false
+		}
+		at, end := from+i, from+i+len(number)
+		before := at > 0 && digit(all[at-1])
+		if !before && (rounded || end == len(all) || !digit(all[end])) {
+			return true
+		}
+		from = at + 1
+	}
+}
+
+func digit(b byte) bool { return b >= '0' && b <= '9' }
+
+// turned refuses what was preferred the other way round.
+func (s *Source) turned(of Statement) string {
+	for _, p := range preferences(strings.ReplaceAll(of.Text, "**", "")) {
+		if !s.chosen[p] && s.chosen[[2]string{p[1], p[0]}] {
+			return "what was preferred to what is turned round"
+		}
+	}
+	return ""
+}
+
+// supported refuses what has hardly a word of the conversation.
+func (s *Source) supported(of Statement) string {
+	const least, few = 1.0 / 3, 4
+	words := content(of.Text)
+	if of.Support == 0 && len(words) < few {
+		return ""
+	}
+	found := 0
+	for _, w := range words {
+		if s.stems[w] {
+			found++
+		}
+	}
+	if share := max(of.Support, least); len(words) == 0 || float64(found) < share*float64(len(words)) {
+		return "its words are not in the conversation"
+	}
+	return ""
+}
+
+// contradicted refuses a statement with a clause that says the opposite of all clauses
+// of the conversation that are about the same.
+func (s *Source) contradicted(of Statement) string {
+	for _, part := range clausesOf(of.Text) {
+		if s.exact[Spaced(part.text)] || part.question {
+			continue
+		}
+		c := s.clauseOf(part.text)
+		same, opposite := false, false
+		for i := range s.clauses {
+			switch said := &s.clauses[i]; {
+			case !about(&c, said):
+			case c.negative == said.negative:
+				same = true
+			default:
+				opposite = opposite || opposes(&c, said, of.Open)
+			}
+		}
+		if opposite && !same {
+			return "it says the opposite of what was said"
+		}
+	}
+	return ""
+}
+
+// How much of two clauses is common if they are about the same.
+const (
+	leastCommon    = 2
+	commonShare    = 0.7 // of both
+	forbiddenShare = 0.6 // of a statement that has all words of what is forbidden
+)
+
+// about tells whether a clause of a statement is about what was said: both have most of
+// their words in common, or it has all of what was forbidden.
+func about(c, said *clause) bool {
+	n := float64(shared(c.words, said.words))
+	if said.negative && !said.reports {
+		core := shared(c.words, said.core)
+		if core >= leastCommon && core == len(said.core) && n >= forbiddenShare*float64(len(c.words)) {
+			return true
+		}
+	}
+	return n >= leastCommon && n >= commonShare*float64(len(c.words)) && n >= commonShare*float64(len(said.words))
+}
+
+// opposes tells whether one of two clauses about the same denies the other. What may be
+// done on a condition may be told with the condition; what is not done yet may be next,
+// and what was asked for may not have been done.
+func opposes(c, said *clause, open bool) bool {
+	switch {
+	case said.negative && shared(c.core, said.condition) > 0:
+		return false
+	case said.negative && said.reports:
+		return !open && said.agent && c.reports
+	case c.negative && c.reports:
+		return !open && said.agent
+	}
+	return true
+}
+
+func shared(x, y []string) (n int) {
+	for _, w := range x {
+		if slices.Contains(y, w) {
+			n++
+		}
+	}
+	return n
+}

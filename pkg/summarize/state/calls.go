@@ -1,0 +1,157 @@
+package state
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/sessctl/sessctl/pkg/jsonl"
+	"github.com/sessctl/sessctl/pkg/session"
+	"github.com/sessctl/sessctl/pkg/work"
+)
+
+// Bounds of what is kept of a call, in bytes.
+const (
+	argumentBytes = 4 << 10  // of one argument
+	bodyBytes     = 16 << 10 // of all
+)
+
+// Call is a call of a tool, or a command that a person ran.
+type Call struct {
+	Tool    string    // empty for a command that a person ran
+	Kind    work.Kind // what the tool does; "" if it does nothing of the kinds
+	Command string    // of a command
+	Paths   []string  // of the files that it is about
+	Texts   []string  // all other texts among its arguments, each at most some kilobytes
+	id      string
+}
+
+// Title names what is called: the command line, the file, or the first text.
+func (c *Call) Title() string {
+	switch {
+	case c.Command != "":
+		return c.Command
+	case len(c.Paths) > 0:
+		return strings.Join(c.Paths[:min(len(c.Paths), 3)], " ")
+	}
+	for _, text := range c.Texts {
+		if strings.TrimSpace(text) != "" {
+			return text
+		}
+	}
+	return ""
+}
+
+// changes reports whether the call changes files.
+func (c *Call) changes() bool {
+	return c.Kind == work.KindWrite || c.Kind == work.KindEdit || c.Kind == work.KindDelete
+}
+
+// CallOf reads a part that calls a tool.
+func CallOf(cursor *jsonl.Cursor, p *session.Part) Call {
+	c := Call{Tool: string(p.Name), Kind: work.Does(string(p.Name)), id: string(p.CallID)}
+	r := argumentReader{call: &c, left: bodyBytes}
+	cursor.Reset(p.Text)
+	r.value("", cursor)
+	return c
+}
+
+// argumentReader takes the texts out of the arguments of a call.
+type argumentReader struct {
+	call *Call
+	left int // bytes of texts that may still be kept
+}
+
+func (r *argumentReader) value(key string, c *jsonl.Cursor) {
+	switch c.Kind() {
+	case jsonl.String:
+		text, _ := c.Bytes()
+		r.text(key, text)
+	case jsonl.Object:
+		for ok := c.EnterObject(); ok && c.NextKey(); {
+			r.value(string(c.Key()), c)
+		}
+	case jsonl.Array:
+		if key == "command" || key == "cmd" {
+			r.text(key, []byte(strings.Join(words(c), " ")))
+			return
+		}
+		for ok := c.EnterArray(); ok && c.NextElement(); {
+			r.value(key, c)
+		}
+	default:
+		c.Skip()
+	}
+}
+
+func words(c *jsonl.Cursor) (all []string) {
+	for ok := c.EnterArray(); ok && c.NextElement(); {
+		if word, ok := c.Bytes(); ok && len(all) < 256 {
+			all = append(all, string(word))
+		}
+	}
+	return all
+}
+
+// text takes one argument. A string that holds an object is read as one.
+func (r *argumentReader) text(key string, text []byte) {
+	if len(text) == 0 {
+		return
+	}
+	if key == "" && text[0] == '{' {
+		var inner jsonl.Cursor
+		inner.Reset(slices.Clone(text))
+		r.value("", &inner)
+		return
+	}
+	c := r.call
+	kept := string(text[:min(len(text), argumentBytes, max(r.left, 0))])
+	kept = strings.ToValidUTF8(kept, "")
+	r.left -= len(kept)
+	switch key {
+	case "command", "cmd", "script":
+		if c.Kind == work.KindCommand {
+			c.command(kept, text)
+			return
+		}
+		if kept == "view" && c.Kind == work.KindEdit { // an editor that reads as well
+			c.Kind = work.KindRead
+			return
+		}
+	case "path", "file_path", "filePath", "filename", "file", "target_file", "absolute_path", "notebook_path":
+		if c.Kind != work.KindCommand {
+			c.Paths = append(c.Paths, kept)
+			return
+		}
+	case "cwd", "workdir", "working_directory", "description", "id":
+		return
+	}
+	if c.changes() {
+		c.Paths = append(c.Paths, work.PatchedPaths(text)...)
+	}
+	if kept != "" {
+		c.Texts = append(c.Texts, kept)
+	}
+}
+
+// command takes a command line. One that is a patch changes files.
+func (c *Call) command(kept string, whole []byte) {
+	if strings.Contains(kept, "*** Begin Patch") {
+		if paths := work.PatchedPaths(whole); len(paths) > 0 {
+			c.Kind, c.Tool, c.Paths, c.Texts = work.KindEdit, "apply_patch", paths, append(c.Texts, kept)
+			return
+		}
+	}
+	c.Command = strings.TrimPrefix(kept, "bash -lc ")
+}
+
+// outcome is how a call ended, in a word or two.
+func outcome(e work.Ending) string {
+	switch {
+	case e.HasExit && e.Exit != 0:
+		return "exit " + strconv.Itoa(e.Exit)
+	case e.Failed:
+		return "failed"
+	}
+	return "ok"
+}
