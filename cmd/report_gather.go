@@ -232,10 +232,10 @@ func (r *reporter) pending(context.Context) error {
 	add(of[selection.ProspectDue], "sessions due for compaction", "sessctl compact --all")
 	add(of[selection.ProspectRuntime], "sessions to archive and remember; only their runtime makes them smaller", "sessctl compact --all")
 	add(of[selection.ProspectBusy], "sessions that are due and in use", "a later run takes them")
-	add(r.seen.Pending(), "records that wait for an embedding", "sessctl memory reindex --pending")
+	add(r.seen.Pending(), "records that wait for an embedding", "once sessctl doctor says that the embedder serves: sessctl memory reindex --pending")
 	if r.seen.Events != nil {
 		add(r.seen.Events.Waiting, "events that were not sent yet", "the next run sends them; sessctl events list")
-		add(r.seen.Events.Dead, "events that could not be delivered", "sessctl events retry")
+		add(r.seen.Events.Dead, "events that could not be delivered", "once sessctl events test is accepted: sessctl events retry")
 	}
 	return nil
 }

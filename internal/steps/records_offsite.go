@@ -178,8 +178,8 @@ func PullRecords(ctx context.Context, run *workspace.Run, records objects.Record
 // lacking is what object storage has of records and this data directory has not.
 type lacking struct {
 	wanted [][]objects.Record // to be entered, each from the first object that holds it
-	others []string         // hosts of which receipts or pins are left out
-	kept   int              // records of the host that are left out because there are some here
+	others []string           // hosts of which receipts or pins are left out
+	kept   int                // records of the host that are left out because there are some here
 }
 
 // lackingRecords are the records that are to be entered, of each name the newest. A
