@@ -200,19 +200,25 @@ func (k *Keeper) Supersede(ctx context.Context, o ArchiveOptions, sessions []wor
 		refs = append(refs, s.Ref)
 	}
 	gone, err := removal.SupersedeArchives(ctx, k.Run, k.Archives, archive.Filter{Agent: o.Agent, Runtime: k.Global.Runtime}, refs)
-	var bytes int64
-	for _, e := range gone {
-		doc.Superseded = append(doc.Superseded, e.ID)
-		bytes += e.StoredBytes
-	}
-	if len(gone) > 0 {
-		k.Notice(workspace.Note{Message: wording.Plural(len(gone), "older archive") + " (" + wording.Bytes(bytes) + ") that newer ones begin with: kept only in these"})
-	}
+	doc.TellSuperseded(k.Run, gone)
 	if err != nil && ctx.Err() == nil {
 		k.Tell(workspace.Note{Message: "older archives that newer ones begin with are not all removed: " + err.Error()})
 		return &failure.Outcome{Exit: failure.ExitPartly}
 	}
 	return ctx.Err()
+}
+
+// TellSuperseded enters the older archives that newer ones begin with, and tells of them.
+func (d *ArchiveDocument) TellSuperseded(run *workspace.Run, gone []archive.Entry) {
+	var bytes int64
+	for _, e := range gone {
+		d.Superseded = append(d.Superseded, e.ID)
+		bytes += e.StoredBytes
+	}
+	what := map[bool]string{true: "would be kept only in these", false: "kept only in these"}[d.DryRun]
+	if len(gone) > 0 {
+		run.Notice(workspace.Note{Message: wording.Plural(len(gone), "older archive") + " (" + wording.Bytes(bytes) + ") that newer ones begin with: " + what})
+	}
 }
 
 // Folded tells how many archives were there already.
