@@ -39,7 +39,7 @@ var layers = map[string][]string{
 	"pkg/summarize/state":    {"pkg/session", "pkg/work", "pkg/jsonl", "pkg/secrets"},
 	"pkg/replay":             {"pkg/session"},
 	"pkg/work":               {"pkg/session", "pkg/jsonl", "pkg/secrets"},
-	"pkg/facts":              {"pkg/session", "pkg/summarize", "pkg/secrets", "pkg/statements", "pkg/work"},
+	"pkg/facts":              {"pkg/session", "pkg/summarize", "pkg/summarize/state", "pkg/secrets", "pkg/statements", "pkg/work"},
 	"pkg/memory":             {"pkg/memory/database", "pkg/memory/words", "pkg/memory/vectors", "pkg/memory/quantized", "pkg/memory/rank", "pkg/embed", "pkg/durable"},
 	"pkg/memory/database":    {},
 	"pkg/memory/quantized":   {},

@@ -79,7 +79,7 @@ func newMCPServer(a *app, o mcptool.MCPOptions) *mcp.Server {
 	addTool(server, s, "memory_recall", "Search the memory of earlier sessions by words and by meaning. Returns the best passages, each with the archive and lines it came from, or \"nothing found that fits\". Names, identifiers, paths and error messages are found word for word.", s.recall)
 	addTool(server, s, "work_history", "Look up what was done in earlier sessions: to a file, with a command, about an error (where it appeared, which changes followed, and whether the same command succeeded then), or by words that stood in any of these (query). Questions in plain words are for memory_recall. Give one of file, command, error and query. Names need not be whole. Returns actions with the archive and lines they stand in, or \"nothing found that fits\".", s.work)
 	addTool(server, s, "memory_read", "Read the messages of an archived session around a hit of memory_recall: by archive and lines, as text.", s.read)
-	addTool(server, s, "memory_facts", "List what was stated outright in earlier sessions: preferences, decisions, projects, contacts.", s.facts)
+	addTool(server, s, "memory_facts", "List what was stated outright in earlier sessions: preferences, decisions, projects, contacts. With query: only what answers it.", s.facts)
 	addTool(server, s, "sessions", "List sessions, newest first, with their archives: ids for memory_recall and memory_read.", s.sessions)
 	addTool(server, s, "session_sizes", "Show how full the context of each session is, in tokens, and which are due for compaction.", s.sizes)
 	if o.AllowWrite {

@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -96,6 +97,46 @@ func TestMCPStore(t *testing.T) {
 			t.Errorf("%q", text)
 		}
 	})
+}
+
+// memory_facts answers a question with the facts that fit it, found ones and those that
+// an agent stored, of the server's agent only.
+func TestMCPFactsAnswer(t *testing.T) {
+	a := mcpHome(t)
+	root := newRootCommand(a)
+	log := filepath.Join(t.TempDir(), "session.jsonl")
+	lines := `{"type":"session","version":3,"id":"5f1c0b7e-0000-4000-8000-000000000001","timestamp":"2026-05-01T10:00:00.000Z","cwd":"/x"}` + "\n"
+	for i, text := range []string{"My name is Ebba Strand.", "Hello.", "Remember that the flour supplier delivers on Tuesdays.", "I will."} {
+		role := []string{"user", "assistant"}[i%2]
+		lines += fmt.Sprintf(`{"type":"message","id":"m%d","timestamp":"2026-05-01T10:0%d:00.000Z","message":{"role":%q,"content":[{"type":"text","text":%q}]}}`+"\n", i, i, role, text)
+	}
+	if err := os.WriteFile(log, []byte(lines), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	root.SetArgs([]string{"extract-facts", "--file", log, "--agent", "coordinator"})
+	if err := root.ExecuteContext(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	c := askMCP(t, a, mcptool.MCPOptions{AllowWrite: true, Agent: "coordinator"})
+	if text, failed := call(t, c, "memory_store", map[string]any{"text": "Thermal paper turns yellow in the sun.", "category": "fact"}); failed {
+		t.Fatal(text)
+	}
+	if text, _ := call(t, c, "memory_facts", nil); strings.Count(text, "   | ") != 3 {
+		t.Errorf("all facts: %s", text)
+	}
+	for query, want := range map[string]string{"when does the flour supplier deliver": "flour supplier", "thermal paper in the sun": "Thermal", "what is the name of the user": "Ebba"} {
+		text, failed := call(t, c, "memory_facts", map[string]any{"query": query})
+		if _, first, _ := strings.Cut(text, "   | "); failed || !strings.Contains(strings.SplitN(first, "\n", 2)[0], want) {
+			t.Errorf("%q: failed %v, %s", query, failed, text)
+		}
+	}
+	if text, failed := call(t, c, "memory_facts", map[string]any{"query": "quartz xylophone"}); failed || !strings.Contains(text, "no fact answers that") {
+		t.Errorf("nonsense: failed %v, %s", failed, text)
+	}
+	other := askMCP(t, a, mcptool.MCPOptions{Agent: "librarian"})
+	if text, _ := call(t, other, "memory_facts", map[string]any{"query": "when does the flour supplier deliver"}); strings.Contains(text, "Tuesdays") {
+		t.Errorf("another agent sees it: %s", text)
+	}
 }
 
 // quotedLines are what stands behind the bars of an answer.

@@ -176,38 +176,73 @@ func (s *mcpServer) facts(ctx context.Context, in mcptool.FactsInput) (string, e
 	if err := s.known(ctx, a.Run, store, agent); err != nil {
 		return "", err
 	}
-	known, err := store.Facts(ctx, memory.FactFilter{Agent: agent, Kind: in.Kind})
+	all, err := factAnswers(ctx, store, agent, in.Kind)
+	if err == nil && in.Query != "" && len(all) > 0 {
+		all, err = answering(ctx, a, all, recall.Options{Query: in.Query, Agent: agent, Category: memory.CategoryFact, Kind: in.Kind, Rank: memory.RankHybrid, Limit: recall.MostHits})
+	}
 	if err != nil {
 		return "", err
 	}
-	replaced, err := steps.ReplacedFacts(ctx, store, memory.FactFilter{Agent: agent})
-	if err != nil {
-		return "", err
+	if len(all) == 0 && in.Query != "" {
+		return "no fact answers that; without query all facts are listed", nil
 	}
-	slices.Reverse(known) // newest first
 	l := mcptool.AnswerList{Most: recall.ListBytes - len(session.RecallBegin) - len(session.RecallEnd)}
-	own, _, err := store.ListOwnWords(ctx, memory.OwnWordsFilter{Agent: agent, Category: memory.CategoryFact})
-	if err != nil {
-		return "", err
-	}
-	for _, r := range own {
-		if in.Kind == "" {
-			l.Add(fmt.Sprintf("   %s\n%s\n", recall.Line(audit.NewStoredBy(r)), recall.Indent(mcptool.CutMessage(steps.PlainText(r.Text)))))
-		}
-	}
-	for _, f := range known {
-		if !f.Damaged {
-			text := steps.PlainText(f.Text)
-			for _, before := range replaced[f.ID] {
-				text += "\nbefore that, and not so any more: " + steps.PlainText(before.Text)
-			}
-			l.Add(fmt.Sprintf("   %s  %s  confidence %.2f  agent %s\n%s\n", time.UnixMilli(f.CreatedAt).UTC().Format(time.DateOnly), wording.Visible(f.Kind), f.Confidence, wording.Visible(f.Agent), recall.Indent(mcptool.CutMessage(text))))
-		}
+	for _, f := range all {
+		l.Add(f.text)
 	}
 	if l.Lines == nil {
 		return "no facts are known; sessctl extract-facts finds them", nil
 	}
 	return s.told.Keep(steps.Quoted("\n"+strings.Join(l.Lines, "")) + l.More("facts")), nil
+}
+
+// factAnswer is one fact as an agent is told of it.
+type factAnswer struct{ id, text string }
+
+// factAnswers are the facts of an agent, those that it stored itself first, then the
+// newest.
+func factAnswers(ctx context.Context, store *memory.Store, agent, kind string) (all []factAnswer, err error) {
+	if kind == "" {
+		own, _, err := store.ListOwnWords(ctx, memory.OwnWordsFilter{Agent: agent, Category: memory.CategoryFact})
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range own {
+			all = append(all, factAnswer{r.ID, fmt.Sprintf("   %s\n%s\n", recall.Line(audit.NewStoredBy(r)), recall.Indent(mcptool.CutMessage(steps.PlainText(r.Text))))})
+		}
+	}
+	known, err := store.Facts(ctx, memory.FactFilter{Agent: agent, Kind: kind})
+	if err != nil {
+		return nil, err
+	}
+	replaced, err := steps.ReplacedFacts(ctx, store, memory.FactFilter{Agent: agent})
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range slices.Backward(known) {
+		if !f.Damaged {
+			text := steps.PlainText(f.Text)
+			for _, before := range replaced[f.ID] {
+				text += "\nbefore that, and not so any more: " + steps.PlainText(before.Text)
+			}
+			all = append(all, factAnswer{f.ID, fmt.Sprintf("   %s  %s  confidence %.2f  agent %s\n%s\n", time.UnixMilli(f.CreatedAt).UTC().Format(time.DateOnly), wording.Visible(f.Kind), f.Confidence, wording.Visible(f.Agent), recall.Indent(mcptool.CutMessage(text)))})
+		}
+	}
+	return all, nil
+}
+
+// answering are the facts that a question finds, the best first.
+func answering(ctx context.Context, a *app, all []factAnswer, o recall.Options) (found []factAnswer, err error) {
+	doc, err := recall.Recall(ctx, a.Run, o)
+	if err != nil {
+		return nil, err
+	}
+	for _, hit := range doc.Hits {
+		if i := slices.IndexFunc(all, func(f factAnswer) bool { return f.id == hit.ID }); i >= 0 {
+			found = append(found, all[i])
+		}
+	}
+	return found, nil
 }
 
 func (s *mcpServer) sessions(ctx context.Context, in mcptool.SessionsInput) (string, error) {

@@ -106,8 +106,10 @@ func TellArchive(doc ArchiveDocument) (r StepResult) {
 // TellFacts says in one line what the step did.
 func TellFacts(doc FactsDocument) (r StepResult) {
 	var t selection.Tally
+	leftOut := 0
 	for _, s := range doc.Sessions {
 		r.Changed += s.Stored
+		leftOut += s.LeftOut
 		if s.Outcome == FactsFailed {
 			r.Problems = append(r.Problems, problemOf(s.Agent, s.Session, s.Reason))
 		}
@@ -116,6 +118,9 @@ func TellFacts(doc FactsDocument) (r StepResult) {
 	r.Summary = say(&t, "no sessions")
 	if r.Changed > 0 {
 		r.Summary = wording.Plural(r.Changed, "new fact") + "; " + r.Summary
+	}
+	if leftOut > 0 {
+		r.Summary += fmt.Sprintf("; %s left out by extract_facts.max", wording.Plural(leftOut, "new fact"))
 	}
 	return r
 }

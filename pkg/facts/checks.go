@@ -9,6 +9,7 @@ import (
 
 	"github.com/sessctl/sessctl/pkg/secrets"
 	"github.com/sessctl/sessctl/pkg/session"
+	"github.com/sessctl/sessctl/pkg/statements"
 )
 
 // The bounds by which a model's fact is checked against the conversation.
@@ -16,7 +17,6 @@ const (
 	leastFact     = 8    // code points
 	mostFact      = 240  // code points
 	leastQuote    = 3    // words, unless one of them is a value
-	supportShare  = 0.6  // of the words that say something must be in the conversation
 	mostConfident = 0.95 // a model is never surer than what is said outright
 )
 
@@ -37,7 +37,7 @@ func (q question) check(it item) (Fact, string) {
 	if at > 0 {
 		support += "\n" + q.messages[at-1].Text // the question that it answers
 	}
-	for _, test := range []func(*Fact, Message, string) string{quotable, permitted, supported, echoed} {
+	for _, test := range []func(*Fact, Message, string) string{quotable, permitted, echoed, supported} {
 		if why := test(&f, m, support); why != "" {
 			return f, why
 		}
@@ -70,7 +70,7 @@ func form(f Fact, it item) string {
 		if _, n := secrets.Redact(text); n > 0 || strings.Contains(text, secrets.Mark) {
 			return reasonSecret
 		}
-		if against(text) {
+		if statements.Against(text) {
 			return reasonAgainst
 		}
 	}
@@ -82,26 +82,18 @@ func quotation(s string) string {
 	return strings.Trim(strings.Join(strings.Fields(s), " "), ` "'“”„«».…`)
 }
 
-// spaced are the words of a text, each between spaces.
-func spaced(text string) string {
-	fields := strings.FieldsFunc(strings.ToLower(strings.ReplaceAll(text, "’", "'")), func(r rune) bool {
-		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r) && r != '@' && r != '\''
-	})
-	return " " + strings.Join(fields, " ") + " "
-}
-
 // source returns the message that a fact quotes: the one that it names, else
 // the last that a person said, else the last; -1 if there is none.
 func (q question) source(it item) int {
-	quote := spaced(quotation(it.Quote))
+	quote := statements.Spaced(quotation(it.Quote))
 	words := strings.Fields(quote)
-	enough := len(words) >= leastQuote || slices.ContainsFunc(words, value) || len(words) > 0 && utf8.RuneCountInString(quote) >= 8 && !latin(quote)
+	enough := len(words) >= leastQuote || slices.ContainsFunc(words, statements.Value) || len(words) > 0 && utf8.RuneCountInString(quote) >= 8 && !statements.Latin(quote)
 	if !enough {
 		return -1
 	}
 	best := -1
 	for i, m := range q.messages {
-		if !strings.Contains(spaced(shown(m.Text)), quote) {
+		if !strings.Contains(statements.Spaced(shown(m.Text)), quote) {
 			continue
 		}
 		if float64(i+1) == it.Message.number() {
@@ -114,28 +106,22 @@ func (q question) source(it item) int {
 	return best
 }
 
-func latin(text string) bool {
-	return !strings.ContainsFunc(text, func(r rune) bool {
-		return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Thai)
-	})
-}
-
 // quotable refuses what stands in a question, a condition, code or a quotation.
 func quotable(f *Fact, m Message, _ string) string {
-	quote := spaced(f.Quote)
+	quote := statements.Spaced(f.Quote)
 	var all strings.Builder
 	for _, s := range sentences(m.Text) {
 		all.WriteString(s.text + " ")
 		switch bare := opener().ReplaceAllString(s.text, ""); {
-		case !strings.Contains(spaced(s.text), quote):
+		case !strings.Contains(statements.Spaced(s.text), quote):
 			continue
 		case s.question && asked(bare) == "":
 			return "it was a question"
 		case supposed().MatchString(bare):
 			return "it was supposed, not said"
-		case against(s.text):
+		case statements.Against(s.text):
 			return reasonAgainst
-		case negated(s.text) != negated(f.Text) && negated(f.Quote) != negated(f.Text):
+		case statements.Negates(s.text) != statements.Negates(f.Text) && statements.Negates(f.Quote) != statements.Negates(f.Text):
 			return "it says the opposite"
 		}
 		if hedged().MatchString(s.text) {
@@ -143,7 +129,7 @@ func quotable(f *Fact, m Message, _ string) string {
 		}
 		return ""
 	}
-	if !strings.Contains(spaced(all.String()), quote) {
+	if !strings.Contains(statements.Spaced(all.String()), quote) {
 		return "it stands in code or in a quotation"
 	}
 	return ""
@@ -167,49 +153,19 @@ func permitted(f *Fact, m Message, _ string) string {
 	return ""
 }
 
-// supported refuses what has names, numbers or too many words that the
-// conversation does not have.
+// supported refuses what the messages do not bear out: names, numbers, orders, and words
+// of which most are not there. The fact may have the words that one in the third person
+// needs.
 func supported(f *Fact, m Message, support string) string {
-	source := spaced(support)
-	have := map[string]bool{}
-	for _, w := range strings.Fields(source) {
-		have[stem(strings.TrimSuffix(w, "'s"))] = true
-	}
-	found, all := 0, 0
-	for i, w := range strings.Fields(f.Text) {
-		w = strings.Trim(w, `.,;:!?"'“”()[]`)
-		w = strings.TrimSuffix(strings.TrimSuffix(w, "'s"), "’s")
-		in := strings.Contains(source, spaced(w))
-		first, _ := utf8.DecodeRuneInString(w)
-		switch {
-		case in || w == "":
-		case value(w):
-			return "it has a number or an address that the conversation does not have"
-		case i > 0 && unicode.IsUpper(first):
-			return "it has a name that the conversation does not have"
-		}
-		if lower := strings.ToLower(w); w == "" || empty(lower) || ours(lower) {
-			continue
-		}
-		all++
-		if in || have[stem(strings.ToLower(w))] || !latin(w) && strings.Contains(support, w) {
-			found++
-		}
-	}
-	if all == 0 || float64(found) < supportShare*float64(all) {
-		return "its words are not in the conversation"
-	}
-	return ""
+	source := statements.NewSource()
+	source.Said(m.Text, m.Role != session.RoleUser)
+	source.Printed(support)
+	source.Printed(ours)
+	return source.Check(statements.Statement{Text: f.Text, Strict: true})
 }
 
 // ours are words that a fact in the third person needs.
-func ours(word string) bool {
-	switch word {
-	case "prefer", "prefers", "likes", "like", "dislikes", "loves", "speaks", "owns", "person", "person's", "he", "she", "his", "her", "them", "who", "which", "there", "over", "from", "not", "no", "about", "can", "should", "must", "doesn't", "don't", "be", "being", "or", "instead", "than", "when", "located", "based", "lives", "works", "named", "called", "known", "plans", "always", "never", "usually", "using", "address", "name", "email", "number":
-		return true
-	}
-	return false
-}
+const ours = "prefers likes dislikes loves speaks owns person person's named called known located based lives works plans always never usually using uses wants decided asked instead address name email number team said remember standing instruction"
 
 // promptWords are the words of the question that a model may take for its answer.
 var promptWords = expression(`(?i)\b(?:known facts?|conversation|transcript|fact extraction|third person|json|confidence|category|the assistant|ai agent|language model|message number|quote)\b`)
@@ -217,7 +173,7 @@ var promptWords = expression(`(?i)\b(?:known facts?|conversation|transcript|fact
 // echoed refuses facts about the prompt instead of the conversation.
 func echoed(f *Fact, m Message, support string) string {
 	for _, w := range promptWords().FindAllString(f.Text, -1) {
-		if !strings.Contains(spaced(support), spaced(w)) {
+		if !strings.Contains(statements.Spaced(support), statements.Spaced(w)) {
 			return "it repeats the question"
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sessctl/sessctl/pkg/statements"
 	"github.com/sessctl/sessctl/pkg/summarize"
 )
 
@@ -106,7 +107,7 @@ func (x *Extraction) accept(q question, found []item, confidence float64) {
 
 // sameSource tells whether two facts are of one kind and quote the same words.
 func (f Fact) sameSource(other Fact) bool {
-	a, b := spaced(f.Quote), spaced(other.Quote)
+	a, b := statements.Spaced(f.Quote), statements.Spaced(other.Quote)
 	return f.Kind == other.Kind && f.Line == other.Line && (strings.Contains(a, b) || strings.Contains(b, a))
 }
 

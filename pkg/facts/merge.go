@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/sessctl/sessctl/pkg/statements"
 )
 
 // Merged is what is to be done about new facts.
@@ -124,7 +126,7 @@ const sameShare = 0.8
 
 // relate compares two facts.
 func relate(x, known Fact) relation {
-	opposite := negated(x.Text) != negated(known.Text)
+	opposite := statements.Negates(x.Text) != statements.Negates(known.Text)
 	switch {
 	case slices.Equal(words(x.Text), words(known.Text)) && opposite:
 		return corrects
@@ -176,7 +178,7 @@ func byWords(x, known []string, opposite bool) relation {
 // apart splits words into statements and values.
 func apart(all []string) (fixed, values []string) {
 	for _, w := range all {
-		if value(w) {
+		if statements.Value(w) {
 			values = append(values, w)
 		} else {
 			fixed = append(fixed, w)
@@ -220,41 +222,11 @@ func empty(word string) bool {
 	return false
 }
 
-// stem cuts the endings of English words.
-func stem(word string) string {
-	for _, end := range []string{"'s", "ing", "ies", "es", "ed", "s"} {
-		if base, ok := strings.CutSuffix(word, end); ok && len(base) >= 4 {
-			return base
-		}
-	}
-	return strings.TrimSuffix(word, "e")
-}
-
 // stems are the words of a text that say something.
 func stems(text string) []string {
 	all := words(text)
 	for i, w := range all {
-		all[i] = stem(w)
+		all[i] = statements.Stem(w)
 	}
 	return all
-}
-
-// value tells whether a word is a value that may change: a number, an address,
-// a version.
-func value(word string) bool { return strings.ContainsAny(word, "0123456789@/") }
-
-// negated tells whether a text says that something is not so.
-func negated(text string) bool {
-	n := 0
-	for _, w := range strings.FieldsFunc(strings.ToLower(strings.ReplaceAll(text, "’", "'")), func(r rune) bool { return !unicode.IsLetter(r) && r != '\'' }) {
-		switch w {
-		case "not", "no", "never", "cannot", "without", "nor", "neither", "none", "hate", "hates", "dislike", "dislikes", "avoid", "avoids", "against", "nicht", "kein", "keine", "nie", "niemals", "ne", "jamais", "nunca":
-			n++
-		default:
-			if strings.HasSuffix(w, "n't") {
-				n++
-			}
-		}
-	}
-	return n%2 == 1
 }

@@ -1,10 +1,10 @@
 package facts
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"strconv"
 	"strings"
@@ -173,74 +173,54 @@ func (l loose) number() float64 {
 	return f
 }
 
-// mostItems bounds what is read of one answer; mostStarts at how many brackets a
-// list is looked for, each time to the end of the answer.
+// mostItems bounds what is read of one answer; mostStarts at how many brackets an
+// object is looked for, each time to the end of the answer.
 const (
 	mostItems  = 100
 	mostStarts = 1000
 )
 
-// items reads the facts of an answer, whatever stands around them. One that
-// cannot be read does not spoil the others; of an answer that was cut off the
-// whole ones count. It returns how many could not be read.
+// items reads the facts of an answer, whatever stands around them: a document with a
+// list of facts, or else single ones. One that cannot be read does not spoil the others;
+// of an answer that was cut off the whole ones count. It returns how many could not be
+// read.
 func items(answer string) (all []item, bad int, err error) {
-	text := []byte(answer)
-	for i, starts := 0, 0; i < len(text) && starts < mostStarts; i++ {
-		if text[i] != '{' && text[i] != '[' {
+	for i, starts := 0, 0; i < len(answer) && len(all) < mostItems && starts < mostStarts; i++ {
+		if answer[i] != '{' {
 			continue
 		}
 		starts++
-		raws, ok := list(text[i:])
-		if !ok {
-			continue
+		var whole struct {
+			item
+			Facts *[]json.RawMessage `json:"facts"`
 		}
-		for _, raw := range raws[:min(len(raws), mostItems)] {
-			var it item
-			if json.Unmarshal(raw, &it) != nil {
-				bad++
-				continue
-			}
-			all = append(all, it)
+		dec := json.NewDecoder(strings.NewReader(answer[i:]))
+		switch err := dec.Decode(&whole); {
+		case errors.Is(err, io.ErrUnexpectedEOF):
+			bad = 1
+		case err == nil && whole.Facts != nil:
+			return listed(*whole.Facts)
+		case err == nil && whole.sentence() != "":
+			all, i = append(all, whole.item), i+int(dec.InputOffset())-1
 		}
-		return all, bad, nil
 	}
-	if all = salvaged(text); len(all) > 0 {
-		return all, 1, nil
+	if len(all) == 0 {
+		return nil, 0, errNoFacts
 	}
-	return nil, 0, errNoFacts
+	return all, bad, nil
 }
 
-// list reads {"facts": [...]} or a bare list of objects.
-func list(text []byte) ([]json.RawMessage, bool) {
-	dec := json.NewDecoder(bytes.NewReader(text))
-	if text[0] == '[' {
-		var raws []json.RawMessage
-		return raws, dec.Decode(&raws) == nil && len(raws) > 0 && bytes.HasPrefix(raws[0], []byte("{"))
-	}
-	var whole struct {
-		Facts *[]json.RawMessage `json:"facts"`
-	}
-	if dec.Decode(&whole) != nil || whole.Facts == nil {
-		return nil, false
-	}
-	return *whole.Facts, true
-}
-
-// salvaged reads single facts from an answer that is no whole document.
-func salvaged(text []byte) (all []item) {
-	for i, starts := 0, 0; i < len(text) && len(all) < mostItems && starts < mostStarts; i++ {
-		if text[i] != '{' {
-			continue
-		}
-		starts++
+// listed reads the facts of a list.
+func listed(raws []json.RawMessage) (all []item, bad int, err error) {
+	for _, raw := range raws[:min(len(raws), mostItems)] {
 		var it item
-		dec := json.NewDecoder(bytes.NewReader(text[i:]))
-		if dec.Decode(&it) == nil && it.sentence() != "" {
+		if json.Unmarshal(raw, &it) == nil {
 			all = append(all, it)
-			i += int(dec.InputOffset()) - 1
+		} else {
+			bad++
 		}
 	}
-	return all
+	return all, bad, nil
 }
 
 func (it item) sentence() string {

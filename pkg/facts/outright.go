@@ -9,6 +9,7 @@ import (
 
 	"github.com/sessctl/sessctl/pkg/secrets"
 	"github.com/sessctl/sessctl/pkg/session"
+	"github.com/sessctl/sessctl/pkg/statements"
 )
 
 // How sure a fact is that a person stated outright.
@@ -105,33 +106,52 @@ func kindOf(text string) Kind {
 
 // ofPerson is what a person says of themselves in a form that has one value.
 func ofPerson(text string) (Fact, bool) {
-	f := Fact{Kind: Background, Confidence: askedConfidence}
-	if m := mine().FindStringSubmatch(text); m != nil {
-		what, value := strings.ToLower(m[1]), ending().ReplaceAllString(strings.TrimSpace(m[2]), "")
-		if value == "" || passing().MatchString(value) {
-			return f, false
-		}
-		switch {
-		case reaching().MatchString(what):
-			f.Kind = Contact
-		case strings.HasPrefix(what, "fav") || strings.HasPrefix(what, "preferred"):
-			f.Kind = Preference
-		}
-		f.Topic, f.Value, f.Quote = "user."+what, value, strings.TrimSpace(m[0][:strings.Index(m[0], m[2])])+" "+value
-		f.Text = fmt.Sprintf("The user's %s is %s.", what, value)
-		return f, true
-	}
 	if m := named().FindStringSubmatch(text); m != nil {
-		f.Topic, f.Value, f.Quote = "user.name", m[1], m[0]
-		f.Text = fmt.Sprintf("The user's name is %s.", m[1])
-		return f, true
+		return about("name", m[1], m[0]), true
 	}
-	return f, false
+	what, value := "", ""
+	if m := mine().FindStringSubmatch(text); m != nil {
+		what, value = strings.ToLower(m[1]), m[2]
+	} else if m := abroad().FindStringSubmatch(text); m != nil {
+		what, value = attributeOf(m[1]+m[3]), m[2]+m[4]
+	}
+	quoted := strings.TrimSpace(text[:strings.LastIndex(text, value)])
+	value = ending().ReplaceAllString(strings.TrimSpace(value), "")
+	if what == "" || value == "" || passing().MatchString(value) {
+		return Fact{}, false
+	}
+	return about(what, value, quoted+" "+value), true
+}
+
+// about is the fact that something of a person has a value.
+func about(what, value, quote string) Fact {
+	f := Fact{Kind: Background, Confidence: askedConfidence, Topic: "user." + what, Value: value, Quote: quote, Text: fmt.Sprintf("The user's %s is %s.", what, value)}
+	switch {
+	case reaching().MatchString(what):
+		f.Kind = Contact
+	case strings.HasPrefix(what, "fav") || strings.HasPrefix(what, "preferred"):
+		f.Kind = Preference
+	}
+	return f
+}
+
+// attributeOf is the English word for what a person has, "" for what is not among those
+// of which there is one.
+func attributeOf(word string) string {
+	for _, a := range []struct {
+		name string
+		form func() *regexp.Regexp
+	}{{"email", email}, {"phone", phone}, {"timezone", timezone}, {"birthday", birthday}, {"city", city}, {"address", address}} {
+		if a.form().MatchString(word) {
+			return a.name
+		}
+	}
+	return ""
 }
 
 // standing is what a person wants always, never, or from now on.
 func standing(text string) (Fact, bool) {
-	if !ordered().MatchString(text) || told().MatchString(text) {
+	if !ordered().MatchString(text) && (!wanted().MatchString(text) || onlyIf().MatchString(text)) || told().MatchString(text) {
 		return Fact{}, false
 	}
 	return Fact{Kind: Preference, Confidence: standingConfidence, Quote: text, Value: text, Text: fmt.Sprintf("Standing instruction of the user: %s.", text)}, true
@@ -143,24 +163,14 @@ func objection(f Fact) string {
 	switch {
 	case strings.Contains(f.Quote, secrets.Mark):
 		return reasonSecret
-	case against(f.Quote):
+	case statements.Against(f.Quote):
 		return reasonAgainst
-	case n < leastKept && latin(f.Quote) || n > mostKept:
+	case n < leastKept && statements.Latin(f.Quote) || n > mostKept:
 		return "it is too short or too long to stand alone"
 	case f.Topic == "" && pointing().MatchString(f.Value):
 		return "it points to something that only the conversation knows"
 	}
 	return ""
-}
-
-// against tells an instruction to go against somebody. "Don't reboot it without
-// asking" is the opposite of one.
-func against(text string) bool {
-	m := notWithout().FindStringSubmatchIndex(text)
-	if m != nil && !harmless().MatchString(text[m[2]:m[3]]) {
-		text = text[:m[0]] + text[m[1]:]
-	}
-	return injection().MatchString(text)
 }
 
 func expression(pattern string) func() *regexp.Regexp {
@@ -189,6 +199,14 @@ var (
 	// rememberIt asks the same behind what is to be kept.
 	rememberIt = expression(`^(?i:(.{8,}?)[,;.–—-]*\s+(?:so )?(?:please )?(?:remember|keep|save|store) (?:that|this|it)(?: in (?:your |the )?(?:memory|mind))?(?: for (?:later|next time|the future))?(?:,? please)?|(.{4,}?)(?:を|と|ことを)?(?:覚えて|記憶して)(?:おいて)?(?:ください|下さい|ね)?)$`)
 	mine       = expression(`^(?i:my (` + attributes + `) is(?: called)?:? )(.+)$`)
+	// abroad is the same in the other languages, for the attributes below.
+	abroad   = expression(`^(?i:(?:meine?|mon|ma|mi|il mio|la mia|o meu|a minha|meu|minha|mijn|мой|моя)\s+([\p{L}-]+(?: [\p{L}-]+){0,3}?)(?: ist| est| es| è| é| is|:| [—–-])\s+(.+)|(?:我的|私の)(\p{L}+?)(?:是|は|：|:)\s*(.+?)(?:です)?)$`)
+	email    = expression(`(?i)mail|correo|courriel|posta|почта|邮箱|郵箱|メール`)
+	phone    = expression(`(?i)t[eé]l[eéè](?:f|ph)|handynummer|телефон|电话|電話`)
+	timezone = expression(`(?i)zeitzone|fuseau|zona horaria|fuso|tijdzone|часовой пояс|时区|タイムゾーン`)
+	birthday = expression(`(?i)geburtstag|anniversaire|cumpleaños|compleanno|aniversário|verjaardag|день рождения|生日|誕生日`)
+	city     = expression(`(?i)^(?:stadt|wohnort|ville|ciudad|città|cidade|stad|woonplaats|город|城市)$`)
+	address  = expression(`(?i)adres|dirección|indirizzo|endereço|адрес|地址|住所`)
 	// named is a name in the other languages, as people give theirs.
 	named = expression(`^(?:[Mm]ein Name ist|[Ii]ch heiße|[Jj]e m'appelle|[Mm]e llamo|[Mm]i nombre es|[Mm]i chiamo|[Mm]eu nome é|[Ee]u me chamo|[Mm]ijn naam is|[Ii]k heet|[Мм]еня зовут|我叫|我的名字是|私の名前は) ?(\p{L}[\p{L}'-]*(?: \p{Lu}[\p{L}'-]*){0,3})`)
 	// ordered is a standing order, in the languages served.
@@ -197,6 +215,12 @@ var (
 		`|(?:from now on|going forward|ab (?:jetzt|sofort)|von (?:jetzt|nun) an|à partir de maintenant|désormais|dorénavant|a partir de ahora|de ahora en adelante|d'ora in (?:poi|avanti)|da ora in poi|a partir de agora|daqui em diante|vanaf nu|voortaan|отныне|впредь|с этого момента),? ` +
 		`|(?:请|請)?(?:以后|以後|从现在开始|從現在開始|从现在起)|今後は?|これからは)` +
 		`|(?i:,? from now on)$|^(?i:(?:don't|do not|please don't) .+ ever again)$`)
+	// wanted is the same as a wish: "I always want ...", "never again ...".
+	wanted = expression(`^(?i:i (?:always|never) want (?:you to |to (?:see|get|have|know|read|review|approve|be (?:asked|told))\b|(?:answers?|replies|tests?|comments?|commits?|code|emails?|messages?|reports?|the|a|an|all|every|no|only)\b)` +
+		`|ich (?:will|möchte) (?:immer|nie|niemals) |je (?:veux|voudrais) toujours |je ne veux (?:plus )?jamais |(?:siempre|nunca) quiero |quiero siempre |(?:non )?voglio (?:sempre|mai) |(?:sempre|nunca) quero |quero sempre |ik wil (?:altijd|nooit) |я (?:всегда|никогда не) хочу |我(?:总是|一直|永远)(?:想|要|不想|不要)` +
+		`|nie wieder \p{L}|nunca más \p{L}|mai più \p{L}|nunca mais \p{L}|nooit meer \p{L}|больше никогда не \p{L}|(?:再也|永远)不要|二度と|ne .*\bplus jamais\b)`)
+	// onlyIf is what makes a wish one of a moment.
+	onlyIf = expression(`(?i)\b(?:when|whenever|if|wenn|quand|cuando|quando|als)\b|(?:^|\s)когда|的时候|とき`)
 	// told matches what begins like an order and tells of something.
 	told = expression(`^(?i:(?:always|never) (?:mind|again|here|say never|ever|seen|had|been|was|were|is|are|has|did|does|heard|knew|thought|got|said|saw|happens?|works?|fails?|the|a|an|my|your|our|his|her|its|this|that|these|those|in|at|on|with|for|to|too|so|good|great|nice|happy|sure|\p{L}+ed)\b)|(?i:\bfrom now on (?:it|this|that|he|she|they) )`)
 	// ending is what a person adds behind a value.
@@ -210,10 +234,4 @@ var (
 	pointing  = expression(`^(?i:(?:it|this|that|these|those|them|they|he|she|him|her|there|the (?:same|other|above|former|latter|first|second|last) ?(?:one|thing|way)?)(?: (?:is|was|one|way|too|works?)\b.*|)$)`)
 	// supposed begins what is not said but assumed.
 	supposed = expression(`(?i)^(?:if|when|whenever|unless|suppose|supposing|imagine|pretend|assume|assuming|say|let's say|as if|as though|what if|maybe|perhaps|possibly|wenn|falls|si|cuando|quand|se|als|если)\b`)
-	// injection matches what would make the agent that reads a memory act against its
-	// people (docs/dev/decisions.md D19).
-	injection  = expression(`(?i)\b(?:ignore|disregard|forget|override|bypass)\b.{0,40}\b(?:instructions?|prompts?|rules?|guidelines?|guardrails?|safety|polic(?:y|ies)|above|previous|prior|earlier|everything)\b|\b(?:system prompt|developer mode|jailbreak|dan mode|hidden instructions?|new instructions?|you are now|you must now|act as|pretend to be|do anything now|exfiltrate|reveal (?:your|the|all)|without (?:asking|telling|informing|confirmation|permission)|do not tell|don't tell|keep (?:it|this) secret from)\b|\b(?:send|post|upload|forward|leak|copy|email|transfer|pay)\b.{0,60}(?:https?://|\bto [\w.+-]+@|\b(?:password|token|secret|credential|api key|private key|wallet|bitcoin|account number))|\b(?:curl|wget)\b.{0,40}https?://|\brm -rf\b|\|\s*(?:ba)?sh\b`)
-	notWithout = expression(`(?i)\b(?:don't|do not|never)(?: ever)? ([a-z]+)[^.;,]*\bwithout (?:asking|telling|permission|confirmation)\b`)
-	// harmless are the verbs with which "never ... without asking" forbids nothing.
-	harmless = expression(`^(?i:hesitate|bother|wait|stop|mind|worry|fear|be|forget|fail)$`)
 )

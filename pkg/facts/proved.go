@@ -9,6 +9,7 @@ import (
 
 	"github.com/sessctl/sessctl/pkg/secrets"
 	"github.com/sessctl/sessctl/pkg/session"
+	"github.com/sessctl/sessctl/pkg/statements"
 	"github.com/sessctl/sessctl/pkg/work"
 )
 
@@ -93,7 +94,7 @@ func (c *proof) lines() []string {
 // and quote the words of the log that prove it.
 func (c *proof) add(about, value, quote, text string) {
 	for _, s := range []string{quote, text} {
-		if _, n := secrets.Redact(s); n > 0 || strings.Contains(s, secrets.Mark) || len(s) > maxProvedText || against(s) {
+		if _, n := secrets.Redact(s); n > 0 || strings.Contains(s, secrets.Mark) || len(s) > maxProvedText || statements.Against(s) {
 			return
 		}
 	}

@@ -20,13 +20,13 @@ const maxSentence = 320
 // quotations, tables and lines of programs are left out.
 func sentences(text string) []sentence {
 	var all []sentence
-	text = withoutFences(known(), text)
+	text = withoutFences(text)
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
 		if !prose(line) {
 			continue
 		}
-		bare := withoutMarks(line)
+		bare := strings.ReplaceAll(itemMark().ReplaceAllString(line, ""), "**", "")
 		for len(bare) > 0 {
 			n := sentenceEnd(bare)
 			s := strings.TrimSpace(bare[:n])
@@ -54,21 +54,8 @@ func prose(line string) bool {
 	return odd*12 <= len(line)
 }
 
-// withoutMarks removes the mark of a list item or heading, and emphasis.
-func withoutMarks(line string) string {
-	bare := strings.TrimLeft(line, "# ")
-	for _, mark := range []string{"- ", "* ", "+ ", "• ", "– "} {
-		bare = strings.TrimPrefix(bare, mark)
-	}
-	digits := 0
-	for digits < len(bare) && digits < 2 && bare[digits] >= '0' && bare[digits] <= '9' {
-		digits++
-	}
-	if digits > 0 && len(bare) > digits+1 && (bare[digits] == '.' || bare[digits] == ')') && bare[digits+1] == ' ' {
-		bare = bare[digits+2:]
-	}
-	return strings.ReplaceAll(bare, "**", "")
-}
+// itemMark is the mark of a list item or heading.
+var itemMark = expression(`^[# ]*(?:[-*+•–] |\d{1,2}[.)] )?`)
 
 // sentenceEnd returns where the first sentence of a line ends. A dot after an
 // abbreviation or a single letter is none.

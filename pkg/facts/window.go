@@ -1,19 +1,16 @@
 package facts
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"strings"
-	"sync"
 	"unicode/utf8"
 
 	"github.com/sessctl/sessctl/pkg/secrets"
 	"github.com/sessctl/sessctl/pkg/session"
-	"github.com/sessctl/sessctl/pkg/summarize"
+	"github.com/sessctl/sessctl/pkg/summarize/state"
 )
 
 // Scanner reads a log: a [session.Store].
@@ -128,96 +125,60 @@ func (w *Window) Said() int { return w.said }
 // Last returns the time of the last message, in epoch milliseconds.
 func (w *Window) Last() int64 { return w.last }
 
-// spokenText is the text of a message without calls, secrets and envelopes.
+// spokenText is what a message says, without secrets; of a user's what a person has
+// typed: without the channel's envelope, blocks between tags, fenced code, quoted mail
+// and pasted documents. It is "" if nothing is left, or if a program wrote the message.
 func spokenText(m *session.Message) string {
-	var b bytes.Buffer
-	for i := range m.Parts {
-		if p := &m.Parts[i]; p.Kind == session.PartText && b.Len() < maxMessage {
-			said := session.WithoutRecalled(p.Text)
-			b.Write(said[:min(len(said), maxMessage)])
-			b.WriteByte('\n')
-		}
-	}
-	clean, _ := session.Clean(b.Bytes())
-	text := strings.ToValidUTF8(string(clean[:min(len(clean), maxMessage)]), "")
+	said, _ := session.Clean(state.Said(m))
+	text := strings.ToValidUTF8(string(said[:min(len(said), maxMessage)]), "")
 	if m.Role == session.RoleUser {
-		text = personal(text)
+		if strings.Contains(text, "<conversation>") {
+			return ""
+		}
+		if text = withoutFences(withoutBlocks(text)); byRuntime().MatchString(text) || isDocument(text) {
+			return ""
+		}
+		text = ends(text)
 	}
 	text, _ = secrets.Redact(text)
 	return strings.TrimSpace(text)
 }
 
-// personal returns what of a user's message a person has typed: without the
-// channel's envelope, blocks between tags, fenced code, quoted mail and pasted
-// documents. It is "" if nothing is left, or if a program wrote the message.
-func personal(text string) string {
-	text = string(summarize.Unwrap([]byte(strings.TrimSpace(text))))
-	if strings.Contains(text, "HEARTBEAT_OK") || strings.Contains(text, "<conversation>") {
-		return ""
-	}
-	k := known()
-	text = withoutBlocks(k, text)
-	text = withoutFences(k, text)
-	if k.runtime.MatchString(text) || isDocument(k, text) {
-		return ""
-	}
-	return ends(text)
-}
-
-// shapes are the patterns that tell a person's own words from what is between
-// them. They are compiled when the first log is read.
-type shapes struct {
-	block, fence, transcript, heading, runtime, code *regexp.Regexp
-}
-
-func newShapes() *shapes {
-	return &shapes{
-		block:      regexp.MustCompile(`(?m)^[ \t]*<([A-Za-z][\w:-]*)(?:\s[^<>\n]*)?>`),
-		fence:      regexp.MustCompile("(?s)```.*?(?:```|\\z)|(?m:^[ \t]*~~~)(?s:.*?)(?:(?m:^[ \t]*~~~[ \t]*$)|\\z)"),
-		transcript: regexp.MustCompile(`(?mi)^\s*(?:\[?(?:user|human|assistant|agent|system|ai|me)\]?:|\[\d{1,2}:\d\d|\d{1,2}:\d\d(?::\d\d)?\s|from: |to: |subject: )`),
-		heading:    regexp.MustCompile(`(?m)^#{1,6} `),
-		// Instructions, reminders and jobs that runtimes put in a person's name,
-		// and prompts that other programs write (docs/dev/decisions.md D19).
-		runtime: regexp.MustCompile(`(?i)^\W*(?:you are (?:a|an|the|now)\b|act as (?:a|an)\b|system:|system note|system event|cron\b|heartbeat\b|read heartbeat\.md|a new session was started|pre-compaction|a subagent|subagent (?:context|task)|caveat:|this session is being continued|the following is|here is (?:a|the) (?:conversation|transcript)|summari[sz]e (?:the|this)\b|extract (?:the )?facts|\[?request interrupted|base directory for this skill|# ?agents\.md|<instructions)`),
-		code:    regexp.MustCompile("`[^`]*`"),
-	}
-}
-
-// known compiles the shapes once.
-var known = sync.OnceValue(newShapes)
+// The patterns that tell a person's own words from what is between them.
+var (
+	block      = expression(`(?m)^[ \t]*<([A-Za-z][\w:-]*)(?:\s[^<>\n]*)?>`)
+	fence      = expression("(?s)```.*?(?:```|\\z)|(?m:^[ \\t]*~~~)(?s:.*?)(?:(?m:^[ \\t]*~~~[ \\t]*$)|\\z)")
+	transcript = expression(`(?mi)^\s*(?:\[?(?:user|human|assistant|agent|system|ai|me)\]?:|\[\d{1,2}:\d\d|\d{1,2}:\d\d(?::\d\d)?\s|from: |to: |subject: )`)
+	heading    = expression(`(?m)^#{1,6} `)
+	// byRuntime begins instructions, reminders and jobs that runtimes put in a person's
+	// name, and prompts that other programs write (docs/dev/decisions.md D19).
+	byRuntime = expression(`(?i)^\W*(?:you are (?:a|an|the|now)\b|act as (?:a|an)\b|system:|system note|system event|cron\b|heartbeat\b|read heartbeat\.md|a new session was started|pre-compaction|a subagent|subagent (?:context|task)|caveat:|this session is being continued|the following is|here is (?:a|the) (?:conversation|transcript)|summari[sz]e (?:the|this)\b|extract (?:the )?facts|\[?request interrupted|base directory for this skill|# ?agents\.md|<instructions)`)
+)
 
 // withoutFences leaves a line break for each fenced block.
-func withoutFences(k *shapes, text string) string {
-	if !strings.Contains(text, "```") && !strings.Contains(text, "~~~") {
-		return strings.TrimSpace(text)
-	}
-	return strings.TrimSpace(k.fence.ReplaceAllString(text, "\n"))
+func withoutFences(text string) string {
+	return strings.TrimSpace(fence().ReplaceAllString(text, "\n"))
 }
 
-// withoutBlocks removes what stands between <tag> and </tag>: memories that
-// were recalled, reminders of the runtime, files. A block that is not closed
-// goes on to the end.
-func withoutBlocks(k *shapes, text string) string {
+// withoutBlocks removes what stands between <tag> and </tag>: memories that were
+// recalled, reminders of the runtime, files. A block that is not closed goes on to the
+// end.
+func withoutBlocks(text string) string {
 	for range 64 {
-		at := k.block.FindStringSubmatchIndex(text)
+		at := block().FindStringSubmatchIndex(text)
 		if at == nil {
 			break
 		}
-		end := "</" + text[at[2]:at[3]] + ">"
-		before, after := text[:at[0]], text[at[1]:]
-		if i := strings.Index(after, end); i >= 0 {
-			text = before + "\n" + after[i+len(end):]
-		} else {
-			text = before
-		}
+		_, after, _ := strings.Cut(text[at[1]:], "</"+text[at[2]:at[3]]+">")
+		text = text[:at[0]] + "\n" + after
 	}
 	return strings.TrimSpace(text)
 }
 
 // isDocument tells a file, a prompt or a chat that somebody pasted from what
 // somebody says: by its headings and by the names of its speakers.
-func isDocument(k *shapes, text string) bool {
-	return len(k.heading.FindAllStringIndex(text, 2)) > 1 || len(k.transcript.FindAllStringIndex(text, 2)) > 1
+func isDocument(text string) bool {
+	return len(heading().FindAllStringIndex(text, 2)) > 1 || len(transcript().FindAllStringIndex(text, 2)) > 1
 }
 
 // longMessage is from how many code points on a message is taken for a document

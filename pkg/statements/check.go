@@ -1,7 +1,6 @@
 package statements
 
 import (
-	"fmt"
 	"net/url"
 	"regexp"
 	"slices"
@@ -16,12 +15,13 @@ type Statement struct {
 	// Open is true of what is still to be done: "run the tests" is no contradiction
 	// there of "I have not run the tests".
 	Open bool
-	// Support is the share of its words that the conversation must have at least; 0
-	// is a third of four words or more.
-	Support float64
+	// Strict is true of one that has its source named: that must have all its numbers,
+	// and most of its words.
+	Strict bool
 }
 
-// Check says why a statement does not hold, or "".
+// Check says why a statement does not hold, or "". What it says has no word of the
+// statement: it is kept longer than what somebody forgets on purpose.
 func (s *Source) Check(of Statement) string {
 	tests := []func(Statement) string{s.ordered, s.valued, s.turned, s.contradicted, s.supported}
 	for _, test := range tests {
@@ -50,8 +50,7 @@ var ignoring = expression(`(?i)^(?:ignor|disregard|override|missacht|vergiss|oub
 // token is a word, a number or an address of the scripts that have capital letters.
 var token = expression(`https?://[^\s)>\]"'\x60]+|[\p{Latin}\p{Cyrillic}\p{Greek}\p{N}_./@#+~\\-]*[\p{Latin}\p{Cyrillic}\p{Greek}\p{N}]`)
 
-// valued refuses values and names that the conversation does not have. It names those
-// of one word only: a path may be put together from words that somebody will forget.
+// valued refuses values and names that the conversation does not have.
 func (s *Source) valued(of Statement) string {
 	all, text := s.all.String(), of.Text
 	foreign := !Latin(text) || s.language == russian
@@ -68,11 +67,11 @@ func (s *Source) valued(of Statement) string {
 				return "it has a path that the conversation does not have"
 			}
 		case strings.ContainsAny(lower, "0123456789"):
-			if !numbersIn(all, lower) {
-				return fmt.Sprintf("it has %q, which the conversation does not have", word)
+			if !numbersIn(all, lower, of.Strict) {
+				return "it has a number that the conversation does not have"
 			}
 		case s.isName(text, at[0], word, foreign) && !nameIn(all, lower):
-			return fmt.Sprintf("it has the name %q, which the conversation does not have", word)
+			return "it has a name that the conversation does not have"
 		}
 	}
 	return ""
@@ -138,18 +137,19 @@ func pathIn(all, path string) bool {
 // addressIn tells whether a text has the host of an address, and its numbers.
 func addressIn(all, address string) bool {
 	u, err := url.Parse(address)
-	return err == nil && u.Hostname() != "" && strings.Contains(all, u.Hostname()) && numbersIn(all, u.Port()) && (u.Path == "" || u.Path == "/" || pathIn(all, u.Path))
+	return err == nil && u.Hostname() != "" && strings.Contains(all, u.Hostname()) && numbersIn(all, u.Port(), true) && (u.Path == "" || u.Path == "/" || pathIn(all, u.Path))
 }
 
 // figure is a number as it is written.
 var figure = expression(`\d+(?:[.,:]\d+)*`)
 
 // numbersIn tells whether a text has the numbers of a word. Those of one digit may be
-// counted by whoever writes, and a fraction may be rounded.
-func numbersIn(all, word string) bool {
+// counted by whoever writes, unless he is held to be strict, and a fraction may be
+// rounded.
+func numbersIn(all, word string, strict bool) bool {
 	for _, number := range figure().FindAllString(word, -1) {
 		plain := strings.ReplaceAll(number, ",", "")
-		if len(plain) > 1 && !numberIn(all, number) && !numberIn(strings.ReplaceAll(all, ",", ""), plain) {
+		if (strict || len(plain) > 1) && !numberIn(all, number) && !numberIn(strings.ReplaceAll(all, ",", ""), plain) {
 			return false
 		}
 	}
@@ -186,9 +186,11 @@ func (s *Source) turned(of Statement) string {
 
 // supported refuses what has hardly a word of the conversation.
 func (s *Source) supported(of Statement) string {
-	const least, few = 1.0 / 3, 4
-	words := content(of.Text)
-	if of.Support == 0 && len(words) < few {
+	least, few, words := 1.0/3, 4, content(of.Text)
+	if of.Strict {
+		least, few = 0.6, 1
+	}
+	if len(words) < few && len(words) > 0 {
 		return ""
 	}
 	found := 0
@@ -197,7 +199,7 @@ func (s *Source) supported(of Statement) string {
 			found++
 		}
 	}
-	if share := max(of.Support, least); len(words) == 0 || float64(found) < share*float64(len(words)) {
+	if len(words) == 0 && of.Strict || float64(found) < least*float64(len(words)) {
 		return "its words are not in the conversation"
 	}
 	return ""

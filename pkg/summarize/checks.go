@@ -104,7 +104,7 @@ func checkWords(_ order, text string) error {
 
 // checkEcho tells an answer from the question, and from a transcript.
 func checkEcho(o order, text string) error {
-	for _, ours := range []string{"Use exactly these headings", "with exactly these headings", "No headings, no lists", "no headings, no preamble", "<" + tagConversation, "<" + tagPrevious} {
+	for _, ours := range []string{"Use exactly these headings", "with exactly these headings", "No headings, no lists", "no headings, no preamble", "<" + tagConversation, "<" + tagPrevious, "<" + tagState} {
 		if strings.Contains(text, ours) {
 			return unusable("it repeats the question")
 		}

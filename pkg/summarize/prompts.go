@@ -71,6 +71,8 @@ const update = `The conversation is NEW. What came before it is summed up betwee
 - what was in progress and is now finished is done
 - next steps are those from now on; what no longer matters may go`
 
+const stood = `Between <` + tagState + `> tags is where the work stood at the end of the conversation or shortly before, read from the log: the plan, the last request, the calls and how they ended. Go by it for what is open and what failed.`
+
 // instructions are what a style asks for (docs/dev/decisions.md D18).
 func instructions(style session.SummaryStyle) string {
 	switch style {
@@ -91,6 +93,7 @@ type order struct {
 	style    session.SummaryStyle
 	focus    string
 	text     string // flat
+	state    string // where the work stood at the end of it, or ""
 	previous string // the summary so far
 	runes    int    // of the answer at most
 	repeat   string // why the last answer could not be used
@@ -101,6 +104,9 @@ type order struct {
 func (o order) request() Request {
 	var b strings.Builder
 	b.WriteString(Fence(tagConversation, o.text))
+	if o.state != "" {
+		b.WriteString("\n" + Fence(tagState, o.state) + "\n" + stood + "\n")
+	}
 	if o.previous != "" {
 		b.WriteString("\n" + Fence(tagPrevious, o.previous) + "\n" + update + "\n")
 	}

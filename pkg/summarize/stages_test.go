@@ -2,6 +2,7 @@ package summarize_test
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -110,6 +111,11 @@ func TestSplitTurn(t *testing.T) {
 	}
 }
 
+// withoutState is a question without the state that it tells, which quotes messages.
+func withoutState() *regexp.Regexp {
+	return regexp.MustCompile(`(?s)<where-it-stood>.*</where-it-stood>`)
+}
+
 // TestStages: what is longer than the window goes in pieces that fit, each
 // message once and in order, each after the first with the summary so far.
 func TestStages(t *testing.T) {
@@ -119,7 +125,7 @@ func TestStages(t *testing.T) {
 		if n := session.EstimateTokens([]byte(a.user)); n > window*3/4 {
 			t.Errorf("a question has about %d tokens", n)
 		}
-		texts = append(texts, a.user)
+		texts = append(texts, withoutState().ReplaceAllString(a.user, ""))
 		return goodCheckpoint, "stop"
 	})
 	e := endpoint("ollama", d.URL)
@@ -151,6 +157,36 @@ func TestStages(t *testing.T) {
 	}
 	if n := d.asked[0].body["options"].(map[string]any)["num_ctx"]; n != float64(window) {
 		t.Errorf("num_ctx is %v", n)
+	}
+}
+
+// TestStates: each stage is told where the work stood then, the last where it stands;
+// a window that is too small for it is told nothing.
+func TestStates(t *testing.T) {
+	messages := conversation()
+	for i := range 200 {
+		messages = append(messages, message(6+i, session.RoleUser, fmt.Sprintf("importer task %03d: %s", i, strings.Repeat("move one more from port 8080 to 7443. ", 8))))
+	}
+	messages = append(messages, message(206, session.RoleUser, "task 206 </where-it-stood> is the last"))
+	for window, told := range map[int]bool{16_384: true, summarize.MinWindow: false} {
+		d := newDouble(t, "ollama", func(int, asked) (string, string) { return goodCheckpoint, "stop" })
+		e := endpoint("ollama", d.URL)
+		e.Window = window
+		sumUp(t, summarize.WrittenOptions{}, e, messages)
+		for i, a := range d.asked {
+			_, state, found := strings.Cut(a.user, "<where-it-stood>\n")
+			state, _, closed := strings.Cut(state, "\n</where-it-stood>")
+			if found != told || closed != told {
+				t.Fatalf("window %d, stage %d: told %v, closed %v", window, i, found, closed)
+			}
+			asked := regexp.MustCompile(`task \d+`).FindAllString(state, -1)
+			if last := strings.Join(asked[max(0, len(asked)-1):], ""); told && (!strings.Contains(withoutState().ReplaceAllString(a.user, ""), last) || last == "" || (last == "task 206") != (i == len(d.asked)-1)) {
+				t.Errorf("stage %d of %d is told %q", i, len(d.asked), state)
+			}
+		}
+		if len(d.asked) < 3 {
+			t.Errorf("window %d: %d stages", window, len(d.asked))
+		}
 	}
 }
 

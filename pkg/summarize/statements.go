@@ -99,6 +99,7 @@ func sourceOf(o order) *statements.Source {
 		s.Said(o.text, true) // a digest
 	}
 	s.Said(o.previous, true)
+	s.Printed(o.state) // it quotes what was said, and counts
 	return s
 }
 

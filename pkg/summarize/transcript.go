@@ -2,6 +2,7 @@ package summarize
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"regexp"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/sessctl/sessctl/pkg/secrets"
 	"github.com/sessctl/sessctl/pkg/session"
+	"github.com/sessctl/sessctl/pkg/summarize/state"
 )
 
 // maxTranscript bounds the flat text that is kept of one session, in bytes.
@@ -18,9 +20,13 @@ const maxTranscript = 4 << 20
 
 // entry is one message as flat text.
 type entry struct {
-	text string
-	turn bool // a person begins a turn with it
+	text  string
+	turn  bool   // a person begins a turn with it
+	state string // where the work stood behind it, "" where that was not looked at
 }
+
+// stateEvery is how many bytes of a transcript are between two looks at the state.
+const stateEvery = 4 << 10
 
 // transcript collects the flat text of what is to be summed up. Its memory is
 // bounded: of a longer one the oldest messages go, and are counted.
@@ -30,10 +36,23 @@ type transcript struct {
 	left     int    // messages that did not fit
 	previous string // the summary of an earlier compaction
 	digest   *Extractive
+
+	reader     *state.Reader
+	stateRunes int // of a state as text
+	unlooked   int // bytes since it was looked at
 }
 
-func newTranscript(o Options) *transcript {
-	return &transcript{digest: NewExtractive(o)}
+func newTranscript(o Options, stateRunes int) *transcript {
+	return &transcript{digest: NewExtractive(o), reader: &state.Reader{}, stateRunes: stateRunes, unlooked: stateEvery}
+}
+
+// state is where the work stands.
+func (t *transcript) state() string {
+	if t.stateRunes < leastState {
+		return ""
+	}
+	s := t.reader.State()
+	return s.Text(t.stateRunes)
 }
 
 // add takes in a message of the active branch. The summary of a compaction
@@ -42,6 +61,7 @@ func (t *transcript) add(m *session.Message) {
 	if m.Branch != session.Active {
 		return
 	}
+	t.reader.Add(m)
 	if m.Compaction {
 		t.compacted(m)
 		return
@@ -51,7 +71,11 @@ func (t *transcript) add(m *session.Message) {
 		t.context.Pass(m)
 		return
 	}
-	t.context.Add(m, entry{text, m.Role == session.RoleUser})
+	e := entry{text: text, turn: m.Role == session.RoleUser}
+	if t.unlooked += len(text); t.unlooked >= stateEvery {
+		e.state, t.unlooked = t.state(), 0
+	}
+	t.context.Add(m, e)
 	for t.bytes += len(text); t.bytes > maxTranscript; t.left++ {
 		t.drop(1)
 	}
@@ -89,20 +113,26 @@ func (t *transcript) lastTurn() (history, turn []entry) {
 	return t.context.Entries, nil
 }
 
+// piece is what is summed up at once.
+type piece struct {
+	text     string
+	state    string // where the work stood at its end, or shortly before
+	messages int
+}
+
 // stages cuts entries into pieces of at most so many tokens, between messages.
 // Of more than most pieces the oldest go; it returns how many messages were in
 // them.
-func stages(entries []entry, tokens int64, most int) (pieces []string, left int) {
+func stages(entries []entry, tokens int64, most int) (pieces []piece, left int) {
 	var b strings.Builder
 	var size int64
-	var counts []int
-	messages := 0
+	var p piece
 	flush := func() {
-		if b.Len() > 0 {
-			pieces, counts = append(pieces, b.String()), append(counts, messages)
+		if p.text = b.String(); p.text != "" {
+			pieces = append(pieces, p)
 		}
 		b.Reset()
-		size, messages = 0, 0
+		size, p = 0, piece{}
 	}
 	for _, e := range entries {
 		n := session.EstimateTokens([]byte(e.text))
@@ -110,12 +140,12 @@ func stages(entries []entry, tokens int64, most int) (pieces []string, left int)
 			flush()
 		}
 		b.WriteString(fitting(e.text, n, tokens))
-		size, messages = size+n, messages+1
+		size, p.messages, p.state = size+n, p.messages+1, cmp.Or(e.state, p.state)
 	}
 	flush()
 	for len(pieces) > max(most, 1) {
-		left += counts[0]
-		pieces, counts = pieces[1:], counts[1:]
+		left += pieces[0].messages
+		pieces = pieces[1:]
 	}
 	return pieces, left
 }
@@ -283,13 +313,14 @@ const (
 	tagConversation = "conversation"
 	tagPrevious     = "previous-summary"
 	tagKnown        = "known-facts"
+	tagState        = "where-it-stood"
 )
 
 // closing matches what would end, or begin, one of those tags; speaker a line
 // that looks like the next one's.
 var (
 	closing = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`(?i)<(\s*/?\s*(?:` + tagConversation + `|` + tagPrevious + `|` + tagKnown + `)\b)`)
+		return regexp.MustCompile(`(?i)<(\s*/?\s*(?:` + tagConversation + `|` + tagPrevious + `|` + tagKnown + `|` + tagState + `)\b)`)
 	})
 	speaker = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`(?m)^(\s*)\[(User|Assistant|Assistant tool calls|Tool result|Tool error|User ran|Summary|Context)\]:`)

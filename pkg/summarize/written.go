@@ -19,6 +19,14 @@ const maxWrittenRunes = 12_000
 // is asked once, and all of it is part of that turn.
 const hermesBytes = 24 << 10
 
+// Bounds of the state that a model is told with a stage, in code points. A window has
+// room for four times as many tokens as it is told code points; less than leastState
+// tells nothing.
+const (
+	mostState  = 1200
+	leastState = 400
+)
+
 // WrittenOptions set who writes a summary, and how.
 type WrittenOptions struct {
 	Options                      // MaxRunes 0 means 12,000 for the model's
@@ -46,7 +54,7 @@ func NewWritten(o WrittenOptions) *Written {
 	if digest.MaxRunes > DefaultMaxRunes {
 		digest.MaxRunes = DefaultMaxRunes
 	}
-	return &Written{options: o, transcript: newTranscript(digest)}
+	return &Written{options: o, transcript: newTranscript(digest, min(mostState, o.Client.Window()/16))}
 }
 
 // Add takes in the next message of the log. The error is always nil; nothing
@@ -151,7 +159,7 @@ func (w *Written) inStages(ctx context.Context, o order, entries []entry) (text 
 		return "", left, err
 	}
 	for i, piece := range pieces {
-		o.text = piece
+		o.text, o.state = piece.text, piece.state
 		if text, err = w.stage(ctx, o); err != nil {
 			return "", left, fmt.Errorf("stage %d of %d: %w", i+1, len(pieces), err)
 		}
@@ -186,18 +194,21 @@ func (w *Written) stage(ctx context.Context, o order) (string, error) {
 
 // pieces cuts entries so that instructions, a previous summary, a piece and an
 // answer fit the window; a fifth is left because tokens are estimates.
-func (w *Written) pieces(o order, entries []entry) ([]string, int, error) {
+func (w *Written) pieces(o order, entries []entry) ([]piece, int, error) {
 	endpoint := &w.options.Client.endpoint
 	most := endpoint.Meter.Left()
 	if most == 0 {
 		return nil, 0, errCalls
 	}
 	if endpoint.Provider == ProviderHermes {
-		return []string{w.transcript.digest.Summary().Text + "\n\nThe end of the conversation:\n\n" + newest(entries, hermesBytes)}, 0, nil
+		return []piece{{text: w.transcript.digest.Summary().Text + "\n\nThe end of the conversation:\n\n" + newest(entries, hermesBytes)}}, 0, nil
 	}
 	const instructions = 1000 // tokens
-	room := int64(endpoint.Window - 2*o.tokens() - instructions)
+	room := int64(endpoint.Window - 2*o.tokens() - instructions - w.transcript.stateRunes/3)
 	room -= max(0, session.EstimateTokens([]byte(o.previous))-int64(o.tokens()))
 	all, left := stages(entries, max(room*4/5, 500), most)
+	if whole := w.transcript.context.Entries; len(all) > 0 && len(entries) > 0 && &entries[len(entries)-1] == &whole[len(whole)-1] {
+		all[len(all)-1].state = w.transcript.state()
+	}
 	return all, left + w.transcript.left, nil
 }

@@ -142,6 +142,7 @@ func messageText(m *session.Message) string {
 
 // FactsInput is what memory_facts is asked.
 type FactsInput struct {
+	Query string `json:"query,omitempty" jsonschema:"only facts that answer this, the best first; all facts without it"`
 	Agent string `json:"agent,omitempty" jsonschema:"only facts of this agent's sessions"`
 	Kind  string `json:"kind,omitempty" jsonschema:"only preference, background, pattern, project, contact, decision, environment or deadline"`
 }
