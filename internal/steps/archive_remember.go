@@ -72,7 +72,7 @@ func (k *Keeper) archive(ctx context.Context, s workspace.Found) selection.Archi
 	before, err := os.Lstat(s.Path)
 	ownFile := err == nil && s.Kind.InFile() && s.Kind != session.KindDatabase && s.Adapter.Capabilities().Attacher == nil
 	if ownFile {
-		if row, ok := k.before(ctx, s); ok {
+		if row, ok := k.before(ctx, s, before); ok {
 			selection.LogArchive(ctx, k.Run, s, row)
 			return row
 		}
@@ -92,8 +92,8 @@ func (k *Keeper) archive(ctx context.Context, s workspace.Found) selection.Archi
 
 // before returns what was archived of a session's file in an earlier run, if neither
 // has changed since.
-func (k *Keeper) before(ctx context.Context, s workspace.Found) (selection.ArchiveRow, bool) {
-	id, ok := k.settled.Find(k.Archives, workspace.ArchiveMeta(s.Ref))
+func (k *Keeper) before(ctx context.Context, s workspace.Found, here os.FileInfo) (selection.ArchiveRow, bool) {
+	id, ok := k.settled.Find(k.Archives, workspace.ArchiveMeta(s.Ref), here)
 	if !ok {
 		return selection.ArchiveRow{}, false
 	}
