@@ -27,7 +27,9 @@ func (b *browser) load(ctx context.Context, show func(browse.Home)) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	own.ShowNotices(notices)
+	own.ShowOdd(notices)
+	own.TellUnread(workspace.UnreadRows(own.UnreadOf(all)))
+	all.Sessions = all.Readable()
 	if err == nil {
 		all, err = selection.Of(all, b.options.Agent)
 	}

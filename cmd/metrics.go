@@ -55,7 +55,7 @@ func metricsText(ctx context.Context, a *app, w io.Writer) error {
 	for _, n := range seen.Failures {
 		a.PassOver(n)
 	}
-	a.Incomplete += len(seen.Unread)
+	a.Incomplete += seen.Broken()
 	reading := seen.Reading(a.Version)
 	if reading.Runs != nil {
 		if reading.Runs.Total, err = audit.RunTotals(ctx, a.Run); err != nil {

@@ -21,6 +21,7 @@ func addMonitorFlags(o *audit.MonitorOptions, fs *pflag.FlagSet) {
 	fs.DurationVar(&o.Interval, "interval", 0, "look again after this `duration`, until a signal; without it once")
 	fs.BoolVar(&o.Compact, "compact", false, "compact the sessions that need it (sessctl compact --all)")
 	fs.BoolVar(&o.DryRun, "dry-run", false, "report what is wrong and which events would be sent; record, send and compact nothing")
+	fs.BoolVar(&o.Code, "exit-code", false, "end as Nagios expects: 0 all is well, 1 warning, 2 critical, 3 unknown; the first line says which")
 	fromConfig(fs, "threshold", "compaction.threshold")
 	fromConfig(fs, "compact", "monitor.compact")
 }
@@ -42,11 +43,14 @@ monitor.json in the data directory holds what was reported. In quiet hours alert
 are held and sent afterwards; sessions that need a compaction are reported at
 once, and --compact compacts at any hour.
 
-With --quiet only what is reported for the first time is printed.
+With --quiet only what is reported for the first time is printed. "All is well" is
+said only if every store was read, the last run of every profile succeeded and
+nothing is due.
 
 Exit codes: 0 done, also if something needs a person; 1 failed, 2
 wrong usage, 3 something could not be looked at, 75 another monitor is looking.
-With --interval a signal ends it, with exit code 0.`,
+With --interval a signal ends it, with exit code 0; with --exit-code it ends with
+the state of the machine: 0, 1, 2 or 3.`,
 		Example: `  sessctl monitor
   sessctl monitor --quiet
   sessctl monitor --interval 5m --compact
@@ -65,6 +69,9 @@ With --interval a signal ends it, with exit code 0.`,
 }
 
 func runMonitor(ctx context.Context, a *app, o audit.MonitorOptions) error {
+	if o.Code {
+		return lookForStatus(ctx, a, o)
+	}
 	if o.Interval == 0 {
 		report, err := lookOnce(ctx, a, o)
 		return finishLook(a, report, err)
@@ -89,6 +96,23 @@ func runMonitor(ctx context.Context, a *app, o audit.MonitorOptions) error {
 		case <-time.After(o.Interval):
 		}
 	}
+}
+
+// lookForStatus is one look for a program that watches machines: the first line and
+// the exit code are the state.
+func lookForStatus(ctx context.Context, a *app, o audit.MonitorOptions) error {
+	report, err := lookOnce(ctx, a, o)
+	status := report.Status()
+	if err != nil || a.Incomplete > 0 && status == 0 {
+		status = audit.StatusUnknown
+	}
+	if report.Coded = true; !a.JSON {
+		if _, err := fmt.Fprintf(a.Out, "%s: %s\n", audit.StatusName(status), report.Headline()); err != nil {
+			return err
+		}
+	}
+	reportError(a.Err, finishLook(a, report, err), a.JSON)
+	return &failure.Outcome{Exit: status}
 }
 
 // monitorOnce is one look by the configuration, for whoever looks again and
@@ -173,12 +197,12 @@ func lookAndTell(ctx context.Context, a *app, o audit.MonitorOptions, options mo
 	}
 	report := audit.MonitorReport{Schema: 1, Looked: seen.At.UTC().Format(time.RFC3339), DryRun: o.DryRun, Threshold: o.Threshold.Tokens, Share: o.Threshold.Percent, Sessions: len(seen.Rows), Archives: len(seen.Entries)}
 	report.Count(&seen)
-	report.Alerts = append([]monitor.Alert{}, state.Step(seen.Look(), options)...)
+	report.Alerts, report.Unread = seen.AlertsOf(state, options), seen.Unread
 	report.Waiting = len(state.Held)
 	for _, n := range seen.Failures {
 		a.PassOver(n)
 	}
-	report.Incomplete = len(seen.Unread)
+	report.Incomplete = seen.Broken()
 	if o.DryRun {
 		return report, nil
 	}
@@ -209,10 +233,10 @@ func renderMonitor(a *app, r audit.MonitorReport) error {
 		return a.Quiet && (x.Event == "" || x.Held) || r.Compacted && x.Kind == monitor.NeedsCompaction
 	})
 	if len(alerts) == 0 {
-		if a.Quiet {
+		if a.Quiet || r.Coded {
 			return nil
 		}
-		_, err := fmt.Fprintf(a.Out, "all is well: %s\n", r.LookedAt())
+		_, err := fmt.Fprintf(a.Out, "%s\n", r.Headline())
 		return err
 	}
 	t := table{columns: []column{{name: "WHAT"}, {name: "SINCE", drop: 2}, {name: "TOLD", drop: 1}, {name: "WHERE", least: 16}, {name: "MESSAGE", least: 30}}}

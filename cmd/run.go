@@ -1,7 +1,6 @@
 package cmd
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -70,7 +69,13 @@ func runProfileCommand(ctx context.Context, a *app, profile string) error {
 	if err != nil {
 		return err
 	}
-	if err := renderRun(a, row); err != nil {
+	look := a.Run.Apart()
+	defer workspace.CloseStores(look)
+	unread, err := workspace.Unread(ctx, look)
+	if err != nil && ctx.Err() == nil { // the steps have told it
+		unread = nil
+	}
+	if err := renderRun(a, row, workspace.UnreadRows(unread)); err != nil {
 		return err
 	}
 	if row.ExitCode != failure.ExitOK {
@@ -80,13 +85,17 @@ func runProfileCommand(ctx context.Context, a *app, profile string) error {
 }
 
 // renderRun prints the summary of a run: a line for each step, or one line if
-// all is well and nothing has changed, which --quiet leaves out.
-func renderRun(a *app, row audit.RunRow) error {
+// all is well and nothing has changed. With --quiet a run that did all it should
+// prints nothing.
+func renderRun(a *app, row audit.RunRow, unread []workspace.UnreadRow) error {
 	if a.JSON {
-		return a.printJSON(steps.RunDocument{RunRow: row, Notes: a.Notes})
+		return a.printJSON(steps.RunDocument{RunRow: row, Unread: unread, Notes: a.Notes})
+	}
+	for _, r := range unread {
+		a.Notice(r.Note())
 	}
 	idle := row.Changed() == 0 && (row.Outcome == operate.OK || row.Outcome == operate.Busy)
-	if idle && a.Quiet {
+	if a.Quiet && (row.Outcome == operate.OK || row.Outcome == operate.Busy) {
 		return nil
 	}
 	if idle && row.Outcome == operate.OK {
@@ -96,8 +105,8 @@ func renderRun(a *app, row audit.RunRow) error {
 	t := table{columns: []column{{name: "STEP"}, {name: "OUTCOME"}, {name: "TOOK", right: true, drop: 1}, {name: "WHAT", least: 24}}}
 	var rows [][]string
 	for _, s := range row.Steps {
-		rows = append(rows, []string{s.Title(), string(s.Outcome), steps.Seconds(s.Seconds), wording.Visible(cmp.Or(s.Summary, s.Reason))})
-		t.rows = append(t.rows, []string{s.Title(), string(s.Outcome), steps.Took(s.Seconds), cmp.Or(s.Summary, s.Reason)})
+		rows = append(rows, []string{s.Title(), string(s.Outcome), steps.Seconds(s.Seconds), wording.Visible(s.Said())})
+		t.rows = append(t.rows, []string{s.Title(), string(s.Outcome), steps.Took(s.Seconds), s.Said()})
 	}
 	if err := a.printList(t, rows); err != nil {
 		return err

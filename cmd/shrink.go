@@ -120,7 +120,11 @@ func weighDatabases(ctx context.Context, a *app, stores []session.Store, o remov
 			continue
 		}
 		able++
+		unread := unreadDatabases(ctx, a, store)
 		weights, err := shrinker.Weigh(ctx)
+		if err != nil && unread && ctx.Err() == nil {
+			continue // it was told why
+		}
 		if err != nil {
 			return nil, fmt.Errorf("weigh the databases of %s: %w", store.Root(), err)
 		}
@@ -141,6 +145,18 @@ func weighDatabases(ctx context.Context, a *app, stores []session.Store, o remov
 		return nil, &failure.Error{Code: "no_store", Exit: failure.ExitFailed, Path: a.Home(), Hint: "--store opencode=PATH names a data directory", Err: errors.New("no store of OpenCode, Kilo, Hermes or Cline was found")}
 	}
 	return all, nil
+}
+
+// unreadDatabases tells which databases of a store cannot be read, and reports whether
+// there are any: nothing is known of what could be taken out of them.
+func unreadDatabases(ctx context.Context, a *app, store session.Store) bool {
+	listing, err := a.List(ctx, store)
+	if err != nil {
+		return false // who weighs them says so
+	}
+	unread := slices.DeleteFunc(listing.Notices, func(n session.Notice) bool { return !n.Unread })
+	a.ShowNotices(unread)
+	return len(unread) > 0
 }
 
 // shrinkOne archives and remembers what is to go, and takes it out.
@@ -272,7 +288,7 @@ func settleShrinks(ctx context.Context, a *app, stores []session.Store) error {
 
 // renderShrink prints what each way would free, or has freed.
 func renderShrink(a *app, doc removal.ShrinkDocument, o removal.ShrinkOptions) error {
-	if len(doc.Databases) == 0 {
+	if len(doc.Databases) == 0 && a.Incomplete == 0 {
 		a.Notice(workspace.Note{Message: "there is no database here that --shrink makes smaller"})
 	}
 	doc.Notes = a.Notes

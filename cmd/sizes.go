@@ -80,7 +80,7 @@ func runSizes(ctx context.Context, a *app, o selection.SizesOptions) error {
 
 // runSizesOfHosts shows the sessions of several hosts in one list.
 func runSizesOfHosts(ctx context.Context, a *app, o selection.SizesOptions) error {
-	doc := selection.SizesDocument{Schema: 1, Sessions: []*selection.SessionRow{}}
+	doc := selection.SizesDocument{Schema: 1, Sessions: []*selection.SessionRow{}, Unread: []workspace.UnreadRow{}}
 	answered := 0
 	var outcome error
 	doc.Hosts, outcome = askHosts(ctx, a, &o.HostsOption, func(host string, there selection.SizesDocument) {

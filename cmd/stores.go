@@ -16,7 +16,8 @@ func newStoresCommand(a *app) *cobra.Command {
 		Long: `List every store of every runtime: where it is, how many agents and sessions it
 has and how large they are, and how its sessions can be compacted, the default
 first. "none" means that only the runtime changes its sessions; they can be
-archived and remembered.
+archived and remembered. What was seen and is not read is named below, with the
+cause and what to do.
 ` + exitHelp,
 		Example: `  sessctl stores
   sessctl stores --json`,
@@ -30,12 +31,14 @@ func runStores(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
+	var all workspace.Inventory
 	if len(stores) == 0 {
+		a.TellUnread(workspace.UnreadRows(a.UnreadOf(all)))
 		return workspace.NoStores(&a.Run.Settings)
 	}
 	doc := workspace.StoresDocument{Schema: 1}
 	for _, store := range stores {
-		row, notices, err := a.LookAtStore(ctx, store)
+		row, listing, err := a.LookAtStore(ctx, store)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -43,9 +46,12 @@ func runStores(ctx context.Context, a *app) error {
 			a.Incomplete++
 			row.Error = err.Error()
 		}
-		a.ShowNotices(notices)
+		all.Add(store, listing)
+		a.ShowOdd(listing.Notices)
 		doc.Stores = append(doc.Stores, row)
 	}
+	doc.Unread = workspace.UnreadRows(a.UnreadOf(all))
+	a.TellUnread(doc.Unread)
 	return renderStores(a, doc)
 }
 

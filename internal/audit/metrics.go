@@ -37,7 +37,7 @@ func RunTotals(ctx context.Context, run *workspace.Run) (map[string]int64, error
 // Reading is what was observed, as figures.
 func (o *Observed) Reading(version string) metrics.Reading {
 	r := metrics.Reading{
-		Version: version, Go: runtime.Version(), Time: o.At, Threshold: o.limit.Tokens, Percent: o.limit.Percent, Due: o.due(), Unreadable: len(o.Unread), Agents: o.agents(), Events: o.Events,
+		Version: version, Go: runtime.Version(), Time: o.At, Threshold: o.limit.Tokens, Percent: o.limit.Percent, Due: o.due(), Unreadable: o.Broken(), Unread: o.unreadByCause(), Agents: o.agents(), Events: o.Events,
 	}
 	for _, d := range o.Disks {
 		r.Disks = append(r.Disks, metrics.Disk{Directory: d.Path, Free: d.Free})

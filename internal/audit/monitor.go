@@ -28,6 +28,8 @@ type MonitorOptions struct {
 	DryRun    bool
 
 	ThresholdAsked bool // as a flag
+	// Code makes the exit code the state of the machine, see [MonitorReport.Status].
+	Code bool
 }
 
 // leastInterval keeps a mistyped interval from reading the stores all the time.
@@ -38,6 +40,8 @@ func (o *MonitorOptions) Validate() error {
 	switch {
 	case o.Interval < 0 || o.Interval > 0 && o.Interval < leastInterval:
 		return failure.Usage("5m is usual", "--interval must be at least %s, not %s", leastInterval, o.Interval)
+	case o.Code && o.Interval > 0:
+		return failure.Usage("one of them", "--exit-code does not go with --interval")
 	case o.DryRun && o.Interval > 0:
 		return failure.Usage("one of them", "--dry-run does not go with --interval")
 	}
@@ -56,7 +60,9 @@ type MonitorReport struct {
 	Sessions  int             `json:"sessions"` // that were measured
 	Archives  int             `json:"archives"`
 	Alerts    []monitor.Alert `json:"alerts"` // what is wrong, what matters most first
-	Waiting   int             `json:"held"`   // events that wait for the end of quiet hours
+	// Unread is what was seen and not read.
+	Unread  []workspace.UnreadRow `json:"unread"`
+	Waiting int                   `json:"held"` // events that wait for the end of quiet hours
 	// Compaction is the document of compact --all; null if it was not needed or not
 	// asked for.
 	Compaction json.RawMessage  `json:"compaction"`
@@ -64,6 +70,7 @@ type MonitorReport struct {
 
 	Incomplete int  `json:"-"` // what could not be looked at
 	Due        int  `json:"-"` // sessions that need a compaction
+	Coded      bool `json:"-"` // the first line was printed
 	Compacted  bool `json:"-"` // they were compacted, as far as they are not busy
 }
 
@@ -107,14 +114,15 @@ func MonitorStatePath(a *workspace.Settings) string {
 // KeepAndPut writes down what was decided and then puts the events. What is not
 // put, because the disk is full say, is put by the next look.
 func KeepAndPut(ctx context.Context, run *workspace.Run, state *monitor.State, path string) error {
-	if err := state.Save(run.Pins, path); err != nil {
+	workspace.KeepReserve(run)
+	if err := workspace.UseReserve(run, func() error { return state.Save(run.Pins, path) }); err != nil {
 		return err
 	}
 	if len(state.Ready) == 0 {
 		return nil
 	}
 	for _, e := range state.Ready {
-		if err := workspace.PutEvent(ctx, run, e, e.Data); err != nil {
+		if err := workspace.UseReserve(run, func() error { return workspace.PutEvent(ctx, run, e, e.Data) }); err != nil {
 			return err
 		}
 	}
@@ -145,7 +153,7 @@ func (r *MonitorReport) Count(seen *Observed) {
 func (o *Observed) Look() monitor.Look {
 	look := monitor.Look{
 		Time: o.At, Sessions: o.mainSessions(), Purges: o.purges(), Disks: o.Disks,
-		Archives: o.Damaged, ArchivesSeen: o.ArchivesSeen, Unread: o.Unread, UnreadSeen: o.whole, Stores: o.stores,
+		Archives: o.Damaged, ArchivesSeen: o.ArchivesSeen, Unread: o.unreadable(), UnreadSeen: o.whole, Stores: o.stores,
 	}
 	if o.whole { // what could not be listed is not to grow when it can be
 		look.Agents = o.agentSizes()
@@ -155,6 +163,33 @@ func (o *Observed) Look() monitor.Look {
 	}
 	look.Profiles = o.Profiles()
 	return look
+}
+
+// unreadable is what was not read, as the monitor judges it.
+func (o *Observed) unreadable() (all []monitor.Unreadable) {
+	for _, r := range o.Unread {
+		all = append(all, monitor.Unreadable{Path: r.Paths[0], Message: r.Message, Runtime: r.Runtime, Cause: string(r.Cause), Broken: r.Broken, Count: r.Count, Bytes: r.Bytes, Hint: r.Hint})
+	}
+	return all
+}
+
+// unreadByCause counts what was not read.
+func (o *Observed) unreadByCause() map[string]int {
+	counts := map[string]int{}
+	for _, r := range o.Unread {
+		counts[string(r.Cause)] += r.Count
+	}
+	return counts
+}
+
+// Broken counts what should be read and could not be.
+func (o *Observed) Broken() (n int) {
+	for _, r := range o.Unread {
+		if r.Broken {
+			n += r.Count
+		}
+	}
+	return n
 }
 
 // agentSizes adds up the logs of each agent of a store.
@@ -219,7 +254,7 @@ func (o *Observed) mainSessions() []monitor.Session {
 			x.Busy = row.Reason
 		}
 		idle := o.At.Sub(row.Last) > inUse
-		x.Unused = row.Compact == selection.ProspectIrreducible || idle && (row.Compact == selection.ProspectRuntime || row.Compact == selection.ProspectUnsupported)
+		x.Unused = row.Compact == selection.ProspectIrreducible || row.Compact == selection.ProspectKept || idle && (row.Compact == selection.ProspectRuntime || row.Compact == selection.ProspectUnsupported)
 		all = append(all, x)
 	}
 	return all

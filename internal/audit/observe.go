@@ -35,8 +35,8 @@ type Observed struct {
 	Sessions []workspace.Found       // all that the stores have
 	Rows     []*selection.SessionRow // of those that an agent may still be using
 	stores   []monitor.Store
-	Unread   []monitor.Unreadable
-	whole    bool // every store was listed
+	Unread   []workspace.UnreadRow // what was seen and not read
+	whole    bool                  // every store was listed
 
 	AllReceipts  []compact.Receipt
 	Entries      []archive.Entry
@@ -102,29 +102,22 @@ func (o *Observer) Look(ctx context.Context) error {
 func (o *Observer) lookAtStores(ctx context.Context) error {
 	o.leaveOutMissing()
 	selection.OpenTailCache(o.Run, true)
-	all, notices, err := o.ListStores(ctx)
+	all, _, err := o.ListStores(ctx)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	var f *failure.Error
-	switch {
-	case err == nil:
-	case errors.As(err, &f) && f.Code == "no_store":
-		if len(o.Earlier) == 0 {
-			return err
-		}
-	default: // there is one store, and it cannot be listed
-		o.Unread = append(o.Unread, monitor.Unreadable{Path: o.Opened[0].Root(), Message: err.Error()})
+	if workspace.IsNoStore(err) && len(o.Earlier) == 0 {
+		o.Unread = workspace.UnreadRows(o.UnreadOf(all))
+		return err
 	}
 	o.whole = err == nil && o.Incomplete == 0
 	o.Sessions = all.Sessions
 	o.noteStores()
-	for _, n := range notices {
-		if n.Unread {
-			o.Unread = append(o.Unread, monitor.Unreadable{Path: n.Path, Message: n.Message})
-		}
+	if err := o.measureUsed(ctx, &all); err != nil {
+		return err
 	}
-	return o.measureUsed(ctx, all)
+	o.Unread = workspace.UnreadRows(o.UnreadOf(all))
+	return nil
 }
 
 // leaveOutMissing leaves stores out that --store names and that are not there:
@@ -167,14 +160,15 @@ func (o *Observer) noteStores() {
 	}
 }
 
-// measureUsed measures the sessions that agents may still be using.
-func (o *Observer) measureUsed(ctx context.Context, all workspace.Inventory) error {
-	used := slices.DeleteFunc(slices.Clone(all.Sessions), func(s workspace.Found) bool { return !workspace.Shown(s.Kind) })
+// measureUsed measures the sessions that agents may still be using. What cannot be
+// read is added to what was not.
+func (o *Observer) measureUsed(ctx context.Context, all *workspace.Inventory) error {
+	used := slices.DeleteFunc(all.Readable(), func(s workspace.Found) bool { return !workspace.Shown(s.Kind) })
 	options := selection.CompactOptions{
 		All: true, Threshold: o.Threshold, ThresholdAsked: o.ThresholdAsked, Strategy: o.Config.Compaction.Strategy,
 		Quiet: o.Config.Compaction.Quiet, Gateway: o.Config.Compaction.Gateway, KeepRecentTokens: o.Config.Compaction.Keep,
 	}
-	m := selection.Measurer{Run: o.Run, Policy: options.Policy(o.Run), InDatabase: selection.InDatabase(all)}
+	m := selection.Measurer{Run: o.Run, Policy: options.Policy(o.Run), InDatabase: selection.InDatabase(*all)}
 	rows, err := m.Rows(ctx, used)
 	if err != nil {
 		return err
@@ -182,7 +176,7 @@ func (o *Observer) measureUsed(ctx context.Context, all workspace.Inventory) err
 	o.Rows = rows
 	for _, row := range rows {
 		if row.Unread != nil && !errors.Is(row.Unread, session.ErrUnknownFormat) && !errors.Is(row.Unread, fs.ErrNotExist) {
-			o.Unread = append(o.Unread, monitor.Unreadable{Path: row.Path, Message: row.Unread.Error()})
+			all.NotRead = append(all.NotRead, session.Unread{Runtime: row.Runtime, Path: row.Path, Bytes: row.Bytes, Cause: session.CauseRefused, Message: "cannot be read: " + row.Unread.Error()})
 		}
 	}
 	selection.SaveTailCache(o.Run)
@@ -226,7 +220,7 @@ func (o *Observer) lookAtArchives(ctx context.Context) error {
 }
 
 func (o *Observer) lookAtMemory(ctx context.Context) error {
-	store, err := GlimpseMemory(ctx, o.Run)
+	store, err := workspace.GlimpseMemory(ctx, o.Run)
 	if errors.Is(err, fs.ErrNotExist) {
 		o.memoryless = true
 		return nil

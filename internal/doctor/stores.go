@@ -30,6 +30,7 @@ func (d *checkup) examineStores(ctx context.Context) error {
 		return err
 	}
 	d.stores = stores
+	defer func() { tellUnread(d.findings, workspace.UnreadRows(d.UnreadOf(d.sessions))) }()
 	if len(stores) == 0 {
 		d.note(d.Home(), "no session store is found", "name one with --store runtime=path")
 	}
@@ -45,7 +46,7 @@ func (d *checkup) examineStores(ctx context.Context) error {
 		}
 		d.sessions.Add(store, listing)
 		d.ok(store.Root(), "%s: %s, %s", store.Runtime(), wording.Plural(len(listing.Agents), "agent"), wording.Plural(len(listing.Refs), "log"))
-		tellNotices(d.findings, listing)
+		tellNotices(d.findings, listing.Notices)
 		examineReadable(d.findings, listing.Refs)
 		examineReaders(d.findings, listing.Refs, store.Capabilities().DatabaseFile)
 		if lister := store.Capabilities().Leftovers; lister != nil {
@@ -122,18 +123,24 @@ func examineUnnamed(ctx context.Context, run *workspace.Run, report *findings, r
 	return nil
 }
 
-// tellNotices reports what was skipped. That all sessions of an agent are, is
-// more than a note, and that nobody knows what was skipped is a problem: as long
-// as it lasts, nothing of it is archived.
-func tellNotices(report *findings, listing session.Listing) {
-	for _, n := range listing.Notices {
-		tell := report.note
-		if slices.ContainsFunc(listing.Refs, func(ref session.Ref) bool { return ref.Kind == session.KindDatabase && ref.Path == n.Path }) {
-			tell = report.warn
+// tellNotices reports what is odd in a store, without what was not read.
+func tellNotices(report *findings, notices []session.Notice) {
+	for _, n := range notices {
+		if !n.Unread && n.Cause == "" {
+			report.note(n.Path, n.Message, n.Hint)
 		}
-		if n.Unread {
+	}
+}
+
+// tellUnread reports what was seen and not read. That sessions are missing which
+// should be read is a problem: as long as it lasts, nothing of them is archived.
+func tellUnread(report *findings, rows []workspace.UnreadRow) {
+	for _, r := range rows {
+		tell := report.note
+		if r.Broken {
 			tell = report.problem
 		}
+		n := r.Note()
 		tell(n.Path, n.Message, n.Hint)
 	}
 }

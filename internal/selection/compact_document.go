@@ -156,6 +156,9 @@ func details(r CompactedSession) [][2]string {
 	if due := wording.DueBy(string(r.DueBy), r.DueAt); due != "" {
 		lines = append(lines, [2]string{"due", due})
 	}
+	if change := r.Change(); change != "" {
+		lines = append(lines, [2]string{"context", change})
+	}
 	if r.LinesSkipped > 0 {
 		lines = append(lines, [2]string{"skipped", wording.Plural(r.LinesSkipped, "unreadable line") + "; the archive has every byte"})
 	}
@@ -192,6 +195,23 @@ func details(r CompactedSession) [][2]string {
 		lines = append(lines, [2]string{"undo", UndoCommand(strings.TrimSuffix(filepath.Base(r.Receipt), ".json"))})
 	}
 	return lines
+}
+
+// Change is how much smaller the context becomes, "" if it stays as it is.
+func (r CompactedSession) Change() string {
+	changed := r.Strategy == session.StrategyRotate || r.Strategy.Shortens()
+	if !changed || r.Outcome != compact.Planned && r.Outcome != compact.Compacted {
+		return ""
+	}
+	return TokensChange(r.TokensBefore, r.TokensAfter)
+}
+
+// TokensChange is "195,009 -> 21,388 tokens (-89 %)", "" where nothing became smaller.
+func TokensChange(before, after int64) string {
+	if before <= 0 || after >= before {
+		return ""
+	}
+	return fmt.Sprintf("%s -> %s tokens (-%d %%)", wording.Count(before), wording.Count(after), (before-after)*100/before)
 }
 
 func thenLine(r CompactedSession) string {

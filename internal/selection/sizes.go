@@ -58,12 +58,14 @@ func (o *SizesOptions) Validate() error {
 
 // SizesDocument is `sizes --json` (docs/json.md).
 type SizesDocument struct {
-	Schema    int              `json:"schema"`
-	Threshold int64            `json:"threshold"`         // tokens; 0 for none, and with --host if the hosts have different ones
-	Share     int64            `json:"threshold_percent"` // of the window; 0 for the same
-	Sessions  []*SessionRow    `json:"sessions"`
-	Notes     []workspace.Note `json:"notes"`
-	Hosts     []HostAnswer     `json:"hosts,omitempty"` // of --host
+	Schema    int           `json:"schema"`
+	Threshold int64         `json:"threshold"`         // tokens; 0 for none, and with --host if the hosts have different ones
+	Share     int64         `json:"threshold_percent"` // of the window; 0 for the same
+	Sessions  []*SessionRow `json:"sessions"`
+	// Unread is what was seen and not read; empty with --host, where each host tells it.
+	Unread []workspace.UnreadRow `json:"unread"`
+	Notes  []workspace.Note      `json:"notes"`
+	Hosts  []HostAnswer          `json:"hosts,omitempty"` // of --host
 
 	Measured int `json:"-"` // sessions, also those that --over leaves out
 }
@@ -107,8 +109,8 @@ func Sizes(ctx context.Context, run *workspace.Run, o SizesOptions) (SizesDocume
 	if err != nil {
 		return SizesDocument{}, err
 	}
-	sessions := all.Sessions
-	doc := SizesDocument{Schema: 1, Threshold: o.Threshold.Tokens, Share: o.Threshold.Percent, Sessions: make([]*SessionRow, 0, len(sessions)), Measured: len(sessions)}
+	sessions := all.Readable()
+	doc := SizesDocument{Schema: 1, Threshold: o.Threshold.Tokens, Share: o.Threshold.Percent, Sessions: make([]*SessionRow, 0, len(sessions)), Unread: workspace.UnreadRows(all.NotRead), Measured: len(sessions)}
 	rows, err := MeasureAll(ctx, run, sessions, InDatabase(all), o)
 	if err != nil {
 		return doc, err
@@ -124,9 +126,15 @@ func Sizes(ctx context.Context, run *workspace.Run, o SizesOptions) (SizesDocume
 	return doc, nil
 }
 
-// SessionsFor lists the sessions that the options mean.
+// SessionsFor lists the sessions that the options mean, and tells what was not read.
 func SessionsFor(ctx context.Context, run *workspace.Run, o SizesOptions) (workspace.Inventory, error) {
-	all, err := run.FindSessions(ctx)
+	all, notices, err := run.ListStores(ctx)
+	run.ShowOdd(notices)
+	if err != nil && !workspace.IsNoStore(err) {
+		return all, err
+	}
+	all.NotRead = run.UnreadOf(all)
+	run.TellUnread(workspace.UnreadRows(all.NotRead))
 	if err != nil {
 		return all, err
 	}
@@ -260,6 +268,7 @@ func (m *Measurer) Rows(ctx context.Context, sessions []workspace.Found) ([]*Ses
 	if err != nil {
 		return nil, err
 	}
+	m.findKept(ctx, sessions, rows)
 	return rows, nil
 }
 
@@ -285,9 +294,6 @@ type Measurer struct {
 
 // known says whether a row can be made without reading.
 func (m *Measurer) known(s *workspace.Found) bool {
-	if s.Kind == session.KindDatabase {
-		return true
-	}
 	seen, ok := m.TailCache.Seen(s.Path)
 	return ok && (seen.Tail.MessagesExact || !m.exact)
 }
@@ -306,12 +312,7 @@ func (m *Measurer) measure(ctx context.Context, s *workspace.Found) *SessionRow 
 		expires := s.Expires.UTC().Format(time.RFC3339)
 		row.Expires = &expires
 	}
-	if s.Kind == session.KindDatabase {
-		row.Tokens, row.TokenSource = s.Counter.Tokens, session.TokensFromIndex
-		if row.due(m.Policy.Limits.Judge(s.Ref, session.Tail{Tokens: row.Tokens})); row.Over {
-			row.Compact = ProspectUnsupported
-		}
-	} else if err := m.readLog(ctx, row, s); err != nil {
+	if err := m.readLog(ctx, row, s); err != nil {
 		row.State, row.Reason, row.TokenSource = string(session.StateUnsupported), err.Error(), session.TokensFromEstimate
 		row.Unread, row.Unreadable = err, true
 		row.Over, row.DueBy, row.Compact = false, "", ""

@@ -36,7 +36,7 @@ func Of(v workspace.Inventory, agent string) (workspace.Inventory, error) {
 	if agent == "" {
 		return v, nil
 	}
-	mine := workspace.Inventory{Unread: v.Unread}
+	mine := workspace.Inventory{Unread: v.Unread, NotRead: v.NotRead}
 	for _, s := range v.Sessions {
 		if s.Agent == agent {
 			mine.Sessions = append(mine.Sessions, s)

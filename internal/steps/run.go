@@ -25,7 +25,8 @@ func ProfileNames(a *workspace.Settings) []string {
 // step.
 type RunDocument struct {
 	audit.RunRow
-	Notes []workspace.Note `json:"notes"`
+	Unread []workspace.UnreadRow `json:"unread"` // what was seen and not read
+	Notes  []workspace.Note      `json:"notes"`
 }
 
 // Seconds says a time of so many seconds.

@@ -111,6 +111,7 @@ func (r *Report) Hint(text string) {
 func (r *Report) PassOver(n Note) {
 	r.Tell(n)
 	r.Incomplete++
+	r.Passed = append(r.Passed, n)
 }
 
 // ShowNotices tells what was found while listing.
@@ -122,6 +123,11 @@ func (r *Report) ShowNotices(notices []session.Notice) {
 		}
 		tell(Note{Path: n.Path, Message: n.Message, Hint: n.Hint})
 	}
+}
+
+// ShowOdd is ShowNotices without what was not read, which [Report.TellUnread] tells.
+func (r *Report) ShowOdd(notices []session.Notice) {
+	r.ShowNotices(slices.DeleteFunc(slices.Clone(notices), func(n session.Notice) bool { return n.Unread || n.Cause != "" }))
 }
 
 // showsProgress reports whether somebody sees how far a piece of work has come.

@@ -173,7 +173,8 @@ type Inventory struct {
 	Sessions []Found
 	Owners   []Owner // also those without a session
 	known    map[Owner]bool
-	Unread   bool // sessions may be missing, because the system let nobody read them
+	Unread   bool             // sessions may be missing, because they could not be read
+	NotRead  []session.Unread // what the stores have seen and not read
 }
 
 // FindSessions lists all stores. If there is no store at all, the error says
@@ -203,11 +204,14 @@ func (run *Run) ListStores(ctx context.Context) (Inventory, []session.Notice, er
 			err = fmt.Errorf("list sessions of %s: %w", store.Root(), err)
 		}
 		if err != nil && (len(stores) == 1 || ctx.Err() != nil) {
+			all.NotRead = session.UnreadIn(store.Runtime(), []session.Notice{{Path: store.Root(), Message: err.Error(), Unread: true}})
 			return all, notices, err
 		}
 		if err != nil { // the other stores are not to suffer for it
 			run.Incomplete++
-			notices = append(notices, session.Notice{Path: store.Root(), Message: err.Error(), Unread: true})
+			notice := session.Notice{Path: store.Root(), Message: err.Error(), Unread: true}
+			notices = append(notices, notice)
+			all.NotRead = append(all.NotRead, session.UnreadIn(store.Runtime(), []session.Notice{notice})...)
 			continue
 		}
 		all.Add(store, listing)
@@ -229,6 +233,13 @@ func (v *Inventory) Add(store session.Store, listing session.Listing) {
 	for _, agent := range listing.Agents {
 		v.own(Owner{store.Runtime(), store.Root(), agent})
 	}
+	v.NotRead = append(v.NotRead, session.UnreadIn(store.Runtime(), listing.Notices)...)
+}
+
+// Readable are the sessions, without what stands for those of a database that cannot
+// be read: that is no session.
+func (v *Inventory) Readable() []Found {
+	return slices.DeleteFunc(slices.Clone(v.Sessions), func(s Found) bool { return s.Kind == session.KindDatabase })
 }
 
 func (v *Inventory) own(o Owner) {
@@ -265,9 +276,10 @@ func NoStores(a *Settings) error {
 
 // StoresDocument is `stores --json`.
 type StoresDocument struct {
-	Schema int        `json:"schema"`
-	Stores []StoreRow `json:"stores"`
-	Notes  []Note     `json:"notes"`
+	Schema int         `json:"schema"`
+	Stores []StoreRow  `json:"stores"`
+	Unread []UnreadRow `json:"unread"` // what was seen and not read
+	Notes  []Note      `json:"notes"`
 }
 
 // StoreRow is one store of sessions, and how much it holds.
@@ -282,24 +294,27 @@ type StoreRow struct {
 	Error      string             `json:"error"` // why it could not be listed, or ""
 }
 
-// LookAtStore lists one store and adds up what it holds.
-func (run *Run) LookAtStore(ctx context.Context, store session.Store) (StoreRow, []session.Notice, error) {
+// LookAtStore lists one store and adds up what it holds. The reference that stands for
+// the sessions of a database that cannot be read is no session.
+func (run *Run) LookAtStore(ctx context.Context, store session.Store) (StoreRow, session.Listing, error) {
 	row := StoreRow{Runtime: store.Runtime(), Root: store.Root(), Strategies: store.Capabilities().StrategiesOf(session.Ref{})}
 	listing, err := run.List(ctx, store)
 	if err != nil {
-		return row, nil, err
+		return row, listing, err
 	}
 	row.Agents = len(listing.Agents)
 	row.Strategies = strategiesOf(store, listing.Refs)
 	for _, ref := range listing.Refs {
 		row.Bytes += ref.Bytes
-		if Shown(ref.Kind) {
+		switch {
+		case ref.Kind == session.KindDatabase:
+		case Shown(ref.Kind):
 			row.Sessions++
-		} else {
+		default:
 			row.Closed++
 		}
 	}
-	return row, listing.Notices, nil
+	return row, listing, nil
 }
 
 // strategiesOf is what can be done with the sessions that an agent may still be

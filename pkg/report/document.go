@@ -11,6 +11,7 @@ type Document struct {
 	Share     int64     `json:"threshold_percent"` // of its window, the same
 	Alerts    []Alert   `json:"alerts"`            // what needs a person, what matters most first
 	Pending   []Pending `json:"pending"`           // what waits
+	Unread    []Unread  `json:"unread"`            // what was seen and not read
 	Context   Context   `json:"context"`
 	Disk      Disk      `json:"disk"`
 	Growth    Growth    `json:"growth"`
@@ -29,6 +30,18 @@ type Alert struct {
 	Since   string `json:"since"`
 	Message string `json:"message"`
 	Advice  string `json:"advice"`
+}
+
+// Unread is what was seen and not read of a runtime for one cause.
+type Unread struct {
+	Runtime string `json:"runtime"` // or the program that is not read
+	Cause   string `json:"cause"`
+	Broken  bool   `json:"broken"` // it should be read
+	Count   int    `json:"count"`
+	Bytes   int64  `json:"bytes"`
+	Path    string `json:"path"` // of one of them
+	Message string `json:"message"`
+	Hint    string `json:"hint"`
 }
 
 // Pending is work that waits.

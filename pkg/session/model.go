@@ -148,10 +148,14 @@ type Notice struct {
 	Path    string
 	Message string
 	Hint    string // what to do, or ""
-	// Unread says that sessions may be missing from the listing because the
-	// system let nobody read what is at Path: a run over all of them is
-	// incomplete, and must not look like one that had nothing to do.
+	// Unread says that sessions may be missing from the listing because what is at
+	// Path could not be read: a run over all of them is incomplete, and must not look
+	// like one that had nothing to do.
 	Unread bool
+	// Cause says why what is at Path is not read, "" if it is, or if only Unread is
+	// known of it.
+	Cause Cause
+	Bytes int64 // of what is not read, 0 if that is not known
 }
 
 // Skipped is the notice that something was left out of a listing because of an

@@ -33,7 +33,7 @@ func ListedState(ref session.Ref) string {
 		return "closed (" + string(ref.Kind) + ")"
 	}
 	state := string(ref.State)
-	if ref.Kind != session.KindLive && ref.Kind != session.KindDatabase {
+	if ref.Kind != session.KindLive {
 		state += " (" + string(ref.Kind) + ")"
 	}
 	return state

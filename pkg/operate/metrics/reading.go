@@ -22,7 +22,8 @@ type Reading struct {
 	Memory      *Memory
 	Runs        *Runs
 	Events      *Events
-	Unreadable  int // logs, directories and stores that could not be read
+	Unreadable  int            // logs, directories and stores that could not be read
+	Unread      map[string]int // what was seen and not read, by its cause
 }
 
 // Agent is an agent of a runtime. Of an agent that has sessions in several stores

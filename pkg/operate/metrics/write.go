@@ -123,6 +123,11 @@ func storeFamilies() []family {
 		}),
 		gauge("unreadable", "Session logs, directories and stores that could not be read.", nil,
 			func(r Reading, add func(float64, ...string)) { add(float64(r.Unreadable)) }),
+		gauge("unread", "What was seen and not read, by cause: also what sessctl passes over every time.", []string{"cause"}, func(r Reading, add func(float64, ...string)) {
+			for _, cause := range slices.Sorted(maps.Keys(r.Unread)) {
+				add(float64(r.Unread[cause]), label(cause))
+			}
+		}),
 	}
 }
 

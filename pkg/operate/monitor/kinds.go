@@ -20,7 +20,8 @@ const (
 	PurgeSoon       Kind = "purge"
 	DiskLow         Kind = "disk"
 	ArchiveDamaged  Kind = "archive"
-	LogUnreadable   Kind = "unreadable"
+	LogUnreadable   Kind = "unreadable"  // it should be read
+	PassedOver      Kind = "passed-over" // what is never read
 	StoreMissing    Kind = "store"
 	PendingVectors  Kind = "pending"
 	RunOverdue      Kind = "overdue"
@@ -39,7 +40,7 @@ func (k Kind) event() string {
 		return outbox.DiskLow
 	case ArchiveDamaged:
 		return outbox.ArchiveDamaged
-	case LogUnreadable:
+	case LogUnreadable, PassedOver:
 		return outbox.SessionUnreadable
 	case StoreMissing:
 		return outbox.StoreMissing
@@ -53,7 +54,7 @@ func (k Kind) event() string {
 
 // gathers says that all of the kind that begins at one look is one event: a disk
 // that dies takes a thousand archives with it.
-func (k Kind) gathers() bool { return k == ArchiveDamaged || k == LogUnreadable }
+func (k Kind) gathers() bool { return k == ArchiveDamaged || k == LogUnreadable || k == PassedOver }
 
 // waits says that events of the kind are held in quiet hours. A session that
 // needs a compaction is no alert: somebody may compact it for that.
@@ -118,8 +119,8 @@ func (s *State) observe(look Look, o Options) []observation {
 	}
 	for _, x := range look.Unread {
 		all = append(all, observation{
-			kind: LogUnreadable, subject: x.Path, level: above, data: x,
-			message: "cannot be read: " + x.Message, advice: "sessctl doctor says more; what cannot be read is not archived either",
+			kind: x.kind(), subject: x.subject(), level: above, mark: int64(x.Count), data: x,
+			message: x.Path + ": " + x.Message, advice: x.Hint,
 		})
 	}
 	for _, x := range look.Stores {
@@ -133,6 +134,16 @@ func (s *State) observe(look Look, o Options) []observation {
 	}
 	return all
 }
+
+func (x Unreadable) kind() Kind {
+	if x.Broken {
+		return LogUnreadable
+	}
+	return PassedOver
+}
+
+// subject says whose it is and why it was not read: one more is no other condition.
+func (x Unreadable) subject() string { return x.Runtime + " (" + x.Cause + ")" }
 
 // text is the message, with the path where it does not name that itself.
 func (x DamagedArchive) text() string {

@@ -90,10 +90,18 @@ type DamagedArchive struct {
 	Message string `json:"message"`
 }
 
-// Unreadable is a log, or a directory of a store, that could not be read.
+// Unreadable is what was not read of a runtime for one cause: logs, directories,
+// databases.
 type Unreadable struct {
-	Path    string `json:"path"`
+	Path    string `json:"path"` // of the first
 	Message string `json:"message"`
+	Runtime string `json:"runtime"` // or the program that is not read
+	Cause   string `json:"cause"`
+	Broken  bool   `json:"broken"` // it should be read; else it is passed over every time
+	Count   int    `json:"count"`
+	Bytes   int64  `json:"bytes"` // of all, as far as that is known
+
+	Hint string `json:"-"` // what to do about it
 }
 
 // Store is a session store that is there, or one that [State.Stores] knows and

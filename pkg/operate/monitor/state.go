@@ -176,7 +176,7 @@ func (s *State) Step(look Look, o Options) []Alert {
 
 // rank orders kinds by what is lost if nobody acts.
 func rank(k Kind) int {
-	return slices.Index([]Kind{ArchiveDamaged, PurgeSoon, DiskLow, StoreMissing, LogUnreadable, RunOverdue, UnusualGrowth, PendingVectors, NeedsCompaction}, k)
+	return slices.Index([]Kind{ArchiveDamaged, PurgeSoon, DiskLow, StoreMissing, LogUnreadable, RunOverdue, UnusualGrowth, PendingVectors, NeedsCompaction, PassedOver}, k)
 }
 
 // take notes what later looks compare with.
@@ -255,7 +255,7 @@ func (c *Condition) step(seen observation, now time.Time, coolDown time.Duration
 // end ends what is sound again without being named by the look.
 func (s *State) end(look Look, looked map[string]bool) {
 	for key, c := range s.Conditions {
-		whole := c.Kind == ArchiveDamaged && look.ArchivesSeen || c.Kind == LogUnreadable && look.UnreadSeen
+		whole := c.Kind == ArchiveDamaged && look.ArchivesSeen || (c.Kind == LogUnreadable || c.Kind == PassedOver) && look.UnreadSeen
 		if whole && !looked[key] {
 			c.Raised, c.Untold = false, false
 		}

@@ -348,11 +348,11 @@ func TestOpencodeMalformed(t *testing.T) {
 		unread        bool
 	}{
 		"another program's":       {"cache.db", plain("CREATE TABLE x (y)"), 0, 0, false},
-		"without the tables":      {"opencode.db", plain("CREATE TABLE x (y)"), 1, 1, false},
-		"without a column":        {"opencode-dev.db", plain("CREATE TABLE session (id); CREATE TABLE message (id); CREATE TABLE part (id)"), 1, 1, false},
-		"no database":             {"opencode.db", func(path string) error { return os.WriteFile(path, []byte("hello, this is text\n"), 0o600) }, 1, 1, false},
-		"empty":                   {"opencode.db", func(path string) error { return os.WriteFile(path, nil, 0o600) }, 1, 1, false},
-		"a directory":             {"opencode.db", func(path string) error { return os.Mkdir(path, 0o700) }, 1, 1, false},
+		"without the tables":      {"opencode.db", plain("CREATE TABLE x (y)"), 1, 1, true},
+		"without a column":        {"opencode-dev.db", plain("CREATE TABLE session (id); CREATE TABLE message (id); CREATE TABLE part (id)"), 1, 1, true},
+		"no database":             {"opencode.db", func(path string) error { return os.WriteFile(path, []byte("hello, this is text\n"), 0o600) }, 1, 1, true},
+		"empty":                   {"opencode.db", func(path string) error { return os.WriteFile(path, nil, 0o600) }, 1, 1, true},
+		"a directory":             {"opencode.db", func(path string) error { return os.Mkdir(path, 0o700) }, 1, 1, true},
 		"an id that is a path":    {"opencode.db", storyWith("UPDATE session SET id = '../evil' WHERE id = '" + fakesessiondb.Small + "'"), 4, 1, true},
 		"no journal":              {"opencode.db", storyWith("DROP TABLE event; DROP TABLE event_sequence"), 5, 0, false},
 		"a parent that is itself": {"opencode.db", storyWith("UPDATE session SET parent_id = id"), 5, 0, false},

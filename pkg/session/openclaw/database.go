@@ -366,7 +366,7 @@ func (l *lister) database(ctx context.Context, db *database, agent string) {
 	refs, err := l.storedRefs(ctx, db, agent)
 	if err != nil {
 		ref := l.databaseRef(db, agent, err)
-		l.Notice(db.path, "its sessions are not read: %v", err)
+		l.Listing.Notices = append(l.Listing.Notices, sqlitefile.Unreadable(db.path, err))
 		refs = []session.Ref{ref}
 	}
 	l.Listing.Refs = append(l.Listing.Refs, refs...)
@@ -394,7 +394,9 @@ func (l *lister) doubtful(agent, doubt string, cause error) {
 	}
 	ref := l.databaseRef(db, agent, cause)
 	ref.Reason = doubt + ": " + cause.Error()
-	l.Notice(db.path, "%s", ref.Reason)
+	notice := sqlitefile.Unreadable(db.path, cause)
+	notice.Message = ref.Reason
+	l.Listing.Notices = append(l.Listing.Notices, notice)
 	l.Add(ref)
 }
 

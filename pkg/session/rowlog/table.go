@@ -5,8 +5,11 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
+
+	"github.com/sessctl/sessctl/pkg/session/sqlitefile"
 )
 
 // Querier is a connection or a transaction.
@@ -96,8 +99,8 @@ func ReadTables(ctx context.Context, conn Querier) (Tables, error) {
 // Missing returns the first table, with the columns that it must have, that is
 // not there; "" if all are.
 func (t Tables) Missing(required map[string][]string) string {
-	for name, columns := range required {
-		if !t[name].Has(columns...) {
+	for _, name := range slices.Sorted(maps.Keys(required)) {
+		if columns := required[name]; !t[name].Has(columns...) {
 			return "there is no table " + name + " with " + strings.Join(columns, ", ")
 		}
 	}
@@ -115,7 +118,7 @@ func ReadKnown(ctx context.Context, conn Querier, unknown error, required map[st
 		return nil, err
 	}
 	if missing := tables.Missing(required); missing != "" {
-		return nil, fmt.Errorf("%w: %s", unknown, missing)
+		return nil, fmt.Errorf("%w: %w", unknown, sqlitefile.MissingTable(missing))
 	}
 	return tables, nil
 }

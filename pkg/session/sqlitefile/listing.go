@@ -1,7 +1,6 @@
 package sqlitefile
 
 import (
-	"errors"
 	"fmt"
 	"io/fs"
 	"slices"
@@ -58,10 +57,7 @@ func (l *Listing) Unread(database, id string, cause error, look func() (fs.FileI
 		ref.Bytes, ref.ModTime = info.Size(), info.ModTime()
 	}
 	l.Refs = append(l.Refs, ref)
-	notice := session.Skipped(database, cause)
-	notice.Message = fmt.Sprintf("its sessions are not read: %v", cause)
-	notice.Unread = notice.Unread || errors.Is(cause, session.ErrBusy)
-	l.Notices = append(l.Notices, notice)
+	l.Notices = append(l.Notices, Unreadable(database, cause))
 }
 
 // NameAgents names the agents of all references, in their order.

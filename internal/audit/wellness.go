@@ -1,0 +1,111 @@
+package audit
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/sessctl/sessctl/internal/failure"
+	"github.com/sessctl/sessctl/pkg/operate"
+	"github.com/sessctl/sessctl/pkg/operate/monitor"
+)
+
+// Kinds of alerts that make no event: a run tells of itself, and what cannot be looked
+// at may be sound.
+const (
+	lastRun monitor.Kind = "run"    // the last run of a profile did not succeed
+	unseen  monitor.Kind = "unseen" // a part of what is watched could not be looked at
+)
+
+// AlertsOf takes a look into the state of the monitor and returns all that keeps a
+// machine from being well, what matters most first. Only where it returns nothing was
+// everything read, did the last run of every profile succeed, and is done what was
+// due.
+func (o *Observed) AlertsOf(state *monitor.State, options monitor.Options) []monitor.Alert {
+	alerts := append([]monitor.Alert{}, state.Step(o.Look(), options)...)
+	for _, n := range o.Failures {
+		alerts = append(alerts, monitor.Alert{Kind: unseen, Subject: n.Path, Since: o.At, Message: n.Message, Advice: n.Hint})
+	}
+	told := map[string]bool{}
+	for _, r := range o.Runs { // the newest first
+		if r.Outcome == operate.Running || told[r.Profile] {
+			continue
+		}
+		told[r.Profile] = true
+		overdue := slices.ContainsFunc(alerts, func(a monitor.Alert) bool { return a.Kind == monitor.RunOverdue && a.Subject == r.Profile })
+		if r.Outcome != operate.OK && !overdue {
+			alerts = append(alerts, monitor.Alert{
+				Kind: lastRun, Subject: r.Profile, Since: r.Started, Message: "its last run: " + string(r.Outcome) + reasonOf(r), Advice: "sessctl log --runs; sessctl run " + r.Profile + " runs it again",
+			})
+		}
+	}
+	return alerts
+}
+
+// reasonOf is why a run ended as it did, after a colon.
+func reasonOf(r operate.RunRecord) string {
+	row := NewRunRow(r)
+	if why := row.Why(); why != "" {
+		return ": " + why
+	}
+	return ""
+}
+
+// Status is the state of a machine as monitoring programs know it: 0 all is well, 1
+// warning, 2 critical, 3 unknown (Nagios, Icinga, Sensu).
+func (r *MonitorReport) Status() int {
+	status := failure.ExitOK
+	for _, a := range r.Alerts {
+		status = max(status, statusOf(a.Kind))
+	}
+	if status < critical && slices.ContainsFunc(r.Alerts, func(a monitor.Alert) bool { return a.Kind == unseen }) {
+		return StatusUnknown
+	}
+	return status
+}
+
+const (
+	warning  = 1
+	critical = 2
+	// StatusUnknown is the state of a machine that could not be looked at.
+	StatusUnknown = 3
+)
+
+// statusOf is the state that an alert of a kind makes.
+func statusOf(kind monitor.Kind) int {
+	switch kind {
+	case monitor.ArchiveDamaged, monitor.PurgeSoon, monitor.DiskLow, monitor.StoreMissing, monitor.LogUnreadable, monitor.RunOverdue, lastRun:
+		return critical
+	}
+	return warning
+}
+
+// Headline is what the report says in one line.
+func (r *MonitorReport) Headline() string {
+	counts := map[monitor.Kind]int{}
+	var parts []string
+	for _, a := range r.Alerts {
+		if r.Compacted && a.Kind == monitor.NeedsCompaction {
+			continue
+		}
+		if counts[a.Kind]++; counts[a.Kind] == 1 {
+			parts = append(parts, string(a.Kind))
+		}
+	}
+	switch {
+	case r.Schema == 0:
+		return "nothing could be looked at"
+	case len(parts) == 0:
+		return "all is well: " + r.LookedAt()
+	}
+	for i, kind := range parts {
+		parts[i] = fmt.Sprintf("%s (%d)", kind, counts[monitor.Kind(kind)])
+	}
+	return "not all is well: " + strings.Join(parts, ", ")
+}
+
+// StatusName is the word of monitoring programs for a state.
+func StatusName(status int) string {
+	return cmp.Or(map[int]string{0: "OK", 1: "WARNING", 2: "CRITICAL"}[status], "UNKNOWN")
+}

@@ -1,0 +1,113 @@
+package workspace
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/sessctl/sessctl/internal/failure"
+	"github.com/sessctl/sessctl/internal/wording"
+	"github.com/sessctl/sessctl/pkg/session"
+)
+
+// UnreadRow is what was seen and not read for one cause, in JSON documents.
+type UnreadRow struct {
+	Cause   session.Cause `json:"cause"`
+	Broken  bool          `json:"broken"`  // sessions are missing that sessctl should read
+	Runtime string        `json:"runtime"` // or the program that is not read
+	Count   int           `json:"count"`
+	Bytes   int64         `json:"bytes"` // of all, as far as that is known
+	Message string        `json:"message"`
+	Hint    string        `json:"hint"`
+	Paths   []string      `json:"paths"` // the first of them, at most mostUnreadPaths
+}
+
+// mostUnreadPaths bounds the paths of a row.
+const mostUnreadPaths = 20
+
+// Note is the row as a line: what, how many, and one of them.
+func (r UnreadRow) Note() Note { return Note{Path: r.Paths[0], Message: r.Message, Hint: r.Hint} }
+
+// Unread returns what is seen and not read: by the stores of this run, and in places
+// where sessions of programs are known to lie that no store reads. What is broken
+// comes first. That there is no store is no error.
+func Unread(ctx context.Context, run *Run) ([]session.Unread, error) {
+	all, _, err := run.ListStores(ctx)
+	if IsNoStore(err) {
+		err = nil
+	}
+	return run.UnreadOf(all), err
+}
+
+// IsNoStore reports whether an error says that there is no store at all.
+func IsNoStore(err error) bool {
+	f := (*failure.Error)(nil)
+	return errors.As(err, &f) && f.Code == "no_store"
+}
+
+// UnreadOf is Unread of stores that were listed.
+func (run *Run) UnreadOf(all Inventory) []session.Unread {
+	unread := slices.Concat(all.NotRead, run.passedOver(all))
+	slices.SortStableFunc(unread, func(x, y session.Unread) int {
+		return cmp.Or(x.Cause.Compare(y.Cause), strings.Compare(x.Runtime, y.Runtime), strings.Compare(x.Path, y.Path))
+	})
+	return unread
+}
+
+// UnreadRows groups what was not read: one row for each cause of a runtime.
+func UnreadRows(unread []session.Unread) []UnreadRow {
+	rows := []UnreadRow{}
+	for _, u := range unread {
+		i := slices.IndexFunc(rows, func(r UnreadRow) bool { return r.Cause == u.Cause && r.Runtime == u.Runtime })
+		if i < 0 {
+			i = len(rows)
+			rows = append(rows, UnreadRow{Cause: u.Cause, Broken: u.Cause.Broken(), Runtime: u.Runtime, Hint: cmp.Or(u.Hint, u.Cause.Hint()), Message: u.Message, Paths: []string{}})
+		}
+		r := &rows[i]
+		r.Count++
+		r.Bytes += u.Bytes
+		if len(r.Paths) < mostUnreadPaths {
+			r.Paths = append(r.Paths, u.Path)
+		}
+	}
+	for i := range rows {
+		rows[i].Message = rows[i].text()
+	}
+	return rows
+}
+
+// text is what the row says: of one thing what is known of it, of several how many
+// they are.
+func (r UnreadRow) text() string {
+	text := r.Message
+	if r.Count == 1 && text != "" {
+		return text
+	}
+	text = "not read: " + r.Cause.Text(r.Count)
+	var about []string
+	if r.Runtime != "" {
+		about = append(about, r.Runtime)
+	}
+	if r.Bytes > 0 {
+		about = append(about, wording.Bytes(r.Bytes))
+	}
+	if len(about) > 0 {
+		text += fmt.Sprintf(" (%s)", strings.Join(about, ", "))
+	}
+	return text
+}
+
+// TellUnread tells what was seen and not read, one line for each cause of a runtime. What
+// is broken makes the run incomplete.
+func (r *Report) TellUnread(rows []UnreadRow) {
+	for _, row := range rows {
+		if row.Broken {
+			r.PassOver(row.Note())
+		} else {
+			r.Notice(row.Note())
+		}
+	}
+}

@@ -1,0 +1,125 @@
+package workspace
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/sessctl/sessctl/pkg/session"
+	"github.com/sessctl/sessctl/pkg/session/sqlitefile"
+)
+
+// unreadPlace is where sessions are known to lie that no store reads.
+type unreadPlace struct {
+	owner string // a runtime, or what people call a program that is not read
+	// pattern matches the files: below the home directory (~), the data directory of
+	// the user ($XDG_DATA_HOME), or else each store of the runtime.
+	pattern string
+	cause   session.Cause
+}
+
+// unreadPlaces are all that are known. What a store lists is left out of them, by its path
+// or by the id of its session.
+var unreadPlaces = []unreadPlace{
+	{"Kimi Code", "~/.kimi-code/sessions/*/*/agents/*/wire.jsonl", session.CauseProgram},
+	{"Kimi Code", "~/.kimi/sessions/*/*/context.jsonl", session.CauseProgram},
+	{"Grok", "~/.grok/sessions/*/*/chat_history.jsonl", session.CauseProgram},
+	{"Factory Droid", "~/.factory/sessions/*/*.jsonl", session.CauseProgram},
+	{"Mistral Vibe", "~/.vibe/logs/session/*/messages.jsonl", session.CauseProgram},
+	{"Amp", "$XDG_DATA_HOME/amp/threads/*.json", session.CauseProgram},
+	{"Letta Code", "~/.letta/lc-local-backend/conversations/*/messages.jsonl", session.CauseProgram},
+	{"Antigravity", "~/.gemini/antigravity*/conversations/*.db", session.CauseProgram},
+	{"Antigravity", "~/.gemini/antigravity*/conversations/*.pb", session.CauseProgram},
+	{"Continue", "~/.continue/sessions/*-*.json", session.CauseProgram},
+	{"Zed", "$XDG_DATA_HOME/zed/threads/threads.db", session.CauseProgram},
+
+	{session.RuntimeClaude, "projects/*/*/*-*-*-*-*.jsonl", session.CausePlace},
+	{session.RuntimeOpenClaw, "agents/*/sessions/*/*.jsonl", session.CausePlace},
+
+	{session.RuntimeHermes, "~/.hermes*/sessions/*.json", session.CauseName},
+	{session.RuntimeHermes, "~/.hermes*/sessions/*.jsonl", session.CauseName},
+	{session.RuntimeHermes, "~/.hermes*/state.db.*backup*", session.CauseStore},
+	{session.RuntimeCursor, "~/.cursor/chats/*/*/store.db", session.CauseStore},
+
+	{session.RuntimeCopilot, "~/.copilot/history-session-state/*.json", session.CauseLayout},
+	{session.RuntimeGoose, "$XDG_DATA_HOME/goose/sessions/*.jsonl", session.CauseLayout},
+	{session.RuntimeOpenCode, "$XDG_DATA_HOME/opencode/storage/session/*/*.json", session.CauseLayout},
+}
+
+// passedOver looks in the places for what no store has listed. Stores that a person
+// has named are all that such a run is about.
+func (run *Run) passedOver(all Inventory) (unread []session.Unread) {
+	listed := listedNames(all)
+	for _, p := range unreadPlaces {
+		if run.Global.Runtime != "" && p.owner != run.Global.Runtime {
+			continue
+		}
+		for _, pattern := range run.patterns(p) {
+			paths, _ := filepath.Glob(pattern) // the patterns are ours
+			for _, path := range paths {
+				info, err := os.Stat(path)
+				if err != nil || !info.Mode().IsRegular() || listed.has(p.owner, path) {
+					continue
+				}
+				unread = append(unread, session.Unread{Runtime: p.owner, Path: path, Bytes: info.Size(), Cause: p.cause})
+			}
+		}
+	}
+	return unread
+}
+
+// patterns are those of a place in this run.
+func (run *Run) patterns(p unreadPlace) (patterns []string) {
+	base, below, _ := strings.Cut(filepath.FromSlash(p.pattern), string(filepath.Separator))
+	named := len(run.Global.Stores) > 0
+	switch {
+	case base == "~" && !named && run.Home() != "":
+		return []string{filepath.Join(quoteGlob(run.Home()), below)}
+	case base == "$XDG_DATA_HOME" && !named:
+		data := run.Getenv("XDG_DATA_HOME")
+		if !filepath.IsAbs(data) {
+			data = filepath.Join(run.Home(), ".local", "share")
+		}
+		return []string{filepath.Join(quoteGlob(data), below)}
+	case base == "~", base == "$XDG_DATA_HOME":
+		return nil
+	}
+	for _, store := range run.Opened {
+		if store.Runtime() == p.owner {
+			patterns = append(patterns, filepath.Join(quoteGlob(store.Root()), filepath.FromSlash(p.pattern)))
+		}
+	}
+	return patterns
+}
+
+// quoteGlob is a path in which no character stands for others.
+func quoteGlob(path string) string {
+	return strings.NewReplacer("*", "[*]", "?", "[?]", "[", "[[]").Replace(path)
+}
+
+// names are the paths and the ids of what stores have listed.
+type names struct{ paths, ids map[string]bool }
+
+func listedNames(all Inventory) names {
+	n := names{map[string]bool{}, map[string]bool{}}
+	for i := range all.Sessions {
+		s := &all.Sessions[i]
+		path := s.Path
+		if !s.Kind.InFile() {
+			path, _ = sqlitefile.CutPath(path)
+		}
+		n.paths[path], n.ids[s.Runtime+"\x00"+s.ID] = true, true
+	}
+	for _, u := range all.NotRead {
+		n.paths[u.Path] = true
+	}
+	return n
+}
+
+// has reports whether a file was listed, or the session that it is named after: by
+// its own name, or by that of its directory.
+func (n names) has(runtime, path string) bool {
+	stem := strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
+	return n.paths[path] || slices.ContainsFunc([]string{stem, filepath.Base(filepath.Dir(path))}, func(id string) bool { return n.ids[runtime+"\x00"+id] })
+}

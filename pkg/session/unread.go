@@ -1,0 +1,101 @@
+package session
+
+import "fmt"
+
+// Unread is something that was seen and not read: what it says is in no listing, no
+// archive and no memory.
+type Unread struct {
+	Runtime string // whose it is; of a program that sessctl does not read, what people call it
+	Path    string
+	Bytes   int64 // on the disk, 0 if that is not known
+	Cause   Cause
+	Message string // what is known of this one, or ""
+	Hint    string // what to do about this one; "" for the hint of its cause
+}
+
+// Cause is why something was not read.
+type Cause string
+
+// The causes. The first are broken: what is there should be read, and sessions are
+// missing as long as it is not. The others are what sessctl passes over.
+const (
+	CauseRefused Cause = "refused"     // the system let nobody read it, or it is in use
+	CauseDamaged Cause = "damaged"     // a database that cannot be opened, or has a damaged page
+	CauseNoLog   Cause = "log-missing" // a database whose write-ahead log is not beside it
+	CauseTables  Cause = "no-tables"   // a database without the tables of sessions
+	CauseGone    Cause = "logs-gone"   // an index names logs that are not there
+
+	CauseNewer   Cause = "newer-schema"
+	CauseOlder   Cause = "older-schema"
+	CauseTable   Cause = "other-table"  // a table with text that no reader knows
+	CauseName    Cause = "other-name"   // a file beside sessions with a name that is not known
+	CausePlace   Cause = "other-place"  // a log where its runtime puts none
+	CauseLayout  Cause = "older-layout" // what an earlier version has left
+	CauseStore   Cause = "other-store"  // another store of a runtime
+	CauseProgram Cause = "other-program"
+)
+
+// causes are all causes, in the order in which they are told.
+var causes = []struct {
+	cause  Cause
+	broken bool
+	one    string // what one of them is
+	many   string // what several are, after their number
+	hint   string
+}{
+	{CauseRefused, true, "it could not be read", "places could not be read", "run sessctl as the user who owns them"},
+	{CauseDamaged, true, "the database is damaged", "databases are damaged", "stop the program, keep a copy of the file, and put back a whole one: from a backup, or what sqlite3 FILE .recover makes of it"},
+	{CauseNoLog, true, "the database lacks its write-ahead log", "databases lack their write-ahead log", "copy the file of the same name with -wal at its end beside it, from where the database came from"},
+	{CauseTables, true, "the database has no tables of sessions", "databases have no tables of sessions", "put back the database that the program wrote; a newer program may need a newer sessctl"},
+	{CauseGone, true, "the index names logs that are gone", "indexes name logs that are gone", "sessctl archive list says which of them have an archive; archive restore puts one back"},
+	{CauseNewer, false, "the schema is newer than those that are known", "databases have a newer schema than those that are known", "look for a newer sessctl"},
+	{CauseOlder, false, "the schema is older than those that were tried", "databases have an older schema than those that were tried", "start the program once, which brings its database up to date"},
+	{CauseTable, false, "it has tables with text that is not read", "tables have text that is not read", "keep the database: what they say is in no archive"},
+	{CauseName, false, "its name is none of those that are read", "files have names that are not read", "keep the files: they are in no archive"},
+	{CausePlace, false, "it lies where its runtime puts no log", "logs lie where their runtime puts none", "move them to where the runtime keeps its logs, or keep a copy: they are in no archive"},
+	{CauseLayout, false, "an earlier version wrote it, and sessctl reads only the newer layout", "files of an earlier version are not read", "start the program once, which may take them over, or keep a copy: they are in no archive"},
+	{CauseStore, false, "sessctl does not read this store", "files of stores that sessctl does not read", "keep them: they are in no archive"},
+	{CauseProgram, false, "sessctl does not read the sessions of this program", "sessions of programs that sessctl does not read", "keep them: they are in no archive"},
+}
+
+// index is where a cause stands among all; that of one that is not known is the
+// first.
+func (c Cause) index() int {
+	for i, x := range causes {
+		if x.cause == c {
+			return i
+		}
+	}
+	return 0
+}
+
+// Compare orders causes as they are told: what is broken first.
+func (c Cause) Compare(other Cause) int { return c.index() - other.index() }
+
+// Broken reports whether sessions are missing that sessctl should read. What is not
+// broken is passed over every time, and makes no run incomplete.
+func (c Cause) Broken() bool { return causes[c.index()].broken }
+
+// Text says what so many of the cause are.
+func (c Cause) Text(n int) string {
+	if n == 1 {
+		return causes[c.index()].one
+	}
+	return fmt.Sprintf("%d %s", n, causes[c.index()].many)
+}
+
+// Hint says what can be done about it.
+func (c Cause) Hint() string { return causes[c.index()].hint }
+
+// UnreadIn returns what notices of a listing say was seen and not read.
+func UnreadIn(runtime string, notices []Notice) (all []Unread) {
+	for _, n := range notices {
+		if n.Cause == "" && n.Unread {
+			n.Cause = CauseRefused
+		}
+		if n.Cause != "" {
+			all = append(all, Unread{Runtime: runtime, Path: n.Path, Bytes: n.Bytes, Cause: n.Cause, Message: n.Message, Hint: n.Hint})
+		}
+	}
+	return all
+}
