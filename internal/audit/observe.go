@@ -31,7 +31,7 @@ import (
 // nil, or its flag is not set, and stands in failures.
 type Observed struct {
 	At       time.Time
-	limit    int64                   // tokens, at which a session is due
+	limit    compact.Threshold       // at which a session is due
 	Sessions []workspace.Found       // all that the stores have
 	Rows     []*selection.SessionRow // of those that an agent may still be using
 	stores   []monitor.Store
@@ -72,7 +72,7 @@ type LookOptions struct {
 // NewObserver makes an observer. The caller closes its stores.
 func NewObserver(run *workspace.Run, options LookOptions) *Observer {
 	o := &Observer{Run: run.Apart(), LookOptions: options}
-	o.At, o.limit = wording.Stamp(run.Now()), options.Threshold.Tokens
+	o.At, o.limit = wording.Stamp(run.Now()), options.Threshold
 	return o
 }
 
@@ -141,16 +141,19 @@ func hasNoDirectory(runtime string) bool {
 
 // noteStores notes which stores are there, and which of earlier looks are not.
 func (o *Observer) noteStores() {
-	there := map[string]bool{}
+	there := func(root, runtime string) bool {
+		return slices.ContainsFunc(o.Opened, func(s session.Store) bool {
+			return s.Root() == root || s.Runtime() == runtime && workspace.OnePlace(s.Root(), root)
+		})
+	}
 	for _, s := range o.Opened {
 		if !hasNoDirectory(s.Runtime()) {
-			there[s.Root()] = true
 			o.stores = append(o.stores, monitor.Store{Runtime: s.Runtime(), Root: s.Root()})
 		}
 	}
 	narrowed := len(o.Global.Stores) > 0 || o.Global.Runtime != ""
 	for root, known := range o.Earlier {
-		if there[root] {
+		if there(root, known.Runtime) {
 			continue
 		}
 		_, err := os.Stat(root)

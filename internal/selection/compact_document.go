@@ -39,6 +39,7 @@ type CompactedSession struct {
 	Outcome       compact.Outcome   `json:"outcome"`
 	Reason        string            `json:"reason"`
 	DueBy         compact.DueBy     `json:"due_by,omitempty"` // of a plan: tokens, share (of the window) or runtime
+	DueAt         int64             `json:"-"`                // tokens from which it is by that
 	Strategy      session.Strategy  `json:"strategy"`
 	Via           string            `json:"via,omitempty"`
 	NextStart     string            `json:"next_start,omitempty"` // where the runtime's next start finds no session any more
@@ -106,7 +107,7 @@ type CompactedCut struct {
 func NewCompactedSession(r compact.Result) CompactedSession {
 	return CompactedSession{
 		Runtime: r.Runtime, Agent: r.Agent, Session: r.Session, Key: r.Key, Path: r.Path,
-		Outcome: r.Outcome, Reason: r.Reason, DueBy: r.DueBy, Strategy: r.Strategy, Via: r.Via, NextStart: r.NextStart,
+		Outcome: r.Outcome, Reason: r.Reason, DueBy: r.DueBy, DueAt: r.DueAt, Strategy: r.Strategy, Via: r.Via, NextStart: r.NextStart,
 		TokensBefore: r.TokensBefore, TokenSource: r.TokenSource, TokensAfter: r.TokensAfter, Bytes: r.Bytes, BytesAfter: r.BytesAfter,
 		Messages: r.Messages, LinesSkipped: r.LinesSkipped, Chunks: r.Chunks, Forgotten: r.Forgotten, ChunksPending: r.ChunksPending,
 		Cut: (*CompactedCut)(r.Cut), Cleared: r.Cleared, Archive: (*CompactedArchive)(r.Archive),
@@ -152,6 +153,9 @@ func details(r CompactedSession) [][2]string {
 	lines := [][2]string{
 		{"session", wording.Visible(r.Session)},
 		{"log", fmt.Sprintf("%s, %s messages, %s tokens (%s)", wording.Bytes(r.Bytes), wording.Count(int64(r.Messages)), wording.Count(r.TokensBefore), r.TokenSource)},
+	}
+	if due := wording.DueBy(string(r.DueBy), r.DueAt); due != "" {
+		lines = append(lines, [2]string{"due", due})
 	}
 	if change := r.Change(); change != "" {
 		lines = append(lines, [2]string{"context", change})

@@ -40,6 +40,7 @@ type Plan struct {
 	// is going on no longer, and the log shows no end of it.
 	BrokenOff time.Time
 	DueBy     DueBy            // what made it large enough; "" if nothing did, or nothing was asked
+	DueAt     int64            // tokens from which it is by that, 0 where its runtime decides
 	openCall  bool             // a call of a tool has no result, and will get none
 	seen      session.Snapshot // without a hash: which bytes the survey read
 	print     fingerprint      // of those bytes
@@ -52,6 +53,7 @@ type Plan struct {
 type Result struct {
 	Compaction
 	DueBy       DueBy         // of a plan: what made the session large enough
+	DueAt       int64         // tokens from which it is by that, 0 where its runtime decides
 	NextStart   string        // what the runtime's next start does, where the change leaves it no session; else ""
 	Unchanged   bool          // since an earlier run archived and remembered it
 	Irreducible bool          // nothing can be cut away: all of its context is to be kept
@@ -69,7 +71,7 @@ func NewResult(ref session.Ref, outcome Outcome, reason string) Result {
 // Result is what the plan says of the session.
 func (p *Plan) Result() Result {
 	r := NewResult(p.Ref, p.Outcome, p.Reason)
-	r.Via, r.DueBy, r.NextStart = p.Via, p.DueBy, p.NextStart
+	r.Via, r.DueBy, r.DueAt, r.NextStart = p.Via, p.DueBy, p.DueAt, p.NextStart
 	r.Strategy, r.TokensBefore, r.TokenSource = p.Strategy, p.Tokens, p.TokenSource
 	r.Messages, r.LinesSkipped, r.Chunks = p.Survey.Scan.Records, p.Survey.skipped(), p.Survey.Chunks
 	r.TokensAfter, r.Unknown, r.Irreducible = p.Tokens, p.Survey.Scan.Unknown, p.Irreducible
@@ -387,7 +389,7 @@ func (p *Plan) due(ctx context.Context, store session.Store, tail session.Tail, 
 		return true, nil
 	}
 	v, err := policy.dueBy(ctx, store, p.Strategy, session.DueQuestion{Ref: p.Ref, Tail: tail, Now: now})
-	if p.DueBy = v.By; err == nil && !v.Due {
+	if p.DueBy, p.DueAt = v.By, v.Limit; err == nil && !v.Due {
 		p.Outcome, p.Reason = BelowThreshold, v.Reason
 	}
 	return v.Due, err
