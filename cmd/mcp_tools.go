@@ -59,7 +59,7 @@ func (s *mcpServer) recall(ctx context.Context, in mcptool.RecallInput) (string,
 	if err := s.options.CheckKnown(ctx, a.Run, nil, of); err != nil {
 		return "", err
 	}
-	doc, err := recall.Recall(ctx, a.Run, o)
+	doc, err := steps.Recall(ctx, a.Run, o)
 	if err != nil {
 		return "", err
 	}

@@ -160,7 +160,7 @@ func (s *api) registerSessions(h huma.API) {
 				if err := cmp.Or(web.KnownRuntime(in.Runtime), o.Validate()); err != nil {
 					return recall.Document{}, err
 				}
-				return recall.Recall(ctx, a.Run, o)
+				return steps.Recall(ctx, a.Run, o)
 			})
 		})
 	huma.Register(h, operation(h, "lines", http.MethodGet, "/api/v1/archives/{id}/lines", "Lines of an archived log (sessctl archive show)"),
