@@ -40,12 +40,6 @@ type Section struct {
 	Items []Item // in the order of the log, but commands and files newest first
 }
 
-// How an extractive summary begins.
-const (
-	extractiveTitle = "# Session summary (extractive)"
-	notWritten      = "Quoted and counted, not written by a model"
-)
-
 // Summary returns the summary of what was added. It can be called again after
 // more messages. Text is empty if no message was added, and otherwise never
 // longer than Options.MaxRunes code points.
@@ -172,22 +166,6 @@ func before(steps []state.Step, line int) (kept []state.Step) {
 	}
 	return kept
 }
-
-// Titles of the sections.
-const (
-	standTitle    = "Where it stands"
-	rulesTitle    = "Rules people set"
-	choicesTitle  = "Answers people gave"
-	peopleTitle   = "Said by people"
-	messagesTitle = "Last messages"
-	stepsTitle    = "Last steps"
-	filesTitle    = "Files"
-	commandsTitle = "Commands"
-	earlierTitle  = "From the summary before"
-	saidTitle     = "Said before"
-	workTitle     = "From the work"
-	doneTitle     = "Done"
-)
 
 // share is a part of the summary in code points: so many percent, at most most.
 func (w *writer) share(percent, most int) int {
