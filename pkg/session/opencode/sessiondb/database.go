@@ -26,6 +26,8 @@ type Database struct {
 	*sqlitefile.Database
 	conn   *sql.Conn
 	tables rowlog.Tables
+	// Unread are tables in which something is said that is not read.
+	Unread []string
 }
 
 // Open opens a database for reading, without a trace ([sqlitefile.Open]). It
@@ -35,7 +37,9 @@ func Open(ctx context.Context, f File) (*Database, error) {
 	var err error
 	d.Database, err = sqlitefile.Open(ctx, f, func(ctx context.Context, conn *sql.Conn) (err error) {
 		d.conn = conn
-		d.tables, err = readSchema(ctx, conn)
+		if d.tables, err = readSchema(ctx, conn); err == nil {
+			d.Unread, err = d.tables.Filled(ctx, conn, boardTable)
+		}
 		return err
 	})
 	if err != nil {
@@ -67,7 +71,8 @@ const (
 	eventTable   = "event"
 	projectTable = "project"
 	countTable   = "event_sequence"
-	shareTable   = "session_share" // holds a secret
+	shareTable   = "session_share"      // holds a secret
+	boardTable   = "kilo_board_message" // what agents of Kilo say to each other
 )
 
 // readSchema reads what tables there are, and checks that they are OpenCode's.
