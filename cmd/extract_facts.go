@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/oklog/ulid/v2"
-	"github.com/sessctl/sessctl/internal/audit"
 	"github.com/sessctl/sessctl/internal/failure"
 	"github.com/sessctl/sessctl/internal/recall"
 	"github.com/sessctl/sessctl/internal/steps"
@@ -139,7 +138,7 @@ func (r *factsRun) rehearse(ctx context.Context, targets []workspace.Found) erro
 		r.Notice(workspace.Note{Message: fmt.Sprintf("conversations, without what looks like a secret, would be sent to %s, where %s would look for facts; what follows is what is found without it", client.Address(), client.Name())})
 	}
 	r.endpoint.Provider = summarize.ProviderExtractive
-	if store, err := audit.GlimpseMemory(ctx, r.app.Run); err == nil {
+	if store, err := workspace.GlimpseMemory(ctx, r.app.Run); err == nil {
 		defer store.Close()
 		r.memory = store
 	}

@@ -19,6 +19,7 @@ import (
 
 func addLogFlags(o *audit.LogOptions, fs *pflag.FlagSet) {
 	fs.StringVar(&o.Agent, "agent", "", "only sessions of this `agent`")
+	fs.StringSliceVar(&o.Actions, "action", nil, "only these `actions`: compacted, remembered, archived, undone, trash, purge and what else WHAT shows")
 	fs.IntVar(&o.Limit, "limit", 20, "show the last `n`, 0 for all")
 	fs.BoolVar(&o.Runs, "runs", false, "list the runs of profiles instead: which steps failed, and how long each took")
 	fs.StringVar(&o.Since, "since", "", "only from this `time` on: 30d, 12h, 2026-03-01 or RFC 3339")
@@ -35,12 +36,14 @@ remembered, undos, archives that archive made and that are still there, logs
 that archive restore put back, and files that clean and archive prune deleted or
 brought back. ID is the end of a receipt's id, which compact --undo takes. FREED
 is how much smaller a session's log became, or the size of a file that was purged.
+TOKENS is the context before and after.
 
 --runs lists the unattended runs of sessctl run, also those that were stopped or
 killed. The newest 1,000 are kept, and of every profile the newest 50.
 ` + exitHelp,
 		Example: `  sessctl log
   sessctl log --agent coordinator --since 7d
+  sessctl log --action compacted
   sessctl log --limit 0 --json
   sessctl log --runs --since 7d
   sessctl log --host alpha,beta`,
@@ -77,7 +80,7 @@ func runLog(ctx context.Context, a *app, o audit.LogOptions) error {
 		return err
 	}
 	rows = slices.DeleteFunc(rows, func(r audit.LogRow) bool {
-		return !(selection.Scope{Runtime: a.Global.Runtime, Agent: o.Agent}).Holds(r.Runtime, r.Agent) || r.Time.UnixMilli() < since
+		return !o.Wants(r) || !(selection.Scope{Runtime: a.Global.Runtime, Agent: o.Agent}).Holds(r.Runtime, r.Agent) || r.Time.UnixMilli() < since
 	})
 	if len(rows) == 0 {
 		if err := selection.CheckAgent(ctx, a.Run, nil, o.Agent); err != nil {
@@ -92,7 +95,9 @@ func runLogOfHosts(ctx context.Context, a *app, o audit.LogOptions) error {
 	var rows []audit.LogRow
 	hosts, outcome := askHosts(ctx, a, &o.HostsOption, func(host string, there audit.LogDocument) {
 		for _, row := range there.Entries {
-			row.Host = host
+			if row.Host = host; !o.Wants(row) {
+				continue
+			}
 			row.Time, _ = time.Parse(time.RFC3339, row.At) // one without a time is the oldest
 			rows = append(rows, row)
 		}
@@ -128,8 +133,8 @@ func renderLog(a *app, doc audit.LogDocument) error {
 		undo := recall.OnHost(r.Host, r.Undo)
 		hosts = append(hosts, r.Host)
 		rows = append(rows, []string{wording.Visible(r.At), wording.Visible(id), wording.Visible(what), wording.Visible(r.Runtime), wording.Visible(r.Agent), wording.Visible(cmp.Or(r.Session, r.Path)), strconv.FormatInt(r.TokensBefore, 10), strconv.FormatInt(r.Freed, 10), wording.Visible(undo)})
-		t.rows = append(t.rows, []string{wording.ShownTime(r.At), id, what, r.Runtime, r.Agent, cmp.Or(r.Session, a.Tilde(r.Path)), audit.Figure(r.TokensBefore, wording.Count), audit.Figure(r.Freed, wording.Bytes), undo})
+		t.rows = append(t.rows, []string{wording.ShownTime(r.At), id, what, r.Runtime, r.Agent, cmp.Or(r.Session, a.Tilde(r.Path)), r.Tokens(), audit.Figure(r.Freed, wording.Bytes), undo})
 	}
-	t.footer = fmt.Sprintf("%s freed; sessctl compact --undo ID reverses a compaction", wording.Bytes(doc.Freed))
+	t.footer = fmt.Sprintf("%s tokens out of contexts, %s freed; sessctl compact --undo ID reverses a compaction", wording.Count(doc.TokensSaved), wording.Bytes(doc.Freed))
 	return a.printListOf(doc.Hosts != nil, hosts, t, rows)
 }

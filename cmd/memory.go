@@ -212,7 +212,7 @@ func runMemoryForget(ctx context.Context, a *app, o recall.ForgetOptions) error 
 	open := func(ctx context.Context) (*memory.Store, error) { return recall.ReadMemory(ctx, a.Run) }
 	if o.DryRun {
 		open = func(ctx context.Context) (*memory.Store, error) {
-			store, err := audit.GlimpseMemory(ctx, a.Run)
+			store, err := workspace.GlimpseMemory(ctx, a.Run)
 			return recall.NeedMemory(ctx, a.Run, store, err)
 		}
 	}

@@ -45,13 +45,13 @@ func gatherReport(ctx context.Context, a *app, o pages.ReportOptions) (report.Do
 	}
 	r := reporter{app: a, seen: look, doc: &doc}
 	r.alerts(look.AlertsOf(state, settings))
-	for _, gather := range []func(context.Context) error{r.context, r.disk, r.proof, r.runs, r.pending} {
+	for _, gather := range []func(context.Context) error{r.context, r.disk, r.proof, r.runs} {
 		if err := gather(ctx); err != nil {
 			return doc, err
 		}
 	}
 	r.growth()
-	r.purges()
+	doc.Pending, doc.Purges = look.Waiting(), look.Purges()
 	if doc.Records.Read = !o.Quick; doc.Records.Read {
 		if err := r.records(ctx); err != nil {
 			return doc, err
@@ -210,36 +210,6 @@ func (r *reporter) runs(context.Context) error {
 	return nil
 }
 
-// pending is what waits, and for what.
-func (r *reporter) pending(context.Context) error {
-	r.doc.Pending = []report.Pending{}
-	add := func(count int, what, advice string) {
-		if count > 0 {
-			r.doc.Pending = append(r.doc.Pending, report.Pending{What: what, Count: count, Advice: advice})
-		}
-	}
-	begun, err := r.Journal().List()
-	if err != nil {
-		r.PassOver(workspace.Note{Path: r.JournalDir(), Message: err.Error(), Hint: "sessctl doctor says more"})
-	}
-	add(len(begun), "compactions that an earlier run began", "the next run finishes them; sessctl doctor says more")
-	of := map[string]int{}
-	for _, row := range r.seen.MainRows() {
-		if row.Over {
-			of[row.Compact]++
-		}
-	}
-	add(of[selection.ProspectDue], "sessions due for compaction", "sessctl compact --all")
-	add(of[selection.ProspectRuntime], "sessions to archive and remember; only their runtime makes them smaller", "sessctl compact --all")
-	add(of[selection.ProspectBusy], "sessions that are due and in use", "a later run takes them")
-	add(r.seen.Pending(), "records that wait for an embedding", "sessctl memory reindex --pending")
-	if r.seen.Events != nil {
-		add(r.seen.Events.Waiting, "events that were not sent yet", "the next run sends them; sessctl events list")
-		add(r.seen.Events.Dead, "events that could not be delivered", "sessctl events retry")
-	}
-	return nil
-}
-
 // growth says how much there was day by day.
 func (r *reporter) growth() {
 	of := map[string]*report.Day{}
@@ -265,39 +235,6 @@ func (r *reporter) growth() {
 		}
 	}
 	r.doc.Growth.Days = audit.Continuous(of, r.seen.At)
-}
-
-// purges are what runtimes delete by themselves, by agent.
-func (r *reporter) purges() {
-	archived := selection.ArchivedStates(r.seen.Entries)
-	at := map[workspace.Owner]*report.Purge{}
-	for i := range r.seen.Sessions {
-		s := &r.seen.Sessions[i]
-		if s.Expires.IsZero() || s.Bytes == 0 {
-			continue
-		}
-		p := at[s.Owner()]
-		if p == nil {
-			p = &report.Purge{Runtime: s.Runtime, Agent: s.Agent, First: wording.StampText(s.Expires)}
-			at[s.Owner()] = p
-		}
-		p.Sessions++
-		p.Bytes += s.Bytes
-		p.First, p.Last = min(p.First, wording.StampText(s.Expires)), max(p.Last, wording.StampText(s.Expires))
-		if !archived[selection.State(*s)] {
-			p.Unarchived++
-			if s.Expires.Sub(r.seen.At) <= selection.PurgeWarning {
-				p.Soon++
-			}
-		}
-	}
-	r.doc.Purges = []report.Purge{}
-	for _, p := range at {
-		r.doc.Purges = append(r.doc.Purges, *p)
-	}
-	slices.SortFunc(r.doc.Purges, func(x, y report.Purge) int {
-		return cmp.Or(strings.Compare(x.First, y.First), strings.Compare(x.Runtime, y.Runtime), strings.Compare(x.Agent, y.Agent))
-	})
 }
 
 // records reads the logs and says what they are made of.

@@ -163,6 +163,7 @@ is remembered; other topics are archives, configuration, exit-codes, files and r
 // commands are those below the root, in the order in which help lists them.
 func (a *app) commands() []*cobra.Command {
 	return []*cobra.Command{
+		newStatusCommand(a),
 		newSizesCommand(a),
 		newBrowseCommand(a),
 		newCompactCommand(a),

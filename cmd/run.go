@@ -1,7 +1,6 @@
 package cmd
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -86,7 +85,8 @@ func runProfileCommand(ctx context.Context, a *app, profile string) error {
 }
 
 // renderRun prints the summary of a run: a line for each step, or one line if
-// all is well and nothing has changed, which --quiet leaves out.
+// all is well and nothing has changed. With --quiet a run that did all it should
+// prints nothing.
 func renderRun(a *app, row audit.RunRow, unread []workspace.UnreadRow) error {
 	if a.JSON {
 		return a.printJSON(steps.RunDocument{RunRow: row, Unread: unread, Notes: a.Notes})
@@ -95,7 +95,7 @@ func renderRun(a *app, row audit.RunRow, unread []workspace.UnreadRow) error {
 		a.Notice(r.Note())
 	}
 	idle := row.Changed() == 0 && (row.Outcome == operate.OK || row.Outcome == operate.Busy)
-	if idle && a.Quiet {
+	if a.Quiet && (row.Outcome == operate.OK || row.Outcome == operate.Busy) {
 		return nil
 	}
 	if idle && row.Outcome == operate.OK {
@@ -105,8 +105,8 @@ func renderRun(a *app, row audit.RunRow, unread []workspace.UnreadRow) error {
 	t := table{columns: []column{{name: "STEP"}, {name: "OUTCOME"}, {name: "TOOK", right: true, drop: 1}, {name: "WHAT", least: 24}}}
 	var rows [][]string
 	for _, s := range row.Steps {
-		rows = append(rows, []string{s.Title(), string(s.Outcome), steps.Seconds(s.Seconds), wording.Visible(cmp.Or(s.Summary, s.Reason))})
-		t.rows = append(t.rows, []string{s.Title(), string(s.Outcome), steps.Took(s.Seconds), cmp.Or(s.Summary, s.Reason)})
+		rows = append(rows, []string{s.Title(), string(s.Outcome), steps.Seconds(s.Seconds), wording.Visible(s.Said())})
+		t.rows = append(t.rows, []string{s.Title(), string(s.Outcome), steps.Took(s.Seconds), s.Said()})
 	}
 	if err := a.printList(t, rows); err != nil {
 		return err

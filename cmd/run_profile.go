@@ -64,6 +64,7 @@ func runProfile(ctx context.Context, a *app, profile string) (audit.RunRow, erro
 		return r.row(), err
 	}
 	r.sweep()
+	workspace.KeepReserve(r.app.Run)
 	r.tellEarlier(ctx)
 	workspace.EmitNow(ctx, r.app.Run, outbox.Event{ID: outbox.DeriveID(r.record.Started, "start "+r.record.ID), Type: outbox.RunStarted, Subject: profile}, steps.StartedRun{ID: r.record.ID, Profile: profile, Started: r.record.Started})
 	r.steps(ctx)
@@ -97,6 +98,14 @@ func (r *profileRun) write() {
 		err = r.runs.Write(r.record) // the run that has the lock has swept it
 	}
 	if err != nil {
+		r.unwritten(err)
+	}
+}
+
+// writeEnd is write for the end of the run, which is on record also where the disk is
+// full.
+func (r *profileRun) writeEnd() {
+	if err := workspace.UseReserve(r.app.Run, func() error { return r.runs.Write(r.record) }); err != nil {
 		r.unwritten(err)
 	}
 }
@@ -141,7 +150,7 @@ func (r *profileRun) tellEnd(ctx context.Context, record *operate.RunRecord) {
 		return
 	}
 	record.Told = true
-	if err := r.runs.Write(*record); err != nil {
+	if err := workspace.UseReserve(r.app.Run, func() error { return r.runs.Write(*record) }); err != nil {
 		r.unwritten(err)
 	}
 }
@@ -186,19 +195,28 @@ func (r *profileRun) step(ctx context.Context, i int) []audit.Problem {
 	s.Seconds = r.Now().Sub(began).Seconds()
 	s.ExitCode = steps.CodeOf(inner.Run, err)
 	s.Outcome, s.Changed, s.Summary = steps.OutcomeOfCode(s.ExitCode), result.Changed, result.Summary
-	s.Problems = result.Problems[:min(len(result.Problems), operate.MaxProblems)]
+	problems := slices.Concat(result.Problems, inner.passedOver())
+	s.Problems = problems[:min(len(problems), operate.MaxProblems)]
 	r.documents[i] = steps.Encoded(document)
 	switch {
 	case !steps.Rendered(err):
 		s.Reason = failure.Explain(err).Message
-	case len(result.Problems) > 0:
-		s.Reason = result.Problems[0]
+	case len(problems) > 0:
+		s.Reason = problems[0]
 	}
 	if ctx.Err() == nil && (s.Reason == "" || !slices.Contains(r.told, s.Reason)) { // that there is no store is told once
 		reportStep(inner, s.Step, err)
 	}
 	r.told = append(r.told, s.Reason)
 	return result.Damage
+}
+
+// passedOver says what a step has passed over.
+func (a *app) passedOver() (said []string) {
+	for _, n := range a.Passed {
+		said = append(said, n.Text())
+	}
+	return said
 }
 
 // reportStep tells why a step could not be carried out; what went wrong with
@@ -233,7 +251,7 @@ func (r *profileRun) end(ctx context.Context) {
 	if ctx.Err() != nil {
 		r.record.ExitCode = failure.ExitCode(context.Cause(ctx))
 	}
-	r.write()
+	r.writeEnd()
 	r.tellEnd(rest, &r.record)
 	if err := r.runs.Prune(rest); err != nil {
 		r.unwritten(err)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sessctl/sessctl/internal/selection"
+	"github.com/sessctl/sessctl/internal/wording"
 	"github.com/sessctl/sessctl/internal/workspace"
 	"github.com/sessctl/sessctl/pkg/archive"
 	"github.com/sessctl/sessctl/pkg/compact"
@@ -20,15 +21,19 @@ type LogOptions struct {
 	Limit int
 	Since string
 	Runs  bool
+	// Actions are the only ones that are listed, as WHAT shows them; none for all.
+	Actions []string
 	selection.HostsOption
 }
 
 // LogDocument is `log --json` (docs/json.md).
 type LogDocument struct {
-	Schema  int              `json:"schema"`
-	Entries []LogRow         `json:"entries"` // the newest first
-	Freed   int64            `json:"freed_bytes"`
-	Notes   []workspace.Note `json:"notes"`
+	Schema  int      `json:"schema"`
+	Entries []LogRow `json:"entries"` // the newest first
+	Freed   int64    `json:"freed_bytes"`
+	// TokensSaved are those by which the compactions made contexts smaller.
+	TokensSaved int64            `json:"tokens_saved"`
+	Notes       []workspace.Note `json:"notes"`
 
 	Hosts []selection.HostAnswer `json:"hosts,omitempty"` // of --host
 }
@@ -60,6 +65,7 @@ func NewLogDocument(run *workspace.Run, o LogOptions, rows []LogRow) LogDocument
 	doc := LogDocument{Schema: 1, Entries: Newest(rows, o.Limit, LogRow.When), Notes: run.Notes}
 	for _, r := range doc.Entries {
 		doc.Freed += r.Freed
+		doc.TokensSaved += r.saved()
 	}
 	return doc
 }
@@ -185,6 +191,28 @@ func (r LogRow) What() string {
 		return "remembered"
 	}
 	return r.Action
+}
+
+// Wants says whether the options mean a row.
+func (o *LogOptions) Wants(r LogRow) bool {
+	undone := r.UndoneBy != "" && slices.Contains(o.Actions, "undone")
+	return len(o.Actions) == 0 || undone || slices.Contains(o.Actions, r.What()) || slices.Contains(o.Actions, r.Action)
+}
+
+// Tokens is the context before, and after where that became smaller.
+func (r LogRow) Tokens() string {
+	if r.Action == string(compact.Compacted) && r.TokensAfter < r.TokensBefore {
+		return wording.Count(r.TokensBefore) + " -> " + wording.Count(r.TokensAfter)
+	}
+	return Figure(r.TokensBefore, wording.Count)
+}
+
+// saved are the tokens by which a compaction that stands made the context smaller.
+func (r LogRow) saved() int64 {
+	if r.Action != string(compact.Compacted) || r.UndoneBy != "" {
+		return 0
+	}
+	return max(r.TokensBefore-r.TokensAfter, 0)
 }
 
 // When is when it happened.

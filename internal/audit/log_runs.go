@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/sessctl/sessctl/internal/failure"
@@ -112,6 +113,9 @@ func (s StepRow) Title() string {
 	}
 	return s.Step
 }
+
+// Said is what the step did, and why it did not do all that it should.
+func (s StepRow) Said() string { return strings.Trim(s.Summary+"; "+s.Reason, "; ") }
 
 // RunsOf are the runs that the options mean.
 func RunsOf(ctx context.Context, run *workspace.Run, o LogOptions) (RunsDocument, error) {

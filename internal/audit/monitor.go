@@ -114,14 +114,15 @@ func MonitorStatePath(a *workspace.Settings) string {
 // KeepAndPut writes down what was decided and then puts the events. What is not
 // put, because the disk is full say, is put by the next look.
 func KeepAndPut(ctx context.Context, run *workspace.Run, state *monitor.State, path string) error {
-	if err := state.Save(run.Pins, path); err != nil {
+	workspace.KeepReserve(run)
+	if err := workspace.UseReserve(run, func() error { return state.Save(run.Pins, path) }); err != nil {
 		return err
 	}
 	if len(state.Ready) == 0 {
 		return nil
 	}
 	for _, e := range state.Ready {
-		if err := workspace.PutEvent(ctx, run, e, e.Data); err != nil {
+		if err := workspace.UseReserve(run, func() error { return workspace.PutEvent(ctx, run, e, e.Data) }); err != nil {
 			return err
 		}
 	}
@@ -253,7 +254,7 @@ func (o *Observed) mainSessions() []monitor.Session {
 			x.Busy = row.Reason
 		}
 		idle := o.At.Sub(row.Last) > inUse
-		x.Unused = row.Compact == selection.ProspectIrreducible || idle && (row.Compact == selection.ProspectRuntime || row.Compact == selection.ProspectUnsupported)
+		x.Unused = row.Compact == selection.ProspectIrreducible || row.Compact == selection.ProspectKept || idle && (row.Compact == selection.ProspectRuntime || row.Compact == selection.ProspectUnsupported)
 		all = append(all, x)
 	}
 	return all

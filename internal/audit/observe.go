@@ -220,7 +220,7 @@ func (o *Observer) lookAtArchives(ctx context.Context) error {
 }
 
 func (o *Observer) lookAtMemory(ctx context.Context) error {
-	store, err := GlimpseMemory(ctx, o.Run)
+	store, err := workspace.GlimpseMemory(ctx, o.Run)
 	if errors.Is(err, fs.ErrNotExist) {
 		o.memoryless = true
 		return nil

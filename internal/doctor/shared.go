@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/sessctl/sessctl/internal/audit"
 	"github.com/sessctl/sessctl/internal/failure"
 	"github.com/sessctl/sessctl/internal/recall"
 	"github.com/sessctl/sessctl/internal/wording"
@@ -53,7 +52,7 @@ func examineShared(ctx context.Context, run *workspace.Run, report *findings) er
 // examineSent looks at what the shared memory does not have of this host, or has
 // of another one.
 func examineSent(ctx context.Context, run *workspace.Run, report *findings, shared workspace.SharedMemory, there remote.HostCount) error {
-	store, err := audit.GlimpseMemory(ctx, run)
+	store, err := workspace.GlimpseMemory(ctx, run)
 	if err != nil || store == nil {
 		return nil // said elsewhere
 	}

@@ -171,7 +171,7 @@ type unsentHere struct {
 // be looked at now: the question was another. What it says of forgotten records
 // must be readable.
 func lookUnsent(ctx context.Context, run *workspace.Run, shared workspace.SharedMemory) (u unsentHere, err error) {
-	store, err := audit.GlimpseMemory(ctx, run)
+	store, err := workspace.GlimpseMemory(ctx, run)
 	if err != nil || store == nil {
 		return u, nil
 	}

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sessctl/sessctl/internal/audit"
 	"github.com/sessctl/sessctl/internal/failure"
 	"github.com/sessctl/sessctl/internal/selection"
 	"github.com/sessctl/sessctl/internal/wording"
@@ -205,7 +204,7 @@ type glimpse struct {
 func (g *glimpse) memory(ctx context.Context) *memory.Store {
 	if !g.opened {
 		g.opened = true
-		if store, err := audit.GlimpseMemory(ctx, g.app); err == nil {
+		if store, err := workspace.GlimpseMemory(ctx, g.app); err == nil {
 			g.store = store
 		}
 	}

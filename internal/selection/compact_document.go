@@ -152,6 +152,9 @@ func details(r CompactedSession) [][2]string {
 		{"session", wording.Visible(r.Session)},
 		{"log", fmt.Sprintf("%s, %s messages, %s tokens (%s)", wording.Bytes(r.Bytes), wording.Count(int64(r.Messages)), wording.Count(r.TokensBefore), r.TokenSource)},
 	}
+	if change := r.Change(); change != "" {
+		lines = append(lines, [2]string{"context", change})
+	}
 	if r.LinesSkipped > 0 {
 		lines = append(lines, [2]string{"skipped", wording.Plural(r.LinesSkipped, "unreadable line") + "; the archive has every byte"})
 	}
@@ -188,6 +191,23 @@ func details(r CompactedSession) [][2]string {
 		lines = append(lines, [2]string{"undo", UndoCommand(strings.TrimSuffix(filepath.Base(r.Receipt), ".json"))})
 	}
 	return lines
+}
+
+// Change is how much smaller the context becomes, "" if it stays as it is.
+func (r CompactedSession) Change() string {
+	changed := r.Strategy == session.StrategyRotate || r.Strategy.Shortens()
+	if !changed || r.Outcome != compact.Planned && r.Outcome != compact.Compacted {
+		return ""
+	}
+	return TokensChange(r.TokensBefore, r.TokensAfter)
+}
+
+// TokensChange is "195,009 -> 21,388 tokens (-89 %)", "" where nothing became smaller.
+func TokensChange(before, after int64) string {
+	if before <= 0 || after >= before {
+		return ""
+	}
+	return fmt.Sprintf("%s -> %s tokens (-%d %%)", wording.Count(before), wording.Count(after), (before-after)*100/before)
 }
 
 func thenLine(r CompactedSession) string {

@@ -102,7 +102,7 @@ func KnownForPlan(ctx context.Context, run *workspace.Run) (known *compact.Known
 	if err != nil {
 		return nil, func() {}
 	}
-	memories, err := memory.Open(ctx, run.MemoryDir(), memory.Options{ReadOnly: true, Pins: run.Pins})
+	memories, err := workspace.GlimpseMemory(ctx, run)
 	if err != nil {
 		return nil, func() {}
 	}

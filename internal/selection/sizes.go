@@ -268,6 +268,7 @@ func (m *Measurer) Rows(ctx context.Context, sessions []workspace.Found) ([]*Ses
 	if err != nil {
 		return nil, err
 	}
+	m.findKept(ctx, sessions, rows)
 	return rows, nil
 }
 

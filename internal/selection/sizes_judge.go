@@ -3,6 +3,7 @@ package selection
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/sessctl/sessctl/internal/workspace"
 	"github.com/sessctl/sessctl/pkg/compact"
@@ -16,6 +17,7 @@ const (
 	ProspectBusy        = "busy"        // it is skipped, and taken by a later run
 	ProspectIrreducible = "irreducible" // nothing can be cut away
 	ProspectRuntime     = "runtime"     // it is archived and remembered: only its runtime can make it smaller
+	ProspectKept        = "kept"        // the same, and it has not changed since it was: nothing is to be done
 	ProspectPassedOver  = "passed-over" // it is left out: it is not the session that its agent goes on with
 	ProspectUnsupported = "unsupported" // it cannot be changed
 )
@@ -112,4 +114,22 @@ func (d *SizesDocument) Over() (over, ruled, irreducible int) {
 		}
 	}
 	return over, ruled, irreducible
+}
+
+// findKept finds the sessions that only their runtime can make smaller of which archive
+// and memory have all there is: compact --all has nothing to do for them.
+func (m *Measurer) findKept(ctx context.Context, sessions []workspace.Found, rows []*SessionRow) {
+	if !slices.ContainsFunc(rows, func(r *SessionRow) bool { return r.Compact == ProspectRuntime }) {
+		return
+	}
+	known, end := KnownForPlan(ctx, m.Run)
+	defer end()
+	for i, r := range rows {
+		if r.Compact != ProspectRuntime {
+			continue
+		}
+		if _, same, err := known.Unchanged(ctx, sessions[i].Adapter, sessions[i].Ref); err == nil && same {
+			r.Compact = ProspectKept
+		}
+	}
 }

@@ -44,7 +44,7 @@ type embeddedMemory struct {
 	digests map[string]int64
 }
 
-func (a *embeddedMemory) Push(ctx context.Context, b remote.Batch) (r remote.Receipt, err error) {
+func (em *embeddedMemory) Push(ctx context.Context, b remote.Batch) (r remote.Receipt, err error) {
 	models := map[int]embed.Model{8: {Provider: "builtin", Name: "another", Dim: 8}}
 	if e, err := embed.NewBuiltin(); err == nil {
 		m := e.Model()
@@ -56,10 +56,10 @@ func (a *embeddedMemory) Push(ctx context.Context, b remote.Batch) (r remote.Rec
 	var facts []memory.Fact
 	var records []memory.Record
 	for _, x := range b.Records {
-		if a.digests[x.ID] != x.Digest {
+		if em.digests[x.ID] != x.Digest {
 			r.Stored++
 		}
-		a.digests[x.ID] = x.Digest
+		em.digests[x.ID] = x.Digest
 		r.Present = append(r.Present, x.ID)
 		if x.Fact != nil {
 			facts = append(facts, *x.Fact)
@@ -70,7 +70,7 @@ func (a *embeddedMemory) Push(ctx context.Context, b remote.Batch) (r remote.Rec
 			vectors[x.Agent] = append(vectors[x.Agent], memory.Vector{ID: x.ID, Values: x.Vector})
 		}
 	}
-	_, err = a.store.Put(ctx, memory.Source{}, func(yield func(memory.Record, error) bool) {
+	_, err = em.store.Put(ctx, memory.Source{}, func(yield func(memory.Record, error) bool) {
 		for _, x := range records {
 			if !yield(x, nil) {
 				return
@@ -78,7 +78,7 @@ func (a *embeddedMemory) Push(ctx context.Context, b remote.Batch) (r remote.Rec
 		}
 	})
 	for agent, list := range vectors {
-		err = errors.Join(err, a.store.PutVectors(ctx, models[b.Model.Dim], agent, list, nil))
+		err = errors.Join(err, em.store.PutVectors(ctx, models[b.Model.Dim], agent, list, nil))
 	}
 	if len(facts) > 0 {
 		superseded := map[string]string{}
@@ -87,36 +87,36 @@ func (a *embeddedMemory) Push(ctx context.Context, b remote.Batch) (r remote.Rec
 				superseded[f.ID] = f.Successor
 			}
 		}
-		_, put := a.store.PutFacts(ctx, memory.Extraction{}, facts, superseded)
+		_, put := em.store.PutFacts(ctx, memory.Extraction{}, facts, superseded)
 		err = errors.Join(err, put)
 	}
 	return r, err
 }
 
-func (e *embeddedMemory) Bury(ctx context.Context, _ string, list []memory.Forgotten) (int, error) {
-	return e.store.Honour(ctx, list)
+func (em *embeddedMemory) Bury(ctx context.Context, _ string, list []memory.Forgotten) (int, error) {
+	return em.store.Honour(ctx, list)
 }
 
-func (e *embeddedMemory) Forgotten(ctx context.Context, since string) ([]memory.Forgotten, string, error) {
-	list, err := e.store.UnsharedTombstones(ctx, "")
+func (em *embeddedMemory) Forgotten(ctx context.Context, since string) ([]memory.Forgotten, string, error) {
+	list, err := em.store.UnsharedTombstones(ctx, "")
 	from, _ := strconv.Atoi(since)
 	return list[min(from, len(list)):], strconv.Itoa(len(list)), err
 }
 
-func (a *embeddedMemory) Recall(ctx context.Context, q memory.Query, e embed.QueryEmbedder, m embed.Model) (memory.Result, error) {
-	result, err := a.store.Recall(ctx, q, e, m)
+func (em *embeddedMemory) Recall(ctx context.Context, q memory.Query, e embed.QueryEmbedder, m embed.Model) (memory.Result, error) {
+	result, err := em.store.Recall(ctx, q, e, m)
 	for i := range result.Hits {
 		result.Hits[i].Host = conformance.Host
 	}
 	return result, err
 }
 
-func (e *embeddedMemory) Neighbors(ctx context.Context, h memory.Hit, n int) (memory.Neighborhood, error) {
-	return e.store.Neighbors(ctx, h.Record, n)
+func (em *embeddedMemory) Neighbors(ctx context.Context, h memory.Hit, n int) (memory.Neighborhood, error) {
+	return em.store.Neighbors(ctx, h.Record, n)
 }
 
-func (e *embeddedMemory) Count(ctx context.Context) (remote.Counts, error) {
-	stats, err := e.store.Stats(ctx)
+func (em *embeddedMemory) Count(ctx context.Context) (remote.Counts, error) {
+	stats, err := em.store.Stats(ctx)
 	n := 0
 	for _, agent := range stats.Agents {
 		n += agent.Records
@@ -124,16 +124,16 @@ func (e *embeddedMemory) Count(ctx context.Context) (remote.Counts, error) {
 	return remote.Counts{Hosts: []remote.HostCount{{Host: conformance.Host, Records: n}}}, err
 }
 
-func (e *embeddedMemory) Verify(_ context.Context, _ string, fn func(id string, digest int64) error) error {
-	for _, id := range slices.Sorted(maps.Keys(e.digests)) {
-		if err := fn(id, e.digests[id]); err != nil {
+func (em *embeddedMemory) Verify(_ context.Context, _ string, fn func(id string, digest int64) error) error {
+	for _, id := range slices.Sorted(maps.Keys(em.digests)) {
+		if err := fn(id, em.digests[id]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (e *embeddedMemory) Close() error { return e.store.Close() }
+func (em *embeddedMemory) Close() error { return em.store.Close() }
 
 // ticking is a memory that stamps a host whenever it is looked at, and counts no
 // tombstones, as a cluster may.

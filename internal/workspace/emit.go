@@ -57,11 +57,37 @@ func (f Failing) Send(context.Context, outbox.Event) error {
 // that it did and a later one makes the event again, the second is dropped.
 func EmitOnce(ctx context.Context, run *Run, e outbox.Event, data any) error {
 	e.Time = run.Now().UTC().Truncate(time.Millisecond)
-	err := PutEvent(ctx, run, e, data)
+	err := UseReserve(run, func() error { return PutEvent(ctx, run, e, data) })
+	if err != nil && sentDirectly(ctx, run, e, data) {
+		return nil
+	}
 	if err != nil {
 		run.PassOver(Note{Path: run.OutboxDir(), Message: err.Error(), Hint: failure.Explain(err).Hint})
 	}
 	return err
+}
+
+// sentDirectly sends an event that cannot be kept, and reports whether all who ask for
+// its type have it. Nobody is asked a second time.
+func sentDirectly(ctx context.Context, run *Run, e outbox.Event, data any) bool {
+	text, err := json.Marshal(data)
+	targets, targetsErr := EventTargets(run)
+	if err != nil || targetsErr != nil {
+		return false
+	}
+	e.Data = text
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), eventTimeout)
+	defer cancel()
+	asked, took := 0, 0
+	for _, t := range targets {
+		if !t.Wants(e) {
+			continue
+		}
+		if asked++; t.Sender.Send(ctx, e) == nil {
+			took++
+		}
+	}
+	return asked > 0 && took == asked
 }
 
 // PutEvent keeps an event until it is delivered.

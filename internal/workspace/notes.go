@@ -111,6 +111,7 @@ func (r *Report) Hint(text string) {
 func (r *Report) PassOver(n Note) {
 	r.Tell(n)
 	r.Incomplete++
+	r.Passed = append(r.Passed, n)
 }
 
 // ShowNotices tells what was found while listing.

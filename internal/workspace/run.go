@@ -70,6 +70,7 @@ type Report struct {
 	// Incomplete counts what the run had to pass over: stores and directories
 	// that could not be listed, and earlier runs that could not be finished.
 	Incomplete int
+	Passed     []Note // what was passed over
 
 	Shows     Shows
 	lastCause string                               // why the last session has failed
@@ -140,7 +141,7 @@ func NewInvocation(getenv func(string) string, now func() time.Time) *Run {
 // run shows its notes and failures.
 func (run *Run) Step() *Run {
 	step := *run
-	step.Outer, step.above, step.Notes, step.Late, step.Incomplete = run, &run.Report, []Note{}, nil, 0
+	step.Outer, step.above, step.Notes, step.Late, step.Incomplete, step.Passed = run, &run.Report, []Note{}, nil, 0, nil
 	step.Opened, step.Listed, step.foreign = nil, false, foreignFile{}
 	return &step
 }

@@ -217,6 +217,19 @@ func ForetellLostMemory(ctx context.Context, run *Run) error {
 	return err
 }
 
+// GlimpseMemory opens the memory for a dry run: without SQLite's files beside
+// it, which would be made and removed. If another run is under way, or a killed
+// one has left changes beside it, it is read in the usual way.
+func GlimpseMemory(ctx context.Context, run *Run) (*memory.Store, error) {
+	if !AtWork(&run.Settings) {
+		store, err := memory.Open(ctx, run.MemoryDir(), memory.Options{NoTrace: true})
+		if !errors.Is(err, memory.ErrInUse) {
+			return store, err
+		}
+	}
+	return memory.Open(ctx, run.MemoryDir(), memory.Options{ReadOnly: true, Pins: run.Pins})
+}
+
 // ChangeMemory opens the memory to change it, and finishes what a forget that was
 // cut off has left.
 // rebuild says that one that is made is going to be filled from the archives.

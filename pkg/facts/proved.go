@@ -357,7 +357,8 @@ func (c *proof) remotes(script string) {
 			continue
 		}
 		address := m[1] + strings.TrimSuffix(m[2], ".git")
-		c.add("remote."+c.action.Directory+"."+address, address, address, "The repository is at "+address+".")
+		bare := address[strings.IndexByte(address, '@')+1:] // one repository, however git names its user
+		c.add("remote."+c.action.Directory+"."+bare, bare, address, "The repository is at "+address+".")
 	}
 }
 

@@ -109,6 +109,17 @@ func TestProvedSupersedes(t *testing.T) {
 	}
 }
 
+// A repository is one, with the user that ssh takes and without.
+func TestProvedRepositoryOnce(t *testing.T) {
+	found, _ := facts.Outright(worked(t,
+		call{tool: "Bash", argument: "git remote -v", output: "origin\tgit@codeberg.org:acme/site.git (fetch)\norigin\tgit@codeberg.org:acme/site.git (push)"},
+		call{tool: "Bash", argument: "git push", output: "To codeberg.org:acme/site.git"},
+	), facts.DefaultConfidence)
+	if len(found) != 1 {
+		t.Errorf("%+v", found)
+	}
+}
+
 // What opens something is in no fact, wherever a command has it.
 func TestProvedHoldsNoSecret(t *testing.T) {
 	secret := "Zx9" + strings.Repeat("kQ4w", 7)

@@ -152,7 +152,7 @@ var (
 	heading    = expression(`(?m)^#{1,6} `)
 	// byRuntime begins instructions, reminders and jobs that runtimes put in a person's
 	// name, and prompts that other programs write (docs/dev/decisions.md D19).
-	byRuntime = expression(`(?i)^\W*(?:you are (?:a|an|the|now)\b|act as (?:a|an)\b|system:|system note|system event|cron\b|heartbeat\b|read heartbeat\.md|a new session was started|pre-compaction|a subagent|subagent (?:context|task)|caveat:|this session is being continued|the following is|here is (?:a|the) (?:conversation|transcript)|summari[sz]e (?:the|this)\b|extract (?:the )?facts|\[?request interrupted|base directory for this skill|# ?agents\.md|<instructions)`)
+	byRuntime = expression(`(?i)^\W*(?:you are (?:a|an|the|now)\b|act as (?:a|an)\b|you must (?:fully )?embody|system:|system note|system event|cron\b|heartbeat\b|read heartbeat\.md|a new session was started|pre-compaction|a subagent|subagent (?:context|task)|caveat:|this session is being continued|the following is|here is (?:a|the) (?:conversation|transcript)|summari[sz]e (?:the|this)\b|extract (?:the )?facts|\[?request interrupted|base directory for this skill|# ?agents\.md|<instructions)`)
 )
 
 // withoutFences leaves a line break for each fenced block.

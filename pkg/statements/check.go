@@ -111,19 +111,25 @@ func nameIn(all, name string) bool {
 
 // partsIn tells whether a text has all words that a name is put together from.
 func partsIn(all, name string) bool {
-	parts := strings.FieldsFunc(name, func(r rune) bool { return r == '_' || r == '.' })
+	parts := strings.FieldsFunc(name, func(r rune) bool { return r == '_' || r == '.' || r == '-' })
 	return len(parts) > 1 && !slices.ContainsFunc(parts, func(p string) bool { return !strings.Contains(all, p) })
 }
 
 // pathIn tells whether a text has a path: what it has of it stands nowhere below
-// another directory. Words with a stroke between them are no path.
+// another directory. Words and names with a stroke between them ("and/or", "g_start/g_end",
+// ".yaml/.yml") are no path, and have to be there one by one.
 func pathIn(all, path string) bool {
+	const fewWords = 3
 	parts := strings.Split(strings.Trim(path, "/~."), "/")
-	const fewParts = 3
-	plain := !strings.ContainsAny(path, ".0123456789_~") && !strings.HasPrefix(path, "/")
 	known := !slices.ContainsFunc(parts, func(p string) bool { return !strings.Contains(all, p) })
-	if plain && (known || len(parts) <= fewParts) {
+	switch rooted := strings.HasPrefix(path, "/") || strings.HasPrefix(path, "~"); {
+	case !rooted && known && (!strings.Contains(path, ".") || strings.Contains(path, "/.")):
 		return true
+	case !rooted && len(parts) <= fewWords && !strings.ContainsAny(path, ".0123456789_~"):
+		return true
+	}
+	if !strings.ContainsFunc(path, unicode.IsLetter) { // versions, days
+		return known
 	}
 	for i := 1; i < len(parts); i++ {
 		end := regexp.MustCompile(`(?:^|[^/\w.-])(?:\./)?` + regexp.QuoteMeta(strings.Join(parts[i:], "/")))
@@ -186,7 +192,7 @@ func (s *Source) turned(of Statement) string {
 
 // supported refuses what has hardly a word of the conversation.
 func (s *Source) supported(of Statement) string {
-	least, few, words := 1.0/3, 4, content(of.Text)
+	least, few, words := 0.25, 4, content(of.Text)
 	if of.Strict {
 		least, few = 0.6, 1
 	}
@@ -209,7 +215,7 @@ func (s *Source) supported(of Statement) string {
 // of the conversation that are about the same.
 func (s *Source) contradicted(of Statement) string {
 	for _, part := range clausesOf(of.Text) {
-		if s.exact[Spaced(part.text)] || part.question {
+		if s.exact[Spaced(part.text)] || part.question || supposing().MatchString(part.text) {
 			continue
 		}
 		c := s.clauseOf(part.text)
@@ -230,6 +236,9 @@ func (s *Source) contradicted(of Statement) string {
 	return ""
 }
 
+// supposing is a word of a clause that says under which condition something is so.
+var supposing = expression(`(?i)(?:^|\s)(?:if|when|whenever|while|once|until|wenn|falls|sobald|si|quand|cuando|quando|если|когда)\s|如果|的时候|たら|れば`)
+
 // How much of two clauses is common if they are about the same.
 const (
 	leastCommon    = 2
@@ -241,7 +250,7 @@ const (
 // their words in common, or it has all of what was forbidden.
 func about(c, said *clause) bool {
 	n := float64(shared(c.words, said.words))
-	if said.negative && !said.reports {
+	if said.forbids {
 		core := shared(c.words, said.core)
 		if core >= leastCommon && core == len(said.core) && n >= forbiddenShare*float64(len(c.words)) {
 			return true
@@ -257,7 +266,7 @@ func opposes(c, said *clause, open bool) bool {
 	switch {
 	case said.negative && shared(c.core, said.condition) > 0:
 		return false
-	case said.negative && said.reports:
+	case said.negative && !said.forbids:
 		return !open && said.agent && c.reports
 	case c.negative && c.reports:
 		return !open && said.agent

@@ -73,6 +73,9 @@ var negative = lexiconOf(
 	`не нет никогда ничего ни нельзя запрещено`,
 )
 
+// weak are negative words of what is not there, and not of what must not be.
+var weak = lexiconOf(`no none nothing nobody nor neither`, `kein keine keinen keinem keiner nichts`, `rien aucun aucune`, `nada ningún ninguna ninguno`, `niente nulla nessun nessuno nessuna`, `nada nenhum nenhuma nem`, `geen niets niemand`, `нет ничего ни`)
+
 // without are words behind which stands on what condition something may be done.
 var without = lexiconOf(
 	`without unless until except before`, `ohne außer bevor`, `sans sauf avant`, `sin salvo excepto antes`,

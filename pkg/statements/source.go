@@ -79,15 +79,22 @@ type clause struct {
 	condition []string // those behind it
 	negative  bool
 	reports   bool // it says how something is, and orders nothing
+	forbids   bool // it orders that something is not to be
 	agent     bool // the agent says it
 }
 
 // clauseOf reads a clause in the language of the conversation.
 func (s *Source) clauseOf(text string) clause {
 	c := clause{words: content(text), negative: negates(text, s.language), reports: reports(text, s.language)}
+	c.forbids = c.negative && !c.reports && negates(withoutWeak(text, s.language), s.language)
 	before, behind := atWithout(text, s.language)
 	c.core, c.condition = content(before), content(behind)
 	return c
+}
+
+// withoutWeak is a text without the negations that forbid nothing: "no errors".
+func withoutWeak(text string, l language) string {
+	return strings.Join(slices.DeleteFunc(fields(text), func(w string) bool { return weak()[w]&(1<<l) != 0 }), " ")
 }
 
 // atWithout cuts a clause at the word behind which its condition stands.

@@ -111,7 +111,7 @@ func (o *Outbox) Put(ctx context.Context, e Event) error {
 	s := stored{Schema: 1, Event: e, Deliveries: []Delivery{}}
 	s.Time = e.Time.UTC()
 	for _, t := range o.targets {
-		if t.wants(e) {
+		if t.Wants(e) {
 			s.Deliveries = append(s.Deliveries, Delivery{Target: t.Name, State: Waiting})
 		}
 	}

@@ -28,7 +28,8 @@ type Sender interface {
 	Send(ctx context.Context, e Event) error
 }
 
-func (t Target) wants(e Event) bool {
+// Wants says whether the target asks for an event.
+func (t Target) Wants(e Event) bool {
 	return slices.Contains(t.Types, e.Type) && (t.Subject == "" || t.Subject == e.Subject)
 }
 

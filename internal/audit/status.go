@@ -1,0 +1,238 @@
+package audit
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/sessctl/sessctl/internal/failure"
+	"github.com/sessctl/sessctl/internal/selection"
+	"github.com/sessctl/sessctl/internal/wording"
+	"github.com/sessctl/sessctl/internal/workspace"
+	"github.com/sessctl/sessctl/pkg/operate"
+	"github.com/sessctl/sessctl/pkg/operate/monitor"
+	"github.com/sessctl/sessctl/pkg/report"
+)
+
+// StatusDocument is `status --json` (docs/json.md): what a person asks in the morning.
+type StatusDocument struct {
+	Schema   int                   `json:"schema"`
+	MadeAt   string                `json:"made_at"` // RFC 3339, UTC
+	Host     string                `json:"host"`
+	Well     bool                  `json:"well"`    // nothing is wrong, and nothing waits for a person
+	Wrong    []StatusProblem       `json:"wrong"`   // what matters most first
+	Due      []report.Pending      `json:"due"`     // what is to be done
+	Runs     []StatusRun           `json:"runs"`    // the last of each profile
+	Grew     []StatusGrowth        `json:"grew"`    // since it was last archived, by agent, the most first
+	Purges   []report.Purge        `json:"purges"`  // what runtimes delete by themselves
+	Saved    SavedDocument         `json:"saved"`   // by all compactions
+	Checked  StatusCheck           `json:"checked"` // when the archives were last read
+	Stores   int                   `json:"stores"`
+	Agents   int                   `json:"agents"`
+	Sessions int                   `json:"sessions"`
+	Archives int                   `json:"archives"`
+	Unread   []workspace.UnreadRow `json:"unread"` // what was seen and not read
+	Notes    []workspace.Note      `json:"notes"`
+
+	Hosts []selection.HostAnswer `json:"hosts,omitempty"`    // of --host
+	There []StatusDocument       `json:"statuses,omitempty"` // of --host
+}
+
+// StatusProblem is one thing that is wrong, and how often.
+type StatusProblem struct {
+	What    string `json:"what"`
+	Where   string `json:"where"` // the first place
+	Since   string `json:"since,omitempty"`
+	Message string `json:"message"`
+	Advice  string `json:"advice"`
+	Count   int    `json:"count"` // of places with the same cause
+}
+
+// StatusRun is the last run of a profile.
+type StatusRun struct {
+	Profile string          `json:"profile"`
+	Started string          `json:"started_at"` // RFC 3339, UTC
+	Seconds float64         `json:"seconds"`
+	Outcome operate.Outcome `json:"outcome"`
+	Changed int             `json:"changed"`
+	Why     string          `json:"why"`     // it did not end well
+	Summary []string        `json:"summary"` // of the steps that changed something
+}
+
+// StatusGrowth is what an agent has written that is in no archive yet.
+type StatusGrowth struct {
+	Runtime  string `json:"runtime"`
+	Agent    string `json:"agent"`
+	Sessions int    `json:"sessions"`
+	Bytes    int64  `json:"bytes"`
+}
+
+// StatusCheck is the last check that read all archives.
+type StatusCheck struct {
+	At       string `json:"at"` // "" for never
+	Problems int    `json:"problems"`
+	Since    int    `json:"since"` // archives made later, which were verified when they were made
+}
+
+// Status looks at everything and says what a person has to know. It changes nothing.
+func Status(ctx context.Context, run *workspace.Run) (StatusDocument, error) {
+	doc := StatusDocument{Schema: 1, MadeAt: wording.StampText(run.Now())}
+	doc.Host, _ = os.Hostname() // without one the page does not name it
+	settings, err := workspace.MonitorSettings(&run.Settings)
+	if err != nil {
+		return doc, err
+	}
+	state, stateErr := monitor.Load(run.Pins, MonitorStatePath(&run.Settings))
+	o := NewObserver(run, LookOptions{Threshold: run.Config.Compaction.Due(), Earlier: state.Stores})
+	defer workspace.CloseStores(o.Run)
+	if stateErr != nil {
+		o.Failures = append(o.Failures, workspace.Note{Path: MonitorStatePath(&run.Settings), Message: stateErr.Error()})
+	}
+	err = o.Look(ctx)
+	if f := (*failure.Error)(nil); errors.As(err, &f) && f.Code == "no_store" {
+		o.Failures = append(o.Failures, workspace.Note{Message: f.Error(), Hint: f.Hint})
+	} else if err != nil {
+		return doc, err
+	}
+	doc.Due, doc.Purges = o.Waiting(), o.Purges()
+	doc.Wrong, doc.Unread = wrong(o.AlertsOf(state, settings)), o.Unread
+	doc.Runs, doc.Grew, doc.Checked = o.lastRuns(), o.unarchivedGrowth(), o.lastCheck()
+	u := Usage{App: run}
+	u.CountSaved(o.AllReceipts)
+	doc.Saved = u.Doc.Saved
+	doc.count(o)
+	doc.Well = len(doc.Wrong) == 0 && !slices.ContainsFunc(doc.Due, ofAPerson)
+	return doc, nil
+}
+
+// ofAPerson says of what waits that no later run does it by itself: its advice is a
+// command.
+func ofAPerson(p report.Pending) bool { return strings.HasPrefix(p.Advice, "sessctl ") }
+
+// wrong is what keeps a machine from being well, but for what is due.
+func wrong(alerts []monitor.Alert) []StatusProblem {
+	all := []StatusProblem{}
+	for _, a := range alerts {
+		if a.Kind == monitor.NeedsCompaction || a.Kind == monitor.PendingVectors {
+			continue // it is due
+		}
+		all = addProblem(all, StatusProblem{What: string(a.Kind), Where: a.Subject, Since: wording.StampText(a.Since), Message: a.Message, Advice: a.Advice})
+	}
+	return all
+}
+
+// addProblem adds a problem, or counts it with those that have its cause.
+func addProblem(all []StatusProblem, p StatusProblem) []StatusProblem {
+	cause := func(x StatusProblem) string { return strings.ReplaceAll(x.Message, x.Where, "") }
+	for i := range all {
+		if all[i].What == p.What && cause(all[i]) == cause(p) {
+			all[i].Count++
+			return all
+		}
+	}
+	p.Count = 1
+	return append(all, p)
+}
+
+// lastRuns are the last runs of the profiles, the newest first.
+func (o *Observer) lastRuns() []StatusRun {
+	runs := []StatusRun{}
+	for _, record := range o.Runs {
+		if slices.ContainsFunc(runs, func(r StatusRun) bool { return r.Profile == record.Profile }) {
+			continue
+		}
+		row := NewRunRow(record)
+		r := StatusRun{Profile: row.Profile, Started: wording.StampText(row.Started), Seconds: row.Seconds, Outcome: row.Outcome, Changed: row.Changed(), Summary: []string{}}
+		if row.Outcome != operate.OK && row.Outcome != operate.Busy && row.Outcome != operate.Running {
+			r.Why = cmp.Or(row.Why(), string(row.Outcome))
+		}
+		for _, s := range row.Steps {
+			if s.Changed > 0 {
+				r.Summary = append(r.Summary, s.Title()+": "+s.Summary)
+			}
+		}
+		runs = append(runs, r)
+	}
+	return runs
+}
+
+// unarchivedGrowth adds up by agent what sessions have more bytes than their newest
+// archive.
+func (o *Observer) unarchivedGrowth() []StatusGrowth {
+	type name struct{ runtime, agent, session string }
+	newest := map[name]int{}
+	for i, e := range o.Entries {
+		of := name{e.Runtime, e.Agent, e.Session}
+		if at, known := newest[of]; !known || e.CreatedAt.After(o.Entries[at].CreatedAt) {
+			newest[of] = i
+		}
+	}
+	at, all := map[workspace.Owner]int{}, []StatusGrowth{}
+	for i := range o.Sessions {
+		s := &o.Sessions[i]
+		more := s.Bytes
+		if kept, known := newest[name{s.Runtime, s.Agent, s.ID}]; known {
+			more -= o.Entries[kept].Bytes
+		}
+		if more <= 0 || !workspace.Shown(s.Kind) {
+			continue
+		}
+		of := workspace.Owner{Runtime: s.Runtime, Agent: s.Agent}
+		n, known := at[of]
+		if !known {
+			n = len(all)
+			at[of], all = n, append(all, StatusGrowth{Runtime: s.Runtime, Agent: s.Agent})
+		}
+		all[n].Sessions++
+		all[n].Bytes += more
+	}
+	slices.SortStableFunc(all, func(x, y StatusGrowth) int { return cmp.Compare(y.Bytes, x.Bytes) })
+	return all
+}
+
+// lastCheck is the last check that has read every archive.
+func (o *Observer) lastCheck() (c StatusCheck) {
+	checks, err := RecordedChecks(o.Run)
+	if err != nil {
+		o.Failures = append(o.Failures, workspace.Note{Path: ChecksPath(&o.Run.Settings), Message: "earlier checks of archives are not known: " + err.Error()})
+	}
+	for _, recorded := range checks {
+		if recorded.All && recorded.ReadData {
+			c = StatusCheck{At: recorded.At, Problems: recorded.Problems}
+		}
+	}
+	for _, e := range o.Entries {
+		if wording.StampText(e.CreatedAt) > c.At {
+			c.Since++
+		}
+	}
+	return c
+}
+
+// count says how much was looked at.
+func (d *StatusDocument) count(o *Observer) {
+	r := MonitorReport{}
+	r.Count(&o.Observed)
+	d.Stores, d.Agents, d.Sessions, d.Archives = r.Stores, r.Agents, len(o.Rows), len(o.Entries)
+}
+
+// Headline is the first line: whether anything is wrong.
+func (d *StatusDocument) Headline() string {
+	due := 0
+	for _, p := range d.Due {
+		if ofAPerson(p) {
+			due++
+		}
+	}
+	switch {
+	case len(d.Wrong) > 0:
+		return fmt.Sprintf("%s %s a person", wording.Plural(len(d.Wrong), "thing"), map[bool]string{true: "needs", false: "need"}[len(d.Wrong) == 1])
+	case due > 0:
+		return "nothing is wrong; this is due:"
+	}
+	return fmt.Sprintf("all is well: %s of %s in %s, %s", wording.Plural(d.Sessions, "session"), wording.Plural(d.Agents, "agent"), wording.Plural(d.Stores, "store"), wording.Plural(d.Archives, "archive"))
+}

@@ -1,0 +1,77 @@
+package audit
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/sessctl/sessctl/internal/selection"
+	"github.com/sessctl/sessctl/internal/wording"
+	"github.com/sessctl/sessctl/internal/workspace"
+	"github.com/sessctl/sessctl/pkg/report"
+)
+
+// Waiting is what is to be done, and by which command; report and status show it. What
+// is never due by the rules of compact is not in it.
+func (o *Observer) Waiting() []report.Pending {
+	waiting := []report.Pending{}
+	add := func(count int, what, advice string) {
+		if count > 0 {
+			waiting = append(waiting, report.Pending{What: what, Count: count, Advice: advice})
+		}
+	}
+	begun, err := o.Journal().List()
+	if err != nil {
+		o.Failures = append(o.Failures, workspace.Note{Path: o.JournalDir(), Message: err.Error(), Hint: "sessctl doctor says more"})
+	}
+	add(len(begun), "compactions that an earlier run began", "the next run finishes them; sessctl doctor says more")
+	of := map[string]int{}
+	for _, row := range o.MainRows() {
+		if row.Over {
+			of[row.Compact]++
+		}
+	}
+	add(of[selection.ProspectDue], "sessions due for compaction", "sessctl compact --all")
+	add(of[selection.ProspectRuntime], "sessions to archive and remember; only their runtime makes them smaller", "sessctl compact --all")
+	add(of[selection.ProspectBusy], "sessions that are due and in use", "a later run takes them")
+	add(o.Pending(), "records that wait for an embedding", "sessctl memory reindex --pending")
+	if o.Events != nil {
+		add(o.Events.Waiting, "events that were not sent yet", "the next run sends them; sessctl events list")
+		add(o.Events.Dead, "events that could not be delivered", "sessctl events retry")
+	}
+	return waiting
+}
+
+// Purges are what runtimes delete by themselves, by agent, the first to go first.
+func (o *Observer) Purges() []report.Purge {
+	archived := selection.ArchivedStates(o.Entries)
+	at := map[workspace.Owner]*report.Purge{}
+	for i := range o.Sessions {
+		s := &o.Sessions[i]
+		if s.Expires.IsZero() || s.Bytes == 0 {
+			continue
+		}
+		p := at[s.Owner()]
+		if p == nil {
+			p = &report.Purge{Runtime: s.Runtime, Agent: s.Agent, First: wording.StampText(s.Expires)}
+			at[s.Owner()] = p
+		}
+		p.Sessions++
+		p.Bytes += s.Bytes
+		p.First, p.Last = min(p.First, wording.StampText(s.Expires)), max(p.Last, wording.StampText(s.Expires))
+		if !archived[selection.State(*s)] {
+			p.Unarchived++
+			if s.Expires.Sub(o.At) <= selection.PurgeWarning {
+				p.Soon++
+			}
+		}
+	}
+	all := []report.Purge{}
+	for _, p := range at {
+		all = append(all, *p)
+	}
+	slices.SortFunc(all, func(x, y report.Purge) int {
+		return cmp.Or(strings.Compare(x.First, y.First), strings.Compare(x.Runtime, y.Runtime), strings.Compare(x.Agent, y.Agent))
+	})
+	return all
+}

@@ -1,0 +1,106 @@
+package e2e_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/sessctl/sessctl/internal/tier"
+)
+
+// What was wrong in a night stands in the record of the run, and whoever is to be told
+// is told that night.
+
+// nightRecord is the newest record of `log --runs --json`.
+type nightRecord struct {
+	Outcome string `json:"outcome"`
+	Steps   []struct {
+		Step    string `json:"step"`
+		Outcome string `json:"outcome"`
+		Reason  string `json:"reason"`
+	} `json:"steps"`
+}
+
+func (h *brokenHome) lastNight() nightRecord {
+	h.t.Helper()
+	var doc struct {
+		Runs []nightRecord `json:"runs"`
+	}
+	out := h.expect(0, "", "log", "--runs", "--json")
+	h.must(json.Unmarshal([]byte(out), &doc))
+	if len(doc.Runs) == 0 {
+		h.t.Fatal("no run is on record")
+	}
+	return doc.Runs[0]
+}
+
+// bare is a home with the bundled sessions and nothing of sessctl, which keeps
+// archives in the data directory and tells a file beside it of failed runs.
+func bareHome(t *testing.T, program string) *brokenHome {
+	h := &brokenHome{t: t, program: program, dir: t.TempDir()}
+	h.place()
+	h.must(os.CopyFS(h.dir, os.DirFS(filepath.Join(module, "testdata/sample"))))
+	h.age()
+	config := filepath.Join(h.dir, ".config/sessctl/config.yaml")
+	h.must(os.MkdirAll(filepath.Dir(config), 0o700))
+	h.must(os.WriteFile(config, []byte("events:\n  commands:\n    - name: pager\n      run: [sh, -c, 'cat >> $HOME/heard']\n      types: [run.failed]\n"), 0o600))
+	return h
+}
+
+func TestUnreadableDirectoryIsInTheRecord(t *testing.T) {
+	tier.SkipSmoke(t, "it runs a whole night")
+	h := bareHome(t, buildProgram(t))
+	dir := filepath.Join(h.dir, ".openclaw/agents/librarian/sessions")
+	h.must(os.Chmod(dir, 0))
+	t.Cleanup(func() { _ = os.Chmod(dir, 0o700) })
+	if code, out := h.call("", "run", "nightly"); code != 3 || !strings.Contains(out, "168,044 tokens less; ~/.openclaw/agents/librarian/sessions: skipped: permission denied") {
+		t.Errorf("exit %d: %s", code, out)
+	}
+	for _, s := range h.lastNight().Steps {
+		if s.Outcome == "partial" && !strings.Contains(s.Reason, "librarian/sessions: skipped: permission denied") {
+			t.Errorf("%s is partial: %q", s.Step, s.Reason)
+		}
+	}
+	if heard, err := os.ReadFile(filepath.Join(h.dir, "heard")); err != nil || !strings.Contains(string(heard), "permission denied") {
+		t.Errorf("%v, %s", err, heard)
+	}
+}
+
+// full is what is said of a disk that is full.
+var fullDisk = regexp.MustCompile(`no space left|no room|disk is full`)
+
+func TestFullDiskIsInTheRecord(t *testing.T) {
+	tier.SkipSmoke(t, "it mounts file systems")
+	program := buildProgram(t)
+	for _, size := range []string{"700k", "900k", "1200k"} {
+		t.Run(size, func(t *testing.T) {
+			h := bareHome(t, program)
+			h.must(os.MkdirAll(h.data, 0o700))
+			if err := unix.Mount("none", h.data, "tmpfs", 0, "size="+size+",mode=700"); err != nil {
+				t.Skip("tmpfs cannot be mounted (needs root):", err)
+			}
+			t.Cleanup(func() { _ = unix.Unmount(h.data, unix.MNT_DETACH) })
+			if code, out := h.call("", "run", "nightly"); code != 3 {
+				t.Fatalf("exit %d: %s", code, out)
+			}
+			night := h.lastNight()
+			told := false
+			for _, s := range night.Steps {
+				told = told || s.Outcome == "partial" && fullDisk.MatchString(s.Reason)
+			}
+			if night.Outcome != "partial" || !told {
+				t.Errorf("the record: %+v", night)
+			}
+			if heard, err := os.ReadFile(filepath.Join(h.dir, "heard")); err != nil || !fullDisk.Match(heard) {
+				t.Errorf("%v, %s", err, heard)
+			}
+			h.must(unix.Mount("none", h.data, "", unix.MS_REMOUNT, "size=64m,mode=700"))
+			h.expect(0, "", "run", "nightly")
+		})
+	}
+}

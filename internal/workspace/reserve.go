@@ -1,0 +1,45 @@
+package workspace
+
+import (
+	"crypto/rand"
+	"errors"
+	"io"
+	"path/filepath"
+	"syscall"
+)
+
+// On a full disk the record of a run, what the monitor has told, and the events that
+// say so need space themselves. A file of the data directory keeps it for them.
+
+// reserveSize is the room that is kept, in bytes: a record has a few thousand, and so
+// has an event.
+const reserveSize = 128 << 10
+
+func (s *Settings) reservePath() string { return filepath.Join(s.DataDir(), "reserve") }
+
+// KeepReserve makes the file that keeps room for a run's record and its events, unless
+// it is there. The caller holds a lock. A disk that has no room for it is told by what
+// needs the room.
+func KeepReserve(run *Run) {
+	path := run.reservePath()
+	if info, err := run.Pins.Lstat(path); err == nil && info.Size() == reserveSize {
+		return
+	}
+	_ = run.Pins.ReplaceFile(path, 0o600, func(w io.Writer) error {
+		_, err := io.CopyN(w, rand.Reader, reserveSize) // a file system that compresses gives no room for zeros
+		return err
+	})
+}
+
+// UseReserve writes what must be written on a full disk too: where there is no room, it
+// is tried again with the room of [KeepReserve].
+func UseReserve(run *Run, write func() error) error {
+	err := write()
+	if !errors.Is(err, syscall.ENOSPC) && !errors.Is(err, syscall.EDQUOT) {
+		return err
+	}
+	if run.Pins.RemoveFile(run.reservePath()) != nil {
+		return err
+	}
+	return write()
+}
