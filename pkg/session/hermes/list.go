@@ -54,6 +54,7 @@ type lister struct {
 // stands for all of its sessions, and a notice.
 func (l *lister) sessions(ctx context.Context, root *os.Root) error {
 	sessions, schema, byActivity, err := l.read(ctx)
+	err = l.Salvaged(l.store.path(), err)
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()

@@ -87,7 +87,8 @@ func (l *lister) sessions(ctx context.Context, name string) (all []sessiondb.Ses
 		return nil, err
 	}
 	defer release()
-	if all, err = db.Sessions(ctx); err == nil {
+	all, err = db.Sessions(ctx)
+	if err = l.Salvaged(filepath.Join(l.store.root, name), err); err == nil {
 		l.Tables(filepath.Join(l.store.root, name), db.Unread)
 	}
 	return all, err

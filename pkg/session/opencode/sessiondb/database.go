@@ -150,16 +150,13 @@ func (d *Database) weigh(ctx context.Context, all []Session) error {
 	for i, s := range all {
 		place[s.ID] = i
 	}
+	damaged := (*sqlitefile.DamagedError)(nil)
 	for _, name := range []string{messageTable, partTable} {
-		rows, err := d.conn.QueryContext(ctx, "SELECT session_id, octet_length(data) FROM "+name+" NOT INDEXED")
-		if err != nil {
-			return fmt.Errorf("list sessions: %w", err)
-		}
-		_, err = rowlog.Collect(rows, "list sessions", func(rows *sql.Rows) (none struct{}, err error) {
+		err := rowlog.Weigh(ctx, d.conn, "SELECT session_id, octet_length(data) FROM "+name, all, func(s Session) string { return s.ID }, func(rows *sql.Rows) error {
 			var id sql.RawBytes
 			var size sql.NullInt64
 			if err := rows.Scan(&id, &size); err != nil {
-				return none, err
+				return err
 			}
 			if i, ok := place[string(id)]; ok {
 				all[i].Bytes += size.Int64
@@ -167,11 +164,14 @@ func (d *Database) weigh(ctx context.Context, all []Session) error {
 					all[i].Messages++
 				}
 			}
-			return none, nil
+			return nil
 		})
-		if err != nil {
+		if err != nil && !errors.As(err, &damaged) {
 			return err
 		}
+	}
+	if damaged != nil {
+		return errors.Join(damaged, d.Unchanged())
 	}
 	return d.Unchanged()
 }
