@@ -41,7 +41,6 @@ var tangled = map[string]int{
 	"pkg/memory/remote/weaviate": 16,
 	"pkg/session/logfile":        19,
 	"pkg/session/openclaw":       21,
-	"pkg/summarize":              21,
 }
 
 // TestArrowsRunDown holds how many uses between the files of a package run against

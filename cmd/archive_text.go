@@ -2,14 +2,12 @@ package cmd
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"strings"
 
 	"github.com/sessctl/sessctl/internal/steps"
 	"github.com/sessctl/sessctl/internal/workspace"
 	"github.com/sessctl/sessctl/pkg/archive"
-	"github.com/sessctl/sessctl/pkg/jsonl"
 	"github.com/sessctl/sessctl/pkg/session"
 )
 
@@ -50,7 +48,7 @@ func (t *archivedText) each(ctx context.Context, store *archive.Store, e archive
 func (t *archivedText) eachOf(ctx context.Context, log steps.ReadableLog, emit func(*session.Message) error) error {
 	var tree *session.Tree
 	for _, emit := range []func(*session.Message) error{func(*session.Message) error { return nil }, emit} {
-		scan, err := t.scan(ctx, log, session.ScanOptions{Tree: tree, Thinking: t.thinking}, emit)
+		scan, err := steps.ScanReadable(ctx, log, session.ScanOptions{Tree: tree, Thinking: t.thinking}, emit)
 		if err != nil {
 			return err
 		}
@@ -62,20 +60,6 @@ func (t *archivedText) eachOf(ctx context.Context, log steps.ReadableLog, emit f
 		}
 	}
 	return nil
-}
-
-func (t *archivedText) scan(ctx context.Context, log steps.ReadableLog, o session.ScanOptions, emit func(*session.Message) error) (session.Scan, error) {
-	r, err := log.Open(ctx)
-	if err != nil {
-		return session.Scan{}, err
-	}
-	defer r.Close()
-	plain, _, err := jsonl.Decompress(r, log.Bytes)
-	if err != nil {
-		return session.Scan{}, fmt.Errorf("read %s: %w", log.Name, err)
-	}
-	defer plain.Close()
-	return log.Reader.Scan(ctx, plain, o, emit)
 }
 
 func (t *archivedText) message(m *session.Message) error {

@@ -14,7 +14,7 @@ import (
 
 // freeFlags take what nobody can guess: numbers, texts, and ids that are found
 // by asking.
-const freeFlags = " threshold keep-recent-tokens focus quiet-period max-llm-calls limit min-score neighbors keep lines query min-relevance budget " +
+const freeFlags = " chars threshold keep-recent-tokens focus quiet-period max-llm-calls limit min-score neighbors keep lines query min-relevance budget " +
 	"keep-tool-results max last min-confidence idle workers id run-as command error "
 
 // argumentName is what the usage of a command calls what it takes.

@@ -173,6 +173,7 @@ func (a *app) commands() []*cobra.Command {
 		newUsageCommand(a),
 		newReportCommand(a),
 		newRecallCommand(a),
+		newBriefCommand(a),
 		newPushCommand(a),
 		newArchiveCommand(a),
 		newCleanCommand(a),

@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/sessctl/sessctl/internal/recall"
 	"github.com/sessctl/sessctl/internal/wording"
@@ -15,36 +14,55 @@ import (
 	"github.com/sessctl/sessctl/pkg/memory"
 )
 
-// PointedAt is what an agent is told when its session starts again, or "": in one
-// line that there is a memory, and with hooks.brief what the last summary says.
+// PointedAt is what an agent is told when its session starts again, or "": with
+// hooks.brief where its work stands, and in one line that there is a memory.
 func PointedAt(ctx context.Context, run *workspace.Run, e hooks.Event) string {
-	store, err := recall.ReadMemory(ctx, run)
-	if err != nil {
-		return ""
-	}
-	defer store.Close()
 	about, err := startedSession(ctx, run, e)
 	if err != nil || about == nil {
 		return ""
 	}
+	var told []string
+	if most := run.Config.Hooks.Brief; most > 0 {
+		told = append(told, startBrief(ctx, run, *about, max(leastBrief, min(most, longestBrief))))
+	}
+	if n := earlierSessions(ctx, run, *about); n > 0 {
+		told = append(told, fmt.Sprintf("sessctl remembers %s of this project, also what compactions took out of context. To look something up: the tool memory_recall (MCP server sessctl), or `sessctl recall \"...\"`.", wording.Plural(n, "earlier session")))
+	}
+	return strings.Trim(strings.Join(told, "\n\n"), "\n")
+}
+
+// earlierSessions counts the sessions of an agent that memory has.
+func earlierSessions(ctx context.Context, run *workspace.Run, about memory.Source) (n int) {
+	store, err := recall.ReadMemory(ctx, run)
+	if err != nil {
+		return 0
+	}
+	defer store.Close()
 	sources, err := store.Sources(ctx)
+	if err != nil {
+		return 0
+	}
+	for _, s := range sources {
+		if s.Runtime == about.Runtime && s.Agent == about.Agent {
+			n++
+		}
+	}
+	return n
+}
+
+// startBrief is where the work of a session stands, or where it has only begun, that of
+// its agent; "" if nothing tells.
+func startBrief(ctx context.Context, run *workspace.Run, about memory.Source, most int) string {
+	o := BriefOptions{Runtime: about.Runtime, Agent: about.Agent, Session: about.Session, Runes: most}
+	doc, err := Brief(ctx, run, o)
+	if err != nil && o.Session != "" {
+		o.Session = ""
+		doc, err = Brief(ctx, run, o)
+	}
 	if err != nil {
 		return ""
 	}
-	known := 0
-	for _, s := range sources {
-		if s.Runtime == about.Runtime && s.Agent == about.Agent {
-			known++
-		}
-	}
-	if known == 0 {
-		return ""
-	}
-	told := fmt.Sprintf("sessctl remembers %s of this project, also what compactions took out of context. To look something up: the tool memory_recall (MCP server sessctl), or `sessctl recall \"...\"`.", wording.Plural(known, "earlier session"))
-	if most := min(run.Config.Hooks.Brief, mostBrief); most > 0 {
-		told += brief(ctx, store, *about, most)
-	}
-	return told
+	return Quoted(DescribeBrief(doc) + "\n")
 }
 
 // startedSession is the session of an event, or where a fresh one has no log yet
@@ -75,73 +93,4 @@ func startedSession(ctx context.Context, run *workspace.Run, e hooks.Event) (*me
 		return nil, nil
 	}
 	return &memory.Source{Runtime: all.Sessions[i].Runtime, Agent: all.Sessions[i].Agent}, nil
-}
-
-// mostBrief bounds hooks.brief, in characters: a runtime puts all of it before its
-// model.
-const mostBrief = 4000
-
-// brief is the last summary of a session, or of its agent, as a quotation: what is
-// open comes first. What an agent has stored in its own words is not in it.
-func brief(ctx context.Context, store *memory.Store, about memory.Source, most int) string {
-	summary, found, err := store.LastSummary(ctx, about)
-	if err != nil || !found {
-		return ""
-	}
-	text := cutRunes(openFirst(PlainText(summary.Text)), most)
-	head := fmt.Sprintf("   summary of session %s, %s", wording.Visible(summary.Session), time.UnixMilli(summary.CreatedAt).UTC().Format(time.DateOnly))
-	if summary.Archive != "" {
-		head += ", archive " + wording.Visible(summary.Archive)
-	}
-	return "\n\n" + Quoted(head+"\n"+recall.Indent(text)+"\n\n")
-}
-
-// briefSections are the sections of a summary that come first, by the names that
-// summaries give them which are made by rule and by a model.
-func briefSections() []string {
-	return []string{"Next steps", "Open questions", "In progress", "Blocked", "Goals", "Goal", "Decisions", "Key decisions", "Said by people", "Last exchanges"}
-}
-
-// summarySection is a part of a summary, up to the next heading.
-type summarySection struct {
-	heading, text string
-	place         int // in briefSections
-}
-
-// openFirst puts the sections of a summary in the order in which they help an agent
-// to go on. A text without sections stays as it is.
-func openFirst(text string) string {
-	var sections []summarySection
-	for line := range strings.Lines(text) {
-		if heading := strings.TrimSpace(line); strings.HasPrefix(heading, "## ") || strings.HasPrefix(heading, "### ") || len(sections) == 0 {
-			sections = append(sections, summarySection{heading: heading, place: briefPlace(heading)})
-		}
-		sections[len(sections)-1].text += line
-	}
-	slices.SortStableFunc(sections, func(x, y summarySection) int { return x.place - y.place })
-	var b strings.Builder
-	for _, s := range sections {
-		if text := strings.TrimSpace(s.text); text != s.heading || len(sections) == 1 {
-			b.WriteString(text + "\n\n")
-		}
-	}
-	return strings.TrimSpace(b.String())
-}
-
-// briefPlace is where a section with a heading goes.
-func briefPlace(heading string) int {
-	name := strings.TrimLeft(heading, "# ")
-	if at := slices.IndexFunc(briefSections(), func(first string) bool { return strings.EqualFold(first, name) }); at >= 0 {
-		return at
-	}
-	return len(briefSections())
-}
-
-// cutRunes bounds a text, at the end of a word, and says so if it was cut.
-func cutRunes(text string, most int) string {
-	end := WordEnd(text, recall.RunesOn(text, 0, most))
-	if end == len(text) {
-		return text
-	}
-	return text[:end] + " …"
 }

@@ -102,7 +102,7 @@ type recallConfig struct {
 }
 
 type hooksConfig struct {
-	Brief int `mapstructure:"brief" json:"brief"` // characters of the last summary that an agent is told when its session starts again; 0 = none
+	Brief int `mapstructure:"brief" json:"brief"` // characters in which an agent is told where its work stands when its session starts again; 0 = none
 }
 
 type llmConfig struct {
@@ -122,7 +122,7 @@ type ModelConfig struct {
 
 // recallDefaults are those of what is told of the memory.
 func recallDefaults() map[string]any {
-	return map[string]any{"recall.limit": 5, "recall.rank": "hybrid", "hooks.brief": 0}
+	return map[string]any{"recall.limit": 5, "recall.rank": "hybrid", "hooks.brief": 800}
 }
 
 // Defaults is the lowest layer: flags > SESSCTL_* > file > defaults.

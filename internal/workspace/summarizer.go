@@ -29,7 +29,7 @@ func Summarizers(run *Run, focus string) (func(compact.SummaryOrder) compact.Sum
 		if err != nil || o.Offline { // the same endpoint was checked before
 			return offline(o)
 		}
-		options := summarize.WrittenOptions{Options: summarize.Options{Focus: focus, MaxRunes: o.MaxRunes, Checkpoint: checkpoint(o)}, Style: o.Style, SplitTurn: o.SplitTurn, Client: client}
+		options := summarize.WrittenOptions{Options: summarize.Options{Focus: focus, MaxRunes: o.MaxRunes, Checkpoint: checkpoint(o), ThirdPerson: thirdPerson(o)}, Style: o.Style, SplitTurn: o.SplitTurn, Client: client}
 		return written{summarize.NewWritten(options)}
 	}, nil
 }
@@ -38,7 +38,7 @@ func Summarizers(run *Run, focus string) (func(compact.SummaryOrder) compact.Sum
 func offlineSummarizer(focus string) func(compact.SummaryOrder) compact.Summarizer {
 	return func(o compact.SummaryOrder) compact.Summarizer {
 		most := min(cmp.Or(o.MaxRunes, summarize.DefaultMaxRunes), summarize.DefaultMaxRunes)
-		return extractive{summarize.NewExtractive(summarize.Options{Focus: focus, MaxRunes: most, Checkpoint: checkpoint(o)})}
+		return extractive{summarize.NewExtractive(summarize.Options{Focus: focus, MaxRunes: most, Checkpoint: checkpoint(o), ThirdPerson: thirdPerson(o)})}
 	}
 }
 
@@ -46,6 +46,12 @@ func offlineSummarizer(focus string) func(compact.SummaryOrder) compact.Summariz
 // that it would give it itself.
 func checkpoint(o compact.SummaryOrder) bool {
 	return o.MaxRunes > 0 && o.Style == session.StyleCheckpoint
+}
+
+// thirdPerson reports whether a runtime goes on from a summary that tells in prose what
+// the person and the agent did.
+func thirdPerson(o compact.SummaryOrder) bool {
+	return o.MaxRunes > 0 && o.Style == session.StyleThird
 }
 
 // Endpoint is the model of a task ("summarize" or "facts"), checked.

@@ -85,13 +85,31 @@ func (m *recorder) history(ctx context.Context) iter.Seq2[Record, error] {
 
 // observe hands the summarizer what it is to sum up.
 func (m *recorder) observe(x *session.Message) error {
-	if m.summary == nil || m.cut != nil && !m.cut.Summarizes(x) {
+	if m.summary == nil {
 		return nil
+	}
+	if m.cut != nil && !m.cut.Summarizes(x) {
+		return m.beside(x)
 	}
 	if m.cut != nil {
 		m.files.add(x)
 	}
 	return m.summary.Add(x)
+}
+
+// beside hands a summarizer that asks for it what stays beside its summary, so that it
+// need not tell that again.
+func (m *recorder) beside(x *session.Message) error {
+	if s, asks := m.summary.(besides); asks && x.Ordinal >= m.cut.FirstKept {
+		return s.Beside(x)
+	}
+	return nil
+}
+
+// besides is a [Summarizer] that wants to know what stays beside its summary.
+type besides interface {
+	// Beside takes in the next message that stays, after all of those that are summed up.
+	Beside(m *session.Message) error
 }
 
 // errStopped ends a scan whose records are no longer wanted.

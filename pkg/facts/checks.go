@@ -23,7 +23,7 @@ const (
 // check makes a fact of what a model wrote, or says why it is none. The Line of
 // what is refused is set if it is known.
 func (q question) check(it item) (Fact, string) {
-	f := Fact{Kind: it.category(), Text: strings.Join(strings.Fields(strings.ToValidUTF8(it.sentence(), "")), " "), Confidence: it.Confidence.number()}
+	f := Fact{Kind: it.category(), Text: strings.Join(strings.Fields(strings.ToValidUTF8(it.sentence(), "")), " "), Confidence: number(it.Confidence)}
 	if why := form(f, it); why != "" {
 		return f, why
 	}
@@ -53,7 +53,7 @@ func (q question) check(it item) (Fact, string) {
 // form refuses what is no fact whatever the conversation says.
 func form(f Fact, it item) string {
 	n := utf8.RuneCountInString(f.Text)
-	confidence := it.Confidence.number()
+	confidence := number(it.Confidence)
 	switch {
 	case n < leastFact || n > mostFact:
 		return "it is empty, or too long"
@@ -96,7 +96,7 @@ func (q question) source(it item) int {
 		if !strings.Contains(statements.Spaced(shown(m.Text)), quote) {
 			continue
 		}
-		if float64(i+1) == it.Message.number() {
+		if float64(i+1) == number(it.Message) {
 			return i
 		}
 		if best < 0 || m.Role == session.RoleUser || q.messages[best].Role != session.RoleUser {
@@ -183,12 +183,12 @@ func echoed(f *Fact, m Message, support string) string {
 // replaced is the id of the known fact that is no longer true, if that can be:
 // it is older, about the same, and of the same kind.
 func (q question) replaced(f Fact, it item) string {
-	n := int(it.Replaces.number())
+	n := int(number(it.Replaces))
 	if n < 1 || n > len(q.known) {
 		return ""
 	}
 	k := q.known[n-1]
-	if k.Time > f.Time || k.Kind != f.Kind || common(stems(f.Text), stems(k.Text)) == 0 {
+	if k.Time > f.Time || k.Kind != f.Kind || common(words(f.Text), words(k.Text)) == 0 {
 		return ""
 	}
 	return k.ID

@@ -26,8 +26,8 @@ func FuzzItems(f *testing.F) {
 		}
 		for _, it := range all {
 			_, _ = it.category(), it.sentence()
-			if n := it.Confidence.number(); math.IsNaN(n) || math.IsInf(n, 0) {
-				t.Errorf("%q: the confidence is %q", answer, it.Confidence)
+			if n := number(it.Confidence); math.IsNaN(n) || math.IsInf(n, 0) {
+				t.Errorf("%q: the confidence is %v", answer, it.Confidence)
 			}
 		}
 	})

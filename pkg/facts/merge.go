@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
-	"unicode"
+	"sync"
 
 	"github.com/sessctl/sessctl/pkg/statements"
 )
@@ -137,7 +137,7 @@ func relate(x, known Fact) relation {
 	case x.Kind != known.Kind:
 		return unrelated
 	}
-	return byWords(stems(x.Text), stems(known.Text), opposite)
+	return byWords(words(x.Text), words(known.Text), opposite)
 }
 
 // byTopic compares the values of what there can be only one of.
@@ -196,37 +196,21 @@ func common(x, y []string) (n int) {
 	return n
 }
 
-// words are the words of a text in lower case, without articles and who says it.
-func words(text string) []string {
-	fields := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
-		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune(`.@_/+#-:`, r)
-	})
-	var all []string
-	for _, w := range fields {
-		if w = strings.Trim(w, `.@_/-:`); w != "" && !empty(w) {
+// words are the stems of a text's words that say something, without those of the form
+// in which facts are told. Names, numbers and paths are whole.
+func words(text string) (all []string) {
+	var plain []string
+	for w := range strings.FieldsSeq(strings.ToLower(text)) {
+		if w = strings.Trim(w, ".,;:!?\"'“”()[]`"); strings.ContainsAny(w, "0123456789.@_/+#-:") {
 			all = append(all, w)
+		} else {
+			plain = append(plain, w)
 		}
 	}
-	return all
+	return append(all, slices.DeleteFunc(statements.Content(strings.Join(plain, " ")), func(w string) bool { return slices.Contains(telling(), w) })...)
 }
 
-// empty are the words that say nothing about what a fact is.
-func empty(word string) bool {
-	switch word {
-	case "the", "a", "an", "user", "user's", "users", "s", "is", "are", "was", "be", "has", "have", "had", "been", "to", "of", "that", "they", "their", "said", "agent",
-		"and", "in", "on", "at", "for", "with", "as", "by", "it", "this", "i", "we", "my", "our", "i'm", "am", "decided", "wants", "want", "prefers", "prefer", "uses", "use", "called", "named", "named:",
-		"team's", "team", "standing", "instruction", "also", "will", "would", "does", "do", "likes", "like", "asked", "remember", "works", "work", "lives", "live",
-		"always", "never", "usually", "normally", "typically", "often", "rarely", "generally", "mostly", "not", "no", "don't", "doesn't", "really", "please", "now", "anymore", "any", "more":
-		return true
-	}
-	return false
-}
-
-// stems are the words of a text that say something.
-func stems(text string) []string {
-	all := words(text)
-	for i, w := range all {
-		all[i] = statements.Stem(w)
-	}
-	return all
-}
+// telling are the stems of words with which a fact is told.
+var telling = sync.OnceValue(func() []string {
+	return statements.Content("prefers wants uses likes decided asked remember called named works lives said team standing instruction always usually normally typically often rarely generally mostly really now anymore any more also has been")
+})

@@ -38,6 +38,9 @@ func TestRelate(t *testing.T) {
 		{"We decided to use port 7443 for the importer", "We decided to use port 8443 for the importer", corrects},
 		{"We decided to use port 7443 for the importer", "We decided to use port 7443 for the exporter", unrelated},
 		{"Always push to main", "Never push to main", corrects},
+		{"Remember that /srv/base/one is the base code of the billing importer", "Remember that /srv/base/two is the base code of the billing importer", corrects},
+		{"Remember that the billing database of the importer is on db.acme.example", "Remember that the billing database of the importer is on db.other.example", unrelated},
+		{"Nie wieder auf main pushen", "Nie wieder auf main pushen!", repeats},
 		{"I'm allergic to nuts", "I'm allergic to penicillin", unrelated},
 	} {
 		if got := relate(fact(t, tt.said, 2), fact(t, tt.known, 1)); got != tt.want {

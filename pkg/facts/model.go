@@ -1,6 +1,7 @@
 package facts
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -141,33 +142,19 @@ type item struct {
 	Category   string `json:"category"`
 	Kind       string `json:"kind"` // what some write for category
 	Quote      string `json:"quote"`
-	Confidence loose  `json:"confidence"`
-	Message    loose  `json:"message"`
-	Replaces   loose  `json:"replaces"`
+	Confidence any    `json:"confidence"`
+	Message    any    `json:"message"`
+	Replaces   any    `json:"replaces"`
 }
 
-// loose is a number or a string, as a string; "" for anything else.
-type loose string
-
-// UnmarshalJSON implements json.Unmarshaler. It never fails.
-func (l *loose) UnmarshalJSON(raw []byte) error {
-	var s string
-	if json.Unmarshal(raw, &s) == nil {
-		*l = loose(strings.TrimSpace(s))
-		return nil
+// number reads 12, "12", "#12" and "K12"; 0 for anything else, infinity and what is no
+// number too.
+func number(value any) float64 {
+	f, isNumber := value.(float64)
+	if text, isText := value.(string); isText && !isNumber {
+		f, _ = strconv.ParseFloat(strings.TrimLeft(strings.TrimSpace(text), "#Kk"), 64)
 	}
-	var f float64
-	if json.Unmarshal(raw, &f) == nil {
-		*l = loose(strconv.FormatFloat(f, 'g', -1, 64))
-	}
-	return nil
-}
-
-// number reads "12", "#12" and "K12"; 0 for anything else, infinity and what is
-// no number too.
-func (l loose) number() float64 {
-	f, err := strconv.ParseFloat(strings.TrimLeft(string(l), "#Kk"), 64)
-	if err != nil || math.IsNaN(f) || math.IsInf(f, 0) {
+	if math.IsNaN(f) || math.IsInf(f, 0) {
 		return 0
 	}
 	return f
@@ -223,18 +210,10 @@ func listed(raws []json.RawMessage) (all []item, bad int, err error) {
 	return all, bad, nil
 }
 
-func (it item) sentence() string {
-	if it.Fact != "" {
-		return it.Fact
-	}
-	return it.Text
-}
+func (it item) sentence() string { return cmp.Or(it.Fact, it.Text) }
 
 func (it item) category() Kind {
-	if it.Category != "" {
-		return Kind(strings.ToLower(strings.TrimSpace(it.Category)))
-	}
-	return Kind(strings.ToLower(strings.TrimSpace(it.Kind)))
+	return Kind(strings.ToLower(strings.TrimSpace(cmp.Or(it.Category, it.Kind))))
 }
 
 // unusable says why an answer is of no use.

@@ -2,7 +2,6 @@ package memory
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -71,19 +70,6 @@ func (s keptSummaries) DropSummary(id string) error {
 		return fmt.Errorf("remove the kept summary: %w", err)
 	}
 	return nil
-}
-
-// LastSummary returns the newest summary of a session, or if it has none of its
-// agent. What agents stored is none.
-func (s keptSummaries) LastSummary(ctx context.Context, of Source) (Record, bool, error) {
-	var r stored
-	err := s.db.QueryRowContext(ctx, "SELECT "+recordColumns+` FROM records r JOIN texts t ON t.record=r.rowid
-		WHERE r.runtime=? AND r.agent=? AND r.category=? AND r.branch<>? ORDER BY r.session=? DESC, r.created_at DESC, r.rowid DESC LIMIT 1`,
-		of.Runtime, of.Agent, CategorySummary, BranchStored, of.Session).Scan(r.fields()...)
-	if errors.Is(err, sql.ErrNoRows) || err == nil && !r.sound() {
-		return Record{}, false, nil
-	}
-	return r.Record, err == nil, database.Classify(err)
 }
 
 // dropKept removes the kept summaries, and words of agents, of what is to be

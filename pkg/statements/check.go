@@ -23,7 +23,7 @@ type Statement struct {
 // Check says why a statement does not hold, or "". What it says has no word of the
 // statement: it is kept longer than what somebody forgets on purpose.
 func (s *Source) Check(of Statement) string {
-	tests := []func(Statement) string{s.ordered, s.valued, s.turned, s.contradicted, s.supported}
+	tests := []func(Statement) string{s.ordered, s.valued, s.turned, s.contradicted, s.exchanged, s.supported}
 	for _, test := range tests {
 		if why := test(of); why != "" {
 			return why
@@ -192,7 +192,7 @@ func (s *Source) turned(of Statement) string {
 
 // supported refuses what has hardly a word of the conversation.
 func (s *Source) supported(of Statement) string {
-	least, few, words := 0.25, 4, content(of.Text)
+	least, few, words := 0.25, 4, Content(of.Text)
 	if of.Strict {
 		least, few = 0.6, 1
 	}
@@ -238,6 +238,31 @@ func (s *Source) contradicted(of Statement) string {
 
 // supposing is a word of a clause that says under which condition something is so.
 var supposing = expression(`(?i)(?:^|\s)(?:if|when|whenever|while|once|until|wenn|falls|sobald|si|quand|cuando|quando|если|когда)\s|如果|的时候|たら|れば`)
+
+// exchanged refuses a clause that has a number of something else where all clauses about
+// the same have others.
+func (s *Source) exchanged(of Statement) string {
+	for _, part := range clausesOf(of.Text) {
+		c := s.clauseOf(part.text)
+		if s.exact[Spaced(part.text)] || len(c.numbers) == 0 || slices.ContainsFunc(c.numbers, func(n string) bool { return s.loose[n] }) {
+			continue
+		}
+		same, other := false, false
+		for i := range s.clauses {
+			said := &s.clauses[i]
+			n := float64(shared(c.frame, said.frame))
+			if n < leastCommon || n < commonShare*float64(len(c.frame)) || n < commonShare*float64(len(said.frame)) {
+				continue
+			}
+			same = same || shared(c.numbers, said.numbers) > 0
+			other = other || len(said.numbers) > 0
+		}
+		if other && !same {
+			return "it has a number of something else"
+		}
+	}
+	return ""
+}
 
 // How much of two clauses is common if they are about the same.
 const (

@@ -14,18 +14,19 @@ type Source struct {
 	exact    map[string]bool // all clauses of what was said, as [Spaced]
 	stems    map[string]bool // of everything
 	chosen   map[[2]string]bool
+	loose    map[string]bool // numbers that stand alone, or that a tool printed
 	counts   [languages]int
 	language language
 }
 
 // NewSource returns a conversation in which nothing was said.
 func NewSource() *Source {
-	return &Source{exact: map[string]bool{}, stems: map[string]bool{}, chosen: map[[2]string]bool{}}
+	return &Source{exact: map[string]bool{}, stems: map[string]bool{}, chosen: map[[2]string]bool{}, loose: map[string]bool{}}
 }
 
 // Said adds what a person or the agent said.
 func (s *Source) Said(text string, agent bool) {
-	s.Printed(text)
+	s.hold(text)
 	for l, n := range languagesOf(text) {
 		s.counts[l] += n
 	}
@@ -36,7 +37,11 @@ func (s *Source) Said(text string, agent bool) {
 	}
 	for _, part := range clausesOf(text) {
 		s.exact[Spaced(part.text)] = true
-		if c := s.clauseOf(part.text); !part.question && len(c.words) >= 2 {
+		c := s.clauseOf(part.text)
+		if len(c.frame) < leastCommon {
+			s.loosen(c.numbers)
+		}
+		if !part.question && len(c.words) >= leastCommon {
 			c.agent = agent
 			s.clauses = append(s.clauses, c)
 		}
@@ -46,9 +51,22 @@ func (s *Source) Said(text string, agent bool) {
 // Printed adds what a tool printed: it bears out values and names, and nothing that is
 // to be done.
 func (s *Source) Printed(text string) {
+	s.hold(text)
+	s.loosen(figure().FindAllString(text, -1))
+}
+
+// loosen takes numbers for such as may be said of anything.
+func (s *Source) loosen(numbers []string) {
+	for _, n := range numbers {
+		s.loose[n] = true
+	}
+}
+
+// hold keeps the words, names and values of a text.
+func (s *Source) hold(text string) {
 	s.all.WriteString(strings.ToLower(strings.ReplaceAll(text, "’", "'")))
 	s.all.WriteByte('\n')
-	for _, w := range content(text) {
+	for _, w := range Content(text) {
 		s.stems[w] = true
 	}
 }
@@ -77,6 +95,8 @@ type clause struct {
 	words     []string // that say something
 	core      []string // of them those before "without"
 	condition []string // those behind it
+	frame     []string // those without a digit
+	numbers   []string // of two digits or more
 	negative  bool
 	reports   bool // it says how something is, and orders nothing
 	forbids   bool // it orders that something is not to be
@@ -85,10 +105,12 @@ type clause struct {
 
 // clauseOf reads a clause in the language of the conversation.
 func (s *Source) clauseOf(text string) clause {
-	c := clause{words: content(text), negative: negates(text, s.language), reports: reports(text, s.language)}
+	c := clause{words: Content(text), negative: negates(text, s.language), reports: reports(text, s.language)}
+	c.frame = slices.DeleteFunc(slices.Clone(c.words), Value)
+	c.numbers = slices.DeleteFunc(figure().FindAllString(text, -1), func(n string) bool { return len(n) < 2 })
 	c.forbids = c.negative && !c.reports && negates(withoutWeak(text, s.language), s.language)
 	before, behind := atWithout(text, s.language)
-	c.core, c.condition = content(before), content(behind)
+	c.core, c.condition = Content(before), Content(behind)
 	return c
 }
 

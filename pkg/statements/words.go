@@ -52,9 +52,9 @@ func Stem(word string) string {
 	return word
 }
 
-// content are the stems of a text's words that say something, each once. Where words
+// Content are the stems of a text's words that say something, each once. Where words
 // are not kept apart, every pair of letters is one.
-func content(text string) []string {
+func Content(text string) []string {
 	var all []string
 	seen := map[string]bool{}
 	add := func(w string) {

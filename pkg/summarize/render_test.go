@@ -10,52 +10,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Prose has two to five sentences; lessons are rules that people gave.
-func TestProseAndLessons(t *testing.T) {
-	s := Summary{Sections: []Section{
-		{Title: "Goals", Items: []Item{{Text: "Plan the board update"}, {Text: "second"}}},
-		{Title: constraintsTitle, Items: []Item{{Text: "- You must never  delete backups."}, {Text: "never"}, {Text: "You must never delete backups."}, {Text: strings.Repeat("x", 400)}}},
-		{Title: decisionsTitle, Items: []Item{{Text: "We will use `four` sections."}, {Text: "Ads come first → line 9: no ads"}, {Text: "Financials come last! → line 9 → line 12"}, {Text: "third"}}},
-		{Title: "Next steps", Items: []Item{{Text: "Send the numbers"}}},
-		{Title: "Last exchanges", Items: []Item{{Text: "**User**: thanks"}}},
-	}}
-	want := "Asked: Plan the board update. Decided: We will use four sections. Decided: Financials come last! Next: Send the numbers. To keep in mind: - You must never  delete backups."
-	if got := s.Prose(); got != want {
-		t.Errorf("prose %q, want %q", got, want)
-	}
-	if got := s.Lessons(); len(got) != 1 || got[0] != "You must never delete backups." {
-		t.Errorf("lessons %q", got)
-	}
-	if got := (Summary{}).Prose(); got != "" {
-		t.Errorf("prose of nothing: %q", got)
-	}
-}
-
 // However the items are written, the prose of a summary has two to five
 // sentences.
-func TestProseHasTwoToFiveSentences(t *testing.T) {
-	text := rapid.SampledFrom([]string{
-		"We decided to use four sections", "Is that ok? We decided on four. It is done!", "First this. Then that. Then more; e.g. a file. And so on.",
-		"**User**: thanks. Good. Great. Fine. Yes.", "ok", "`x.go`: it fails… Always", "我们决定用四个部分。很好！明天继续。", strings.Repeat("Long words. ", 60),
-	})
-	titles := []string{"Goals", decisionsTitle, "Open questions", "Next steps", constraintsTitle, "Last exchanges"}
-	rapid.Check(t, func(t *rapid.T) {
-		var s Summary
-		items := 0
-		for _, title := range titles {
-			section := Section{Title: title}
-			for _, item := range rapid.SliceOfN(text, 0, 4).Draw(t, title) {
-				section.Items = append(section.Items, Item{Text: item})
-				items++
-			}
-			s.Sections = append(s.Sections, section)
-		}
-		prose := s.Prose()
-		if n := len(splitSentences(prose)); n > maxSentences || n < min(items, minSentences) {
-			t.Fatalf("%d sentences of %d items: %s", n, items, prose)
-		}
-	})
-}
 
 func TestSplitSentences(t *testing.T) {
 	for text, want := range map[string]int{
@@ -82,14 +38,6 @@ func TestSentencesOfAModel(t *testing.T) {
 	}
 }
 
-// What was said last is the last thing, in its first sentence that says something.
-func TestProseOfTheLastExchange(t *testing.T) {
-	s := Summary{Sections: []Section{{Title: "Last exchanges", Items: []Item{{Text: "**User**: the oldest of the exchanges"}, {Text: "**Agent**: Ok. The invoice is paid on Friday. Anything else?"}}}}}
-	if got, want := s.Prose(), "Last said: The invoice is paid on Friday. Last said: User: the oldest of the exchanges."; got != want {
-		t.Errorf("prose %q, want %q", got, want)
-	}
-}
-
 func checkpointOf(t rapid.TB, most int, messages ...*session.Message) string {
 	t.Helper()
 	e := NewExtractive(Options{MaxRunes: most, Checkpoint: true})
@@ -110,44 +58,6 @@ func using(id, tool, arguments string) *session.Message {
 	return &session.Message{Role: session.RoleAssistant, Parts: []session.Part{{
 		Kind: session.PartToolCall, CallID: []byte(id), Name: []byte(tool), Text: []byte(arguments),
 	}}}
-}
-
-// A summary without a model has the sections of a checkpoint too, where a
-// runtime goes on from it; what belongs into each stands in it.
-func TestCheckpointWithoutAModel(t *testing.T) {
-	fine, failed := saying(session.RoleToolResult, "edited"), saying(session.RoleToolResult, "Error: permission denied")
-	fine.CallID = []byte("1")
-	failed.CallID, failed.IsError = []byte("2"), true
-	text := checkpointOf(t, 3000,
-		saying(session.RoleUser, "Please move the importer to another port. You must never restart the database."),
-		using("1", "edit", `{"path":"importer/config.yaml"}`), fine, using("2", "bash", `{"command":"systemctl restart importer"}`), failed,
-		saying(session.RoleAssistant, "We decided to use port 7443 for the importer. Next step: update the monitoring dashboard."))
-	const want = `## Goal
-- Please move the importer
-## Constraints & Preferences
-- You must never restart the database.
-## Progress
-### Done
-- [x] §importer/config.yaml§
-- [ ] §systemctl restart importer§ failed
-### In Progress
-- [ ] **User**: Please move
-### Blocked
-permission denied
-## Key Decisions
-- We decided to use port 7443
-## Next Steps
-1. Next step: update
-## Critical Context
-- (none)`
-	rest := text
-	for _, line := range strings.Split(strings.ReplaceAll(want, "§", "`"), "\n") {
-		_, after, found := strings.Cut(rest, line)
-		if !found {
-			t.Fatalf("%q is missing or not in its place:\n%s", line, text)
-		}
-		rest = after
-	}
 }
 
 // Whatever is summed up, however short: all headings stand there once, in their
@@ -177,31 +87,14 @@ func TestCheckpointFits(t *testing.T) {
 			t.Fatalf("%d code points, bound %d", n, most)
 		}
 		at := 0
-		for _, part := range checkpointParts() {
-			i := strings.Index(text[at:], "\n"+part.heading+"\n")
-			if i < 0 || strings.Count(text, "\n"+part.heading+"\n") != 1 {
-				t.Fatalf("the heading %q is missing, twice there or not in its place:\n%s", part.heading, text)
+		for _, heading := range checkpointHeadings() {
+			i := strings.Index(text[at:]+"\n", "\n"+heading+"\n")
+			if i < 0 || strings.Count(text+"\n", "\n"+heading+"\n") != 1 {
+				t.Fatalf("the heading %q is missing, twice there or not in its place:\n%s", heading, text)
 			}
 			at += i
 		}
 	})
-}
-
-// Marks of lists take up space too: with nothing but small items the last
-// heading still fits.
-func TestCheckpointOfManyItems(t *testing.T) {
-	var messages []*session.Message
-	for i := range 120 {
-		done := saying(session.RoleToolResult, "edited")
-		done.CallID = fmt.Append(nil, i)
-		messages = append(messages, using(fmt.Sprint(i), "edit", fmt.Sprintf(`{"path":"f%d"}`, i)), done)
-	}
-	for most := 700; most < 2500; most += 7 {
-		text := checkpointOf(t, most, messages...)
-		if n := utf8.RuneCountInString(text); n > most || !strings.HasSuffix(text, "\n## Critical Context\n- (none)") {
-			t.Fatalf("%d code points of %d, ends in %q", n, most, text[len(text)-60:])
-		}
-	}
 }
 
 // What a model wrote is refused if one of the sections is missing.
@@ -214,5 +107,228 @@ func TestCheckpointSectionsAreRequired(t *testing.T) {
 		if err := checkStyle(order{style: session.StyleCheckpoint}, strings.Replace(whole, "## "+name+"\n", "", 1)); err == nil {
 			t.Errorf("a summary without %q is taken", name)
 		}
+	}
+}
+
+// moved is a session in the middle of its work, with a plan.
+func moved() []*session.Message {
+	fine, failed := saying(session.RoleToolResult, "edited"), saying(session.RoleToolResult, "Error: permission denied")
+	fine.CallID = []byte("1")
+	failed.CallID, failed.IsError = []byte("2"), true
+	return []*session.Message{
+		saying(session.RoleUser, "Please move the importer to another port. You must never restart the database."),
+		using("0", "TodoWrite", `{"todos":[{"content":"Find a free port","status":"completed"},{"content":"Change the config","status":"in_progress"},{"content":"Update the dashboard","status":"pending"}]}`),
+		using("1", "edit", `{"path":"importer/config.yaml"}`), fine, using("2", "bash", `{"command":"systemctl restart importer"}`), failed,
+		saying(session.RoleAssistant, "Port 7443 is free, and 7444 is not. Shall I take 7443?"),
+		saying(session.RoleUser, "Yes, take 7443 for it."),
+		saying(session.RoleAssistant, "It is 7443 now. Which dashboard do you mean?"),
+	}
+}
+
+// A summary without a model has the sections of a checkpoint too, where a
+// runtime goes on from it; what belongs into each stands in it.
+func TestCheckpointWithoutAModel(t *testing.T) {
+	text := checkpointOf(t, 3000, moved()...)
+	const want = `## Goal
+- Please move the importer to another port.
+- Yes, take 7443 for it. (line 9)
+## Constraints & Preferences
+- You must never restart the database. (line 2)
+## Progress
+### Done
+- [x] Find a free port (line 3)
+- [x] importer/config.yaml edited (line 4)
+### In Progress
+- [ ] Change the config (line 3)
+- [ ] It is 7443 now. Which dashboard do you mean? (line 10)
+### Blocked
+- $ systemctl restart importer → failed: Error: permission denied (line 6)
+## Key Decisions
+- Yes, take 7443 for it. (asked: Shall I take 7443?) (line 9)
+## Next Steps
+1. Update the dashboard (line 3)
+1. Which dashboard do you mean? (line 10)
+## Critical Context`
+	rest := text
+	for line := range strings.Lines(want) {
+		_, after, found := strings.Cut(rest, strings.TrimSpace(line))
+		if !found {
+			t.Fatalf("%q is missing or not in its place:\n%s", line, text)
+		}
+		rest = after
+	}
+}
+
+// summedUp is the summary of messages, a line each from 2 on.
+func summedUp(t *testing.T, o Options, messages ...*session.Message) Summary {
+	t.Helper()
+	e := NewExtractive(o)
+	for i, m := range messages {
+		m.Ordinal, m.Line = i, i+2
+		if err := e.Add(m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return e.Summary()
+}
+
+// TestStateComesFirst: whoever reads the first 800 characters knows where the work stands.
+func TestStateComesFirst(t *testing.T) {
+	for _, n := range []int{800, 2000, 10_000} {
+		text := summedUp(t, Options{MaxRunes: n}, moved()...).Text
+		head := text[:min(len(text), 800)]
+		for _, want := range []string{"## Where it stands", "[>] Change the config", "[ ] Update the dashboard", "Yes, take 7443 for it.", "It is 7443 now."} {
+			if !strings.Contains(head, want) {
+				t.Errorf("%d: no %q in\n%s", n, want, head)
+			}
+		}
+	}
+}
+
+// TestLaterWord: what people said later on the same is told with what they said.
+func TestLaterWord(t *testing.T) {
+	text := summedUp(t, Options{},
+		saying(session.RoleUser, "The backups of the falcon shop must always be kept for 90 days."),
+		saying(session.RoleAssistant, "They are kept."), saying(session.RoleUser, "What is the weather like in the town?"), saying(session.RoleAssistant, "It rains."),
+		saying(session.RoleUser, "I changed my mind: keep the backups of the falcon shop for 7 days."), saying(session.RoleAssistant, "Good."), saying(session.RoleUser, "And who closes?"), saying(session.RoleAssistant, "Lea.")).Text
+	if want := "must always be kept for 90 days. → line 6: I changed my mind: keep the backups"; !strings.Contains(text, want) {
+		t.Errorf("no %q in\n%s", want, text)
+	}
+}
+
+// TestBeside: what stays beside a summary is not told again, and the state is that
+// after it.
+func TestBeside(t *testing.T) {
+	e := NewExtractive(Options{})
+	all := moved()
+	for i, m := range all {
+		m.Ordinal, m.Line = i, i+2
+		add := e.Add
+		if i >= 6 {
+			add = e.Beside
+		}
+		if err := add(m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	text := e.Summary().Text
+	for _, want := range []string{"[>] Change the config", "Please move the importer", "systemctl restart importer"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+	for _, no := range []string{"7444", "Which dashboard", "take 7443"} {
+		if strings.Contains(text, no) {
+			t.Errorf("%q stays, and stands in\n%s", no, text)
+		}
+	}
+}
+
+// TestPlacesAreTrue: whatever a summary quotes stands in the line that it names.
+func TestPlacesAreTrue(t *testing.T) {
+	messages := moved()
+	for _, section := range summedUp(t, Options{}, messages...).Sections {
+		for _, item := range section.Items {
+			text, _, _ := strings.Cut(item.Text, " (asked")
+			text = strings.TrimPrefix(strings.TrimPrefix(text, "User: "), "Agent: ")
+			m := messages[item.Line-2]
+			if m.Role <= session.RoleAssistant && len(m.Parts) == 1 && m.Parts[0].Kind == session.PartText && !strings.Contains(string(m.Parts[0].Text), text) {
+				t.Errorf("%s: line %d does not say %q", section.Title, item.Line, text)
+			}
+		}
+	}
+}
+
+// TestFocus: what has the words of the focus is in the summary.
+func TestFocus(t *testing.T) {
+	messages := func() (all []*session.Message) {
+		for i := range 200 {
+			all = append(all, saying(session.RoleUser, fmt.Sprintf("Please implement feature number %d of the program.", i)), saying(session.RoleAssistant, fmt.Sprintf("Feature%d is implemented in the file feature_%d.go of the program.", i, i)))
+		}
+		all[60] = saying(session.RoleUser, "The heron lives by the lake of the little town.")
+		return all
+	}
+	if text := summedUp(t, Options{MaxRunes: 900}, messages()...).Text; strings.Contains(text, "heron lives") {
+		t.Error("the test does not test: the heron is there without a focus")
+	}
+	if text := summedUp(t, Options{MaxRunes: 900, Focus: "Heron"}, messages()...).Text; !strings.Contains(text, "The heron lives by the lake") {
+		t.Error(text)
+	}
+}
+
+// TestLoss: the names that the summary lacks are counted, those that were used last and
+// most are named below it, and no secret is.
+func TestLoss(t *testing.T) {
+	var messages []*session.Message
+	for i := range 400 {
+		done := saying(session.RoleToolResult, fmt.Sprintf("found part%d.csv in hot_cache_%d, password=hunter2222", i, i))
+		done.CallID = fmt.Append(nil, i)
+		messages = append(messages, saying(session.RoleUser, "Please look once more."), using(fmt.Sprint(i), "lookup", fmt.Sprintf(`{"where":"/srv/data/part%d.csv lib/core_%d.go"}`, i, i)), done)
+	}
+	s := summedUp(t, Options{MaxRunes: 2500}, messages...)
+	_, index, found := strings.Cut(s.Text, "## Also in the log")
+	if !found || s.Indexed == 0 || s.Lost < s.Indexed || s.Identifiers < s.Lost || s.Identifiers < 1200 {
+		t.Errorf("%d names, %d lost, %d in the index:\n%s", s.Identifiers, s.Lost, s.Indexed, s.Text)
+	}
+	if strings.Count(index, ",")+1 != s.Indexed || strings.Contains(s.Text, "hunter") {
+		t.Errorf("%d in the index:\n%s", s.Indexed, s.Text)
+	}
+}
+
+// TestProse: two to five sentences in the third person, none of them twice, with what is
+// open; and the rules that people set.
+func TestProse(t *testing.T) {
+	s := summedUp(t, Options{}, moved()...)
+	prose := s.Prose()
+	for _, want := range []string{"The user asked:", "Unfinished: “Change the config”.", "The assistant said last: “It is 7443 now;"} {
+		if !strings.Contains(prose, want) {
+			t.Errorf("no %q in %s", want, prose)
+		}
+	}
+	if got := s.Lessons(); len(got) != 1 || got[0] != "You must never restart the database." {
+		t.Errorf("lessons %q", got)
+	}
+	if got := (Summary{}).Prose(); got != "" {
+		t.Errorf("prose of nothing: %q", got)
+	}
+}
+
+// However people write, the prose of a talk has two to five sentences.
+func TestProseHasTwoToFiveSentences(t *testing.T) {
+	words := rapid.SampledFrom([]string{
+		"We decided to use four sections", "Is that ok? We decided on four. It is done!", "First this. Then that. Then more; e.g. a file. And so on.",
+		"thanks. Good. Great. Fine. Yes.", "ok", "`x.go`: it fails… Always", "我们决定用四个部分。很好！明天继续。", strings.Repeat("Long words. ", 60), "You must never do “that”. Never!",
+	})
+	rapid.Check(t, func(t *rapid.T) {
+		e := NewExtractive(Options{})
+		for i := range rapid.IntRange(2, 9).Draw(t, "messages") {
+			m := saying(session.RoleUser, words.Draw(t, "text"))
+			if i%2 == 1 {
+				m = saying(session.RoleAssistant, words.Draw(t, "text"))
+			}
+			m.Line, m.Ordinal = i+1, i
+			if err := e.Add(m); err != nil {
+				t.Fatal(err)
+			}
+		}
+		prose := e.Summary().Prose()
+		if n := len(splitSentences(prose)); n > maxSentences || n < 1 {
+			t.Fatalf("%d sentences: %s", n, prose)
+		}
+	})
+}
+
+// TestThirdPersonWithoutAModel: a summary in prose has no heading, tells who said what, and no sentence
+// twice.
+func TestThirdPersonWithoutAModel(t *testing.T) {
+	text := summedUp(t, Options{ThirdPerson: true, MaxRunes: 3000}, moved()...).Text
+	_, prose, _ := strings.Cut(text, "\n\n")
+	for _, want := range []string{"The user asked: “Please move the importer", "The user answered: “Yes, take 7443", "Unfinished are: “Change the config” (line 3); “Update the dashboard”", "The assistant said last: “It is 7443 now."} {
+		if !strings.Contains(prose, want) {
+			t.Errorf("no %q in\n%s", want, prose)
+		}
+	}
+	if body, _, _ := strings.Cut(prose, indexTitle); strings.Contains(body, "\n#") || strings.Contains(body, "\n- ") {
+		t.Errorf("there are headings or lists in\n%s", prose)
 	}
 }

@@ -84,6 +84,7 @@ func talks() map[string]talkOf {
 				"what was not done is done":        {atDone, "I have run the load test.", "it says the opposite"},
 				"a choice turned round":            {atDecision, "**MySQL instead of PostgreSQL**: because of full text search", "turned round"},
 				"a value":                          {atContext, "Redis listens on port 6379.", "it has a number"},
+				"a value of something else":        {atContext, "Redis listens on port 64.", "it has a number of something else"},
 				"a value with its unit":            {atDone, "Limited the buffer to 128MB in importer/buffer.go.", "it has a number"},
 				"a path":                           {atNext, "Write the retry test in exporter/retry_test.go.", "it has a path"},
 				"a name":                           {atDecision, "PostgreSQL, as agreed with Jeremy", "it has a name"},

@@ -256,7 +256,7 @@ func flatText(m *session.Message, limit int) string {
 	}
 	text := bytes.TrimSpace(b.Bytes())
 	if m.Role == session.RoleUser {
-		text = unwrap(text)
+		text = state.Unwrap(text)
 	}
 	if len(text) == 0 && recalled && m.Role == session.RoleToolResult {
 		return leftOut

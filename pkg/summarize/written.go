@@ -100,7 +100,7 @@ func (w *Written) write(ctx context.Context, s *Summary) error {
 		text = strings.Join(strings.Fields(text), " ")
 		s.Sentences = text
 	}
-	whole, _, loss := w.transcript.digest.complete(text, o.MaxRunes)
+	whole, loss := w.transcript.digest.complete(text, o.MaxRunes)
 	s.Text, s.Chars, s.Sections = whole, utf8.RuneCountInString(whole), nil
 	s.Identifiers, s.Lost, s.Indexed = loss.all, loss.lost, loss.named
 	if left > 0 {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"regexp"
 	"slices"
 	"strconv"
@@ -28,12 +29,18 @@ func (v verdict) String() string { return [...]string{"right", "wrong", "noise"}
 
 var (
 	sourceLine = regexp.MustCompile(`(?s)^(?:-|1\.|>|\[.\]| )*(.*) \(line (\d+)(?:[^)]*)\)$`)
+	// standing is a line that says where the work stands: who said it last and in
+	// which line, or a step by its line.
+	standing = regexp.MustCompile(`^(Asked before|Asked last|Agent's last word|Failed last time)? ?\[(\d+)\]:? (.*)$`)
 	// overtaken is how a summary tells that something is over.
 	overtaken = regexp.MustCompile(`~~|worked later|fixed|replaced|done (?:at|in) line|since (?:then|line)|now: |→`)
 )
 
 // indexHeading is a list of names, none of which states anything.
 const indexHeading = "Also in the log"
+
+// standHeading is the section whose lines name their places otherwise.
+const standHeading = "Where it stands"
 
 // statements are those of a summary, in their order.
 func statements(summary string) []statement {
@@ -43,6 +50,13 @@ func statements(summary string) []statement {
 		line = strings.TrimSpace(line)
 		if strings.HasPrefix(line, "#") {
 			heading = strings.TrimSpace(strings.TrimLeft(line, "#"))
+			continue
+		}
+		if m := standing.FindStringSubmatch(line); m != nil && heading == standHeading {
+			n, err := strconv.Atoi(m[2])
+			if err == nil {
+				all = append(all, statement{heading: cmp.Or(m[1], "Last steps"), text: m[3], line: n, struck: overtaken.MatchString(m[3])})
+			}
 			continue
 		}
 		if m := sourceLine.FindStringSubmatch(line); m != nil && heading != indexHeading && heading != "Session summary (extractive)" {
@@ -122,7 +136,7 @@ func pattern(text string) (*regexp.Regexp, error) { return regexp.Compile(`(?is)
 
 var (
 	removed = regexp.MustCompile(`(?i)removed|deleted`)
-	glance  = regexp.MustCompile("(?i)^`?(?:ssh \\S+ )?(?:ls|cat|grep|sed|head|tail|df|du|git diff|git status)\\b")
+	glance  = regexp.MustCompile("(?i)^[$`]? ?(?:ssh \\S+ )?(?:ls|cat|grep|sed|head|tail|df|du|git diff|git status)\\b")
 )
 
 // verdict judges one statement by the marks of the sentences that it quotes: it
@@ -139,7 +153,7 @@ func (s *script) verdict(st statement) verdict {
 		return s.ofError(st, e)
 	}
 	best := noise
-	if strings.HasPrefix(st.heading, "Decision") || strings.HasPrefix(st.heading, "Key Decision") {
+	if st.heading == "Key Decisions" || st.heading == "Decisions" {
 		best = wrong // advice is no decision
 	}
 	for _, p := range e.quoted(st.text) {
@@ -163,9 +177,9 @@ func belongs(heading string) string {
 	switch heading {
 	case "Goals", "Goal":
 		return "gdcnp"
-	case "Constraints and preferences", "Constraints & Preferences":
+	case "Rules people set", "Constraints and preferences", "Constraints & Preferences":
 		return "cd"
-	case "Decisions", "Key Decisions": // what a person asks to be kept to is decided
+	case "Answers people gave", "Decisions", "Key Decisions": // what a person asks to be kept to is decided
 		return "dc"
 	case "Open questions", "Blocked":
 		return "onpx"
@@ -180,20 +194,22 @@ func belongs(heading string) string {
 }
 
 // isLast tells whether a statement only quotes what was said last.
-func isLast(st statement) bool { return st.heading == "Last exchanges" }
+func isLast(st statement) bool {
+	return slices.Contains([]string{"Last messages", "Asked before", "Asked last", "Agent's last word"}, st.heading)
+}
 
 // isAction tells whether a statement is of a file or a command.
 func isAction(st statement) bool {
 	switch st.heading {
-	case "Files changed", "Files read", "Commands":
+	case "Files", "Files changed", "Files read", "Commands", "Last steps":
 		return true
 	}
-	return strings.HasPrefix(st.text, "`") && (st.heading == "Done" || st.heading == "Critical Context" || st.heading == "In Progress")
+	return st.heading == "Done" && !strings.HasSuffix(st.text, ".")
 }
 
 // isError tells whether a statement is of a call that failed.
 func isError(st statement) bool {
-	return st.heading == "Errors" || st.heading == "Failures" || strings.HasPrefix(st.text, "exit ")
+	return st.heading == "Failed last time" || st.heading == "Errors" || st.heading == "Blocked" && strings.Contains(st.text, "→")
 }
 
 // ofAction: files that do not exist any more mislead; commands that only look,

@@ -126,12 +126,12 @@ type summaryFloor struct {
 
 func summaryFloors() map[string]summaryFloor {
 	return map[string]summaryFloor{
-		"one":   {49, 0.05, 0.05},
-		"two":   {48, 0.07, 0.10},
-		"three": {51, 0.10, 0.03},
-		"four":  {47, 0.05, 0.10},
-		"five":  {46, 0.06, 0.13},
-		"six":   {51, 0.05, 0.08},
+		"one":   {34, 0.09, 0.24},
+		"two":   {44, 0.13, 0.22},
+		"three": {38, 0.12, 0.14},
+		"four":  {41, 0.13, 0.20},
+		"five":  {42, 0.11, 0.26},
+		"six":   {34, 0.13, 0.18},
 	}
 }
 

@@ -12,8 +12,8 @@ import (
 
 // Bounds of what is kept of a call, in bytes.
 const (
-	argumentBytes = 4 << 10  // of one argument
-	bodyBytes     = 16 << 10 // of all
+	argumentBytes = 16 << 10 // of one argument
+	bodyBytes     = 24 << 10 // of all
 )
 
 // Call is a call of a tool, or a command that a person ran.
@@ -154,4 +154,12 @@ func outcome(e work.Ending) string {
 		return "failed"
 	}
 	return "ok"
+}
+
+// Head are the command line and the files of a call.
+func (c *Call) Head() []string {
+	if c.Command != "" {
+		return append([]string{c.Command}, c.Paths...)
+	}
+	return c.Paths
 }

@@ -12,25 +12,42 @@ import (
 func (s *State) Text(runes int) string {
 	w := writer{left: runes}
 	w.plan(s.Plan, runes*3/10)
-	asked := runes * 26 / 100
-	if q := s.Before; q != nil {
-		asked /= 2
-		w.quote("Asked before", q, asked)
-	}
-	if q := s.Request; q != nil {
-		w.quote("Asked last", q, asked)
-	}
 	failing := s.lately()
 	files := min(runes*22/100, 30+50*len(s.Files))
 	errors := min(runes*12/100, 180*len(failing))
 	steps := min(runes/4, 200*len(s.Steps))
-	if q := s.Word; q != nil {
-		w.quote("Agent's last word", q, w.left-files-errors-steps)
-	}
+	w.talk(s, w.left-files-errors-steps)
 	w.failing(failing, errors)
 	w.files(s.Files, files)
 	w.steps(s.Steps, w.left)
 	return strings.TrimRight(w.String(), "\n")
+}
+
+// talk writes what was said last, by both sides: what one does not need the others get.
+func (w *writer) talk(s *State, runes int) {
+	quotes := []*Quote{s.Before, s.Request, s.Word}
+	titles := []string{"Asked before", "Asked last", "Agent's last word"}
+	sides := 0
+	for _, q := range quotes {
+		if q != nil {
+			sides++
+		}
+	}
+	for i, q := range quotes {
+		if q == nil {
+			continue
+		}
+		later := 0
+		for _, other := range quotes[i+1:] {
+			if other != nil {
+				later += min(utf8.RuneCountInString(other.Text)+30, runes/sides)
+			}
+		}
+		before := w.left
+		w.quote(titles[i], q, runes-later)
+		runes -= before - w.left
+		sides--
+	}
 }
 
 // writer writes lines as long as there is room.
@@ -224,4 +241,14 @@ func sharedDirectory(files []File) string {
 		return ""
 	}
 	return shared
+}
+
+// Recent are the failures of the last requests, newest first.
+func (s *State) Recent() (recent []Step) {
+	for _, f := range s.Failing {
+		if s.requests-f.requests < turnsBack {
+			recent = append(recent, f)
+		}
+	}
+	return recent
 }

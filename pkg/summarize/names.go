@@ -1,0 +1,94 @@
+package summarize
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// The index of the names that a summary lacks.
+const (
+	indexName   = "Also in the log"
+	indexTitle  = "## " + indexName
+	maxIndex    = 1100 // code points
+	indexedMost = 90   // names
+)
+
+// report is what became of the names of a log.
+type report struct{ all, lost, named int }
+
+// complete returns a text with the index of the names that it lacks, of at most so many
+// code points, and the report of the loss. Names are ranked by how late and how often
+// they were used.
+func (e *Extractive) complete(text string, runes int) (whole string, r report) {
+	return e.indexed(usesOf(e.events, nil), text, runes)
+}
+
+func (e *Extractive) indexed(u *uses, text string, runes int) (whole string, r report) {
+	u.untold()
+	told := termsOf(text)
+	for _, t := range u.byKey {
+		if t.telling() && !t.stays {
+			if r.all++; !told[t.key] {
+				r.lost++
+			}
+		}
+	}
+	list := ""
+	space := min(runes-utf8.RuneCountInString(text), maxIndex) - len("\n\n"+indexTitle+"\n\n")
+	for _, t := range u.top(4 * indexedMost) {
+		if !t.telling() || told[t.key] || t.class != pathTerm && t.by[result] == t.events {
+			continue
+		}
+		name := e.spelled(t)
+		n := utf8.RuneCountInString(name) + len(", ")
+		if name == "" || n > space || r.named == indexedMost {
+			continue
+		}
+		space -= n
+		list += ", " + name
+		r.named++
+	}
+	if list == "" {
+		return text, r
+	}
+	return text + "\n\n" + indexTitle + "\n\n" + strings.TrimPrefix(list, ", "), r
+}
+
+// termsOf are the terms of a text.
+func termsOf(text string) map[string]bool {
+	found := map[string]bool{}
+	r := termReader{yield: func(key []byte, _ class) { found[string(key)] = true }}
+	r.read(text)
+	r.commands(text)
+	return found
+}
+
+// spelled is a term as it stands in the log; "" if that looks like a secret.
+func (e *Extractive) spelled(t *use) string {
+	x := &e.events[t.last]
+	at := indexFold(x.text, t.key)
+	if at < 0 {
+		return ""
+	}
+	end := at + len(t.key)
+	from, to := lineAround(x.text, at)
+	if safe := redact(x.text[from:to]); indexFold(safe, t.key) < 0 {
+		return ""
+	}
+	if t.class == pathTerm { // its last part is the term
+		at = tokenStart(x.text, at)
+	}
+	name := x.text[at:end]
+	if i := strings.LastIndex(name, `\n`); i >= 0 { // a string within a string
+		name = name[i+len(`\n`):]
+	}
+	return name
+}
+
+// tokenStart is where the token begins that has a place.
+func tokenStart(text string, at int) int {
+	for at > 0 && tokenMarks[text[at-1]]&parting == 0 && text[at-1] != '=' && text[at-1] != ':' {
+		at--
+	}
+	return at
+}
