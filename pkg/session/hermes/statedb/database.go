@@ -216,7 +216,8 @@ func (d *Database) weigh(ctx context.Context, all []Session) error {
 	}
 	t := table{d.tables[messageTable]}
 	query := "SELECT session_id, " + t.number("timestamp") + ", " + t.size(texts()...) + " FROM messages"
-	err := rowlog.Weigh(ctx, d.conn, query, all, func(s Session) string { return s.ID }, func(rows *sql.Rows) error {
+	w := rowlog.Weighing[Session]{Conn: d.conn, Query: query, All: all, ID: func(s Session) string { return s.ID }}
+	w.Take = func(rows *sql.Rows) error {
 		var id sql.RawBytes
 		var at sql.NullFloat64
 		var size int64
@@ -232,7 +233,8 @@ func (d *Database) weigh(ctx context.Context, all []Session) error {
 			}
 		}
 		return nil
-	})
+	}
+	err := w.Run(ctx)
 	for i := range all {
 		if all[i].Active.IsZero() {
 			all[i].Active = all[i].Started

@@ -152,7 +152,8 @@ func (d *Database) weigh(ctx context.Context, all []Session) error {
 	}
 	damaged := (*sqlitefile.DamagedError)(nil)
 	for _, name := range []string{messageTable, partTable} {
-		err := rowlog.Weigh(ctx, d.conn, "SELECT session_id, octet_length(data) FROM "+name, all, func(s Session) string { return s.ID }, func(rows *sql.Rows) error {
+		w := rowlog.Weighing[Session]{Conn: d.conn, Query: "SELECT session_id, octet_length(data) FROM " + name, All: all, ID: func(s Session) string { return s.ID }}
+		w.Take = func(rows *sql.Rows) error {
 			var id sql.RawBytes
 			var size sql.NullInt64
 			if err := rows.Scan(&id, &size); err != nil {
@@ -165,8 +166,8 @@ func (d *Database) weigh(ctx context.Context, all []Session) error {
 				}
 			}
 			return nil
-		})
-		if err != nil && !errors.As(err, &damaged) {
+		}
+		if err := w.Run(ctx); err != nil && !errors.As(err, &damaged) {
 			return err
 		}
 	}
