@@ -63,7 +63,7 @@ var layers = map[string][]string{
 	"pkg/session":            {"pkg/jsonl"},
 	"pkg/session/fields":     {"pkg/jsonl"},
 	"pkg/session/piformat":   {"pkg/session", "pkg/session/fields", "pkg/jsonl"},
-	"pkg/session/logfile":    {"pkg/session", "pkg/durable"},
+	"pkg/session/logfile":    {"pkg/session", "pkg/jsonl", "pkg/durable"},
 	"pkg/session/openclaw":   {"pkg/session", "pkg/session/piformat", "pkg/session/logfile", "pkg/session/process", "pkg/session/openclaw/agentdb", "pkg/session/sqlitefile", "pkg/jsonl", "pkg/durable"},
 	"pkg/session/sqlitefile": {"pkg/session", "pkg/durable"},
 

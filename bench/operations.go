@@ -64,6 +64,7 @@ func specOf(name string) corpus.Spec {
 		"line600": {Files: 1, Bytes: 600 * megabyte, OneLine: true},
 		"old400":  {Files: 400, Bytes: 10 * megabyte, Spread: true, Closed: true},
 		"old2000": {Files: 2000, Bytes: 50 * megabyte, Spread: true, Closed: true},
+		"u224":    {Files: 224, Bytes: 20 * megabyte, Spread: true},
 		"coding":  {Files: 6, Bytes: 5 * megabyte},
 		"chat":    {Files: 60, Bytes: 1 * megabyte, Chat: true},
 	}
@@ -193,10 +194,17 @@ func storingOperations() []operation {
 			name: "archive, zstd, verified: 200 MB", corpus: "one200", peak: archivePeak,
 			programs: []program{archived(), zstdAndRead(target{most: 1.25})},
 		},
+		unchangedOperation(),
 		{name: "recall, 10,000 chunks", corpus: "memory10k", programs: []program{recall(), bareScan(target{most: 3}), vectorDB("vec0"), vectorDB("chromem")}},
 		{name: "recall, 100,000 chunks", corpus: "memory100k", programs: []program{recall(), bareScan(target{most: 3}), vectorDB("vec0"), vectorDB("chromem")}},
 		{name: "recall, 1,000,000 chunks", corpus: "memory1m", programs: []program{recall(), bareScan(target{most: 3})}, rounds: 3},
 	}
+}
+
+// unchangedOperation archives what is archived: nothing is read, so it may take no
+// longer than to read the logs once.
+func unchangedOperation() operation {
+	return operation{name: "archive --all again, nothing changed, 224 logs", corpus: "u224", programs: []program{archivedAgain(), wc(target{most: 4}), find(target{})}}
 }
 
 // cleaningOperations look for what may be deleted: five times the logs of one
@@ -225,6 +233,7 @@ func roomOperations() []operation {
 // more, so the limits that only large files can meet are left out.
 func quickOperations() []operation {
 	return append(slices.Concat(cleaningOperations(), roomOperations(), uploadOperations(true)), []operation{
+		unchangedOperation(),
 		{
 			name: "sizes, 20 MB in 12 logs", corpus: "m20", peak: readingPeak,
 			programs: []program{

@@ -369,6 +369,31 @@ func archived() program {
 	}
 }
 
+// archivedAgain looks whether anything has changed of what is archived.
+func archivedAgain() program {
+	return program{
+		name: "sessctl archive --all, again", tool: "sessctl", arguments: words("archive", "--all"), checked: words("archive", "--all", "--json"),
+		question: copied, answer: archivedBytes, prepare: archiveOnce,
+	}
+}
+
+// archiveOnce archives a corpus that has no archive yet. A first run of all notes what
+// it has seen of logs that settle within two seconds, so it is run until nothing is new.
+func archiveOnce(d *driver, c corpus.Corpus) error {
+	if _, err := os.Stat(filepath.Join(c.Home, ".local", "share", "sessctl", "archives")); err == nil {
+		return nil
+	}
+	p := program{name: "sessctl archive --all", tool: "sessctl", arguments: words("archive", "--all")}
+	for range 2 {
+		if _, err := d.run(p, c, p.arguments); err != nil {
+			return err
+		}
+		time.Sleep(3 * time.Second) // its own files settle
+	}
+	_, err := d.run(p, c, p.arguments)
+	return err
+}
+
 func archivedBytes(out []byte) (string, error) {
 	var document struct {
 		Archives []struct {

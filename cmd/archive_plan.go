@@ -3,10 +3,12 @@ package cmd
 import (
 	"context"
 
+	"github.com/sessctl/sessctl/internal/removal"
 	"github.com/sessctl/sessctl/internal/selection"
 	"github.com/sessctl/sessctl/internal/steps"
 	"github.com/sessctl/sessctl/internal/workspace"
 	"github.com/sessctl/sessctl/pkg/archive"
+	"github.com/sessctl/sessctl/pkg/compact"
 	"github.com/sessctl/sessctl/pkg/session"
 )
 
@@ -33,16 +35,25 @@ func planArchive(ctx context.Context, a *app, o steps.ArchiveOptions, sessions [
 	p.Policy.Known, end = selection.KnownForPlan(ctx, a.Run)
 	defer end()
 	doc := steps.ArchiveDocument{Schema: 1, DryRun: true, Archives: []selection.ArchiveRow{}, Folds: true}
-	for _, s := range sessions {
+	due := map[int]bool{}
+	for i, s := range sessions {
 		if s.Bytes == 0 && s.Kind != session.KindDatabase {
 			continue
 		}
 		row := p.Row(ctx, s)
 		selection.LogArchive(ctx, p.App, s, row)
 		doc.Archives = append(doc.Archives, row)
+		due[i] = row.Outcome == string(compact.Planned) && !row.Unchanged
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
+	}
+	if o.Supersede {
+		gone, err := removal.ForeseeSuperseded(ctx, a.Run, store, archive.Filter{Agent: o.Agent, Runtime: a.Global.Runtime}, sessions, func(i int) bool { return due[i] })
+		if err != nil {
+			return err
+		}
+		doc.TellSuperseded(a.Run, gone)
 	}
 	if err := renderArchives(a, doc); err != nil {
 		return err

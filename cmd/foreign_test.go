@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -81,5 +83,49 @@ func FuzzRequests(f *testing.F) {
 				t.Errorf("%q: answered with %q", text, line)
 			}
 		}
+	})
+}
+
+// FuzzServed: whatever a client asks of the server, the answer is JSON, what is
+// wrong with the request is the request's, said in a problem document, and nothing
+// of it acts on a terminal.
+func FuzzServed(f *testing.F) {
+	s := newServing(f)
+	id := strings.Repeat("f", 12)
+	for _, path := range []string{
+		"/api/v1/sessions/sizes", "/api/v1/sessions/sizes?threshold=-1", "/api/v1/sessions/sizes?over=true&threshold=9223372036854775807&sort=age", "/api/v1/recall?q=%00%1b[31m&limit=0", "/api/v1/recall?q=port&since=0001-01-01&until=9999-12-31&rank=text",
+		"/api/v1/recall?q=" + strings.Repeat("(", 3000), "/api/v1/archives/" + id + "/lines?lines=9-1", "/api/v1/archives/%ff/lines?lines=18446744073709551616-", "/api/v1/runs?limit=-1", "/api/v1/jobs/" + id, "/metrics", "/%e2%80%ae",
+	} {
+		f.Add(false, path, []byte(nil))
+	}
+	for _, body := range []string{
+		"", "null", "[]", "{", "\xff", `{"agent":1}`, `{"agent":"a\u0000b"}`, `{"agent":"coordinator","threshold":1e400}`, `{"agent":"coordinator","threshold_percent":101}`, `{"agent":"coordinator","agent":"all"}`, `{"session":"../../x"}`,
+		strings.Repeat("[", 20_000), `{"agent":` + strings.Repeat(`{"a":`, 9_000), `{"agent":"coordinator","caller_id":"\u001b[31m\u202e"}`,
+	} {
+		f.Add(true, "/api/v1/compact", []byte(body))
+	}
+	f.Fuzz(func(t *testing.T, post bool, target string, body []byte) {
+		u, err := url.ParseRequestURI(target)
+		if err != nil || u.Host != "" || !strings.HasPrefix(target, "/") {
+			t.Skip("no client can ask for that")
+		}
+		method := map[bool]string{true: http.MethodPost, false: http.MethodGet}[post]
+		asking := serving{t, s.server, s.log, s.token}
+		w := asking.ask(method, "/", string(body), func(r *http.Request) { r.URL, r.RequestURI = u, target })
+		got := w.Body.Bytes()
+		switch known := w.Header().Get("Content-Type"); {
+		case w.Code/100 == 3: // the same path, cleaned
+		case w.Code >= 400:
+			var p problemDocument
+			if err := json.Unmarshal(got, &p); err != nil || p.Status != w.Code || p.Code == "" || p.Detail == "" || w.Code >= 500 && w.Code != http.StatusServiceUnavailable {
+				t.Errorf("%s %q %q: %d %s", method, target, body, w.Code, got)
+			}
+		case strings.Contains(known, "json") && !json.Valid(got):
+			t.Errorf("%s %q %q: %q", method, target, body, got)
+		}
+		if strings.ContainsAny(string(got)+s.log.String(), "\x1b\u202e\x00\r") {
+			t.Errorf("%s %q %q: %q %q", method, target, body, got, s.log)
+		}
+		s.log.Reset()
 	})
 }

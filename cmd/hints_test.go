@@ -57,7 +57,7 @@ func takesValue(c *cobra.Command, flag string) bool {
 // looking are the commands that tell what is wrong. That they find it is no mistake
 // of the hint.
 func looking(line string) bool {
-	return slices.Contains([]string{"doctor", "archive verify", "memory verify"}, line)
+	return slices.Contains([]string{"doctor", "archive verify", "memory verify", "events test"}, line)
 }
 
 // hintHome is a home, and what is asked on it.
@@ -85,10 +85,29 @@ func (c hintHome) check(t *testing.T) {
 	for _, hint := range hints {
 		out, errs, code := runMain(append(strings.Fields(hint), "--allow-root")...)
 		some := code == 75 && strings.Contains(out, ": compacted") && strings.Contains(out, ": busy") // what was due is done
-		if code != 0 && !looking(hint) && !some {
+		if code != 0 && !looking(hint) && !some && !c.waits(hint, hints, out+errs) {
 			t.Errorf("sessctl %s: exit code %d\n%s%s", hint, code, out, errs)
 		}
 	}
+}
+
+// waits reports whether a hint cannot end with 0 yet because of something that is not
+// in the hands of sessctl, and which another hint tells of.
+func (c hintHome) waits(hint string, hints []string, said string) bool {
+	told := func(by string) (string, bool) {
+		out, errs, code := runMain(append(strings.Fields(by), "--allow-root")...)
+		return out + errs, code != 0 && slices.Contains(hints, by) || by == "doctor" && slices.Contains(c.asks, by)
+	}
+	switch hint {
+	case "events retry":
+		_, refused := told("events test")
+		return refused
+	case "memory reindex", "memory reindex --pending":
+		found, asked := told("doctor")
+		return asked && strings.Contains(found, "cannot serve")
+	}
+	isStuck := strings.Contains(said, "is set aside") || strings.Contains(said, "an earlier change of this session is not finished")
+	return isStuck && slices.Contains(hints, "doctor --give-up "+begunRun)
 }
 
 // A hint is tried: what a command advises on a home ends with 0 on that home.
@@ -181,6 +200,9 @@ func TestHintsWork(t *testing.T) {
 			want: []string{"archive --runtime claude --agent work-bakery"},
 		},
 	} {
+		t.Run(name, c.check)
+	}
+	for name, c := range hintHomesThatFailed(openclaw) {
 		t.Run(name, c.check)
 	}
 	for runtime, b := range all {

@@ -27,7 +27,7 @@ import (
 )
 
 // mcpHome is a home with the sample agents, of which one was compacted.
-func mcpHome(t *testing.T) *app {
+func mcpHome(t testing.TB) *app {
 	t.Helper()
 	home := t.TempDir()
 	if err := os.CopyFS(home, os.DirFS(filepath.Join("..", "testdata", "sample"))); err != nil {

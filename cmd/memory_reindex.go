@@ -92,7 +92,7 @@ func runMemoryReindex(ctx context.Context, a *app, o audit.ReindexOptions) error
 // finishReindex says what was done and what was not.
 func finishReindex(a *app, doc audit.ReindexDocument) error {
 	if doc.Waiting > 0 {
-		a.Notice(workspace.Note{Message: fmt.Sprintf("%s wait: the embedder cannot serve; the old vectors stay in use", wording.Plural(doc.Waiting, "record")), Hint: "run sessctl memory reindex again; it goes on where it stopped"})
+		a.Notice(workspace.Note{Message: fmt.Sprintf("%s wait: the embedder cannot serve; the old vectors stay in use", wording.Plural(doc.Waiting, "record")), Hint: "sessctl doctor says whether the embedder serves; run this again then, it goes on where it stopped"})
 	}
 	doc.Notes = a.Notes
 	var err error

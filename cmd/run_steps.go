@@ -56,7 +56,7 @@ func stepKinds() []stepKind {
 			func(c workspace.ProfileConfig, _ night) []steps.StepFlags {
 				return steps.PerAgent(c.ExtractFacts.Agents, func(agent string) steps.StepFlags { return steps.FactsStepFlags(c.ExtractFacts, agent) })
 			}),
-		newStepKind(operate.StepArchiveVerify, parseVerify, runArchiveVerify, steps.TellVerify,
+		newStepKind(operate.StepArchiveVerify, parseVerify, runVerifyStep, steps.TellVerify,
 			func(c workspace.ProfileConfig, about night) []steps.StepFlags {
 				return []steps.StepFlags{steps.VerifyFlags(c.ArchiveVerify, about.reads, about.offSite)}
 			}),

@@ -30,13 +30,13 @@ import (
 // serving is a server over a home with the sample agents, of which one was
 // compacted, and a client that has the token.
 type serving struct {
-	*testing.T
+	testing.TB
 	*server
 	log   *bytes.Buffer
 	token string
 }
 
-func newServing(t *testing.T) *serving {
+func newServing(t testing.TB) *serving {
 	t.Helper()
 	a := mcpHome(t)
 	log := &bytes.Buffer{}
@@ -50,7 +50,7 @@ func newServing(t *testing.T) *serving {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &serving{T: t, server: s, log: log, token: strings.TrimSpace(string(token))}
+	return &serving{TB: t, server: s, log: log, token: strings.TrimSpace(string(token))}
 }
 
 // ask sends a request as an honest client does; change may spoil it.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sessctl/sessctl/internal/workspace"
+	"github.com/sessctl/sessctl/pkg/compact"
 	"github.com/sessctl/sessctl/pkg/operate"
 	"github.com/sessctl/sessctl/pkg/operate/metrics"
 )
@@ -36,7 +37,7 @@ func RunTotals(ctx context.Context, run *workspace.Run) (map[string]int64, error
 // Reading is what was observed, as figures.
 func (o *Observed) Reading(version string) metrics.Reading {
 	r := metrics.Reading{
-		Version: version, Go: runtime.Version(), Time: o.At, Threshold: o.limit, Unreadable: o.Broken(), Unread: o.unreadByCause(), Agents: o.agents(), Events: o.Events,
+		Version: version, Go: runtime.Version(), Time: o.At, Threshold: o.limit.Tokens, Percent: o.limit.Percent, Due: o.due(), Unreadable: o.Broken(), Unread: o.unreadByCause(), Agents: o.agents(), Events: o.Events,
 	}
 	for _, d := range o.Disks {
 		r.Disks = append(r.Disks, metrics.Disk{Directory: d.Path, Free: d.Free})
@@ -62,6 +63,22 @@ func (o *Observed) Reading(version string) metrics.Reading {
 		}
 	}
 	return r
+}
+
+// due counts the sessions that are due, by what made them so.
+func (o *Observed) due() (n metrics.Due) {
+	for _, s := range o.mainSessions() {
+		switch {
+		case !s.Over || s.Unused:
+		case s.DueBy == string(compact.DueByShare):
+			n.Share++
+		case s.DueBy == string(compact.DueByTokens):
+			n.Tokens++
+		default:
+			n.Runtime++
+		}
+	}
+	return n
 }
 
 // agents are the figures of each agent.

@@ -239,7 +239,7 @@ func (o *Observed) mainSessions() []monitor.Session {
 		s := stores[row.Path+"\x00"+row.Session]
 		x := monitor.Session{
 			Runtime: row.Runtime, Agent: row.Agent, Session: row.Session, Key: row.Key, Store: s.Store, Tokens: row.Tokens, TokenSource: row.TokenSource,
-			Threshold: row.Limit, ContextWindow: row.ContextWindow, Bytes: row.Bytes, Over: row.Over,
+			Threshold: row.Limit, ContextWindow: row.ContextWindow, Bytes: row.Bytes, Over: row.Over, DueBy: row.DueBy,
 			Strategy: string(session.StrategyNone),
 		}
 		if hasNoDirectory(row.Runtime) {

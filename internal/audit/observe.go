@@ -31,7 +31,7 @@ import (
 // nil, or its flag is not set, and stands in failures.
 type Observed struct {
 	At       time.Time
-	limit    int64                   // tokens, at which a session is due
+	limit    compact.Threshold       // at which a session is due
 	Sessions []workspace.Found       // all that the stores have
 	Rows     []*selection.SessionRow // of those that an agent may still be using
 	stores   []monitor.Store
@@ -72,7 +72,7 @@ type LookOptions struct {
 // NewObserver makes an observer. The caller closes its stores.
 func NewObserver(run *workspace.Run, options LookOptions) *Observer {
 	o := &Observer{Run: run.Apart(), LookOptions: options}
-	o.At, o.limit = wording.Stamp(run.Now()), options.Threshold.Tokens
+	o.At, o.limit = wording.Stamp(run.Now()), options.Threshold
 	return o
 }
 

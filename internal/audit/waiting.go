@@ -34,10 +34,10 @@ func (o *Observer) Waiting() []report.Pending {
 	add(of[selection.ProspectDue], "sessions due for compaction", "sessctl compact --all")
 	add(of[selection.ProspectRuntime], "sessions to archive and remember; only their runtime makes them smaller", "sessctl compact --all")
 	add(of[selection.ProspectBusy], "sessions that are due and in use", "a later run takes them")
-	add(o.Pending(), "records that wait for an embedding", "sessctl memory reindex --pending")
+	add(o.Pending(), "records that wait for an embedding", "once sessctl doctor says that the embedder serves: sessctl memory reindex --pending")
 	if o.Events != nil {
 		add(o.Events.Waiting, "events that were not sent yet", "the next run sends them; sessctl events list")
-		add(o.Events.Dead, "events that could not be delivered", "sessctl events retry")
+		add(o.Events.Dead, "events that could not be delivered", "once sessctl events test is accepted: sessctl events retry")
 	}
 	return waiting
 }

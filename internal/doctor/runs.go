@@ -62,6 +62,10 @@ func (d *checkup) examineRun(path string, in compact.Intent) {
 		d.warn(path, what+": its store "+r.Store+" is not found", "name it with --store "+r.Runtime+"="+r.Store+"; if it is gone for good: "+removal.AdviseGiveUp(in.ID))
 		return
 	}
+	if !in.Kind.Known() {
+		d.problem(path, what+": no change that this version knows; until it is decided, its session is neither changed nor deleted", "update sessctl, if a newer one has made it; "+removal.AdviseGiveUp(in.ID))
+		return
+	}
 	if note, stuck := d.Journal().Note(in.ID); stuck {
 		d.problem(path, what+", could not be finished: "+note.Reason+"; until it is decided, its session is neither changed nor deleted", adviseStuck(d.Run, in))
 		return

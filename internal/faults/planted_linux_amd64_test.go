@@ -123,7 +123,7 @@ func plantedBugs() []planted {
 		},
 		{
 			name: "temporary files are not swept", file: "pkg/durable/replace.go",
-			old: "names, err := leftoversIn(root, age)\n\tif err != nil {\n\t\treturn explain(\"sweep\"", new: "names, err := []string(nil), error(nil)\n\tif _ = age; err != nil {\n\t\treturn explain(\"sweep\"",
+			old: "range leftoversOf(root, hidden, age) {\n\t\tif err := RemoveFileIn", new: "range leftoversOf(root, nil, age) {\n\t\tif err := RemoveFileIn",
 			command: rotate, fault: "SIGKILL",
 		},
 		{

@@ -3,11 +3,14 @@ package removal
 import (
 	"cmp"
 	"context"
+	"io"
+	"slices"
 	"time"
 
 	"github.com/sessctl/sessctl/internal/selection"
 	"github.com/sessctl/sessctl/internal/workspace"
 	"github.com/sessctl/sessctl/pkg/archive"
+	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/retention"
 	"github.com/sessctl/sessctl/pkg/session"
 )
@@ -20,15 +23,83 @@ const freshArchive = 48 * time.Hour
 // their session, made in the last two days, begins with. What needs them, or a pin,
 // keeps them. logs are the sessions that were found. It returns what went.
 func SupersedeArchives(ctx context.Context, run *workspace.Run, archives *archive.Store, f archive.Filter, logs []session.Ref) ([]archive.Entry, error) {
-	p := retention.Prune{Archives: archives, Filter: f, Trash: run.ArchiveTrash(), Audit: run.Audit(), Now: run.Now, Rule: "archive --supersede"}
-	var err error
-	if p.Needed, err = neededArchives(run, logs); err != nil {
+	p, err := superseding(run, archives, f, logs)
+	if err != nil {
 		return nil, err
 	}
 	if err := p.Recover(ctx); err != nil {
 		return nil, err
 	}
 	return p.Supersede(ctx, run.Now().Add(-freshArchive))
+}
+
+func superseding(run *workspace.Run, archives *archive.Store, f archive.Filter, logs []session.Ref) (*retention.Prune, error) {
+	p := &retention.Prune{Archives: archives, Filter: f, Trash: run.ArchiveTrash(), Audit: run.Audit(), Now: run.Now, Rule: "archive --supersede"}
+	var err error
+	p.Needed, err = neededArchives(run, logs)
+	return p, err
+}
+
+// ForeseeSuperseded returns the archives that SupersedeArchives would remove once the
+// sessions are archived that due picks: those of now, and those that their logs begin
+// with. It changes nothing.
+func ForeseeSuperseded(ctx context.Context, run *workspace.Run, archives *archive.Store, f archive.Filter, found []workspace.Found, due func(i int) bool) ([]archive.Entry, error) {
+	refs := make([]session.Ref, 0, len(found))
+	for _, s := range found {
+		refs = append(refs, s.Ref)
+	}
+	p, err := superseding(run, archives, f, refs)
+	if err != nil {
+		return nil, err
+	}
+	going, err := p.ForeseeSuperseded(ctx, run.Now().Add(-freshArchive))
+	if err != nil {
+		return nil, err
+	}
+	entries, err := archives.List(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	for i, s := range found {
+		if !due(i) {
+			continue
+		}
+		older := slices.DeleteFunc(slices.Clone(entries), func(e archive.Entry) bool {
+			same := e.Runtime == s.Runtime && e.Agent == s.Agent && e.Session == s.ID
+			return !same || e.Bytes >= s.Bytes || !archives.Here(e) || p.Needed(e) != "" || slices.ContainsFunc(going, func(g archive.Entry) bool { return g.ID == e.ID })
+		})
+		some, err := beginningsOf(ctx, s, older)
+		if err != nil {
+			return nil, err
+		}
+		going = append(going, some...)
+	}
+	return going, nil
+}
+
+// beginningsOf are the archives that the log of a session begins with. One that cannot
+// be read begins with none: that it cannot be archived is told elsewhere.
+func beginningsOf(ctx context.Context, s workspace.Found, older []archive.Entry) ([]archive.Entry, error) {
+	if len(older) == 0 {
+		return nil, nil
+	}
+	log, err := openBytes(ctx, s)
+	if err != nil {
+		return nil, ctx.Err()
+	}
+	begins, err := archive.BeginningsOf(log, s.Bytes, older)
+	if closed := log.Close(); err != nil || closed != nil {
+		return nil, ctx.Err()
+	}
+	return slices.DeleteFunc(older, func(e archive.Entry) bool { return !begins[e.ID] }), nil
+}
+
+// openBytes opens what is archived of a session, as it is.
+func openBytes(ctx context.Context, s workspace.Found) (io.ReadCloser, error) {
+	if source := s.Adapter.Capabilities().SourceOf(s.Ref); source != nil {
+		return source.OpenLog(ctx, s.Ref)
+	}
+	return durable.OpenRegular(s.Path)
 }
 
 // neededArchives tells why an archive may not go, or "". logs say whose sub-agent a

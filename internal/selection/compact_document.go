@@ -39,8 +39,10 @@ type CompactedSession struct {
 	Outcome       compact.Outcome   `json:"outcome"`
 	Reason        string            `json:"reason"`
 	DueBy         compact.DueBy     `json:"due_by,omitempty"` // of a plan: tokens, share (of the window) or runtime
+	DueAt         int64             `json:"-"`                // tokens from which it is by that
 	Strategy      session.Strategy  `json:"strategy"`
 	Via           string            `json:"via,omitempty"`
+	NextStart     string            `json:"next_start,omitempty"` // where the runtime's next start finds no session any more
 	TokensBefore  int64             `json:"tokens_before"`
 	TokenSource   string            `json:"token_source"`
 	TokensAfter   int64             `json:"tokens_after"`
@@ -105,7 +107,7 @@ type CompactedCut struct {
 func NewCompactedSession(r compact.Result) CompactedSession {
 	return CompactedSession{
 		Runtime: r.Runtime, Agent: r.Agent, Session: r.Session, Key: r.Key, Path: r.Path,
-		Outcome: r.Outcome, Reason: r.Reason, DueBy: r.DueBy, Strategy: r.Strategy, Via: r.Via,
+		Outcome: r.Outcome, Reason: r.Reason, DueBy: r.DueBy, DueAt: r.DueAt, Strategy: r.Strategy, Via: r.Via, NextStart: r.NextStart,
 		TokensBefore: r.TokensBefore, TokenSource: r.TokenSource, TokensAfter: r.TokensAfter, Bytes: r.Bytes, BytesAfter: r.BytesAfter,
 		Messages: r.Messages, LinesSkipped: r.LinesSkipped, Chunks: r.Chunks, Forgotten: r.Forgotten, ChunksPending: r.ChunksPending,
 		Cut: (*CompactedCut)(r.Cut), Cleared: r.Cleared, Archive: (*CompactedArchive)(r.Archive),
@@ -152,6 +154,9 @@ func details(r CompactedSession) [][2]string {
 		{"session", wording.Visible(r.Session)},
 		{"log", fmt.Sprintf("%s, %s messages, %s tokens (%s)", wording.Bytes(r.Bytes), wording.Count(int64(r.Messages)), wording.Count(r.TokensBefore), r.TokenSource)},
 	}
+	if due := wording.DueBy(string(r.DueBy), r.DueAt); due != "" {
+		lines = append(lines, [2]string{"due", due})
+	}
 	if change := r.Change(); change != "" {
 		lines = append(lines, [2]string{"context", change})
 	}
@@ -162,7 +167,11 @@ func details(r CompactedSession) [][2]string {
 		lines = append(lines, [2]string{"memory", memoryLine(r)})
 	}
 	if r.Outcome == compact.Planned && r.Summary == nil {
-		return append(lines, [2]string{"then", thenLine(r)})
+		lines = append(lines, [2]string{"then", thenLine(r)})
+		if r.NextStart != "" {
+			lines = append(lines, [2]string{"", wording.Visible(r.NextStart)})
+		}
+		return lines
 	}
 	if r.BytesAfter > 0 {
 		lines = append(lines, [2]string{"trimmed", fmt.Sprintf("%s stay; the context is as it was", wording.Bytes(r.BytesAfter))})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -27,11 +28,15 @@ type adapter struct {
 }
 
 func (a *adapter) Capabilities() session.Capabilities {
-	return session.Capabilities{Liveness: a, Family: a}
+	return session.Capabilities{Traits: session.Traits{Formats: []session.Format{session.FormatUnknown}}, Liveness: a, Family: a}
 }
 
 func (a *adapter) Tail(context.Context, session.Ref) (session.Tail, error) {
 	return session.Tail{}, nil
+}
+
+func (a *adapter) Scan(context.Context, io.Reader, session.ScanOptions, func(*session.Message) error) (session.Scan, error) {
+	return session.Scan{}, nil
 }
 
 func (a *adapter) Busy(_ context.Context, q session.BusyQuestion) error {

@@ -72,7 +72,7 @@ func (k *Keeper) archive(ctx context.Context, s workspace.Found) selection.Archi
 	before, err := os.Lstat(s.Path)
 	ownFile := err == nil && s.Kind.InFile() && s.Kind != session.KindDatabase && s.Adapter.Capabilities().Attacher == nil
 	if ownFile {
-		if row, ok := k.before(ctx, s); ok {
+		if row, ok := k.before(ctx, s, before); ok {
 			selection.LogArchive(ctx, k.Run, s, row)
 			return row
 		}
@@ -92,8 +92,8 @@ func (k *Keeper) archive(ctx context.Context, s workspace.Found) selection.Archi
 
 // before returns what was archived of a session's file in an earlier run, if neither
 // has changed since.
-func (k *Keeper) before(ctx context.Context, s workspace.Found) (selection.ArchiveRow, bool) {
-	id, ok := k.settled.Find(k.Archives, workspace.ArchiveMeta(s.Ref))
+func (k *Keeper) before(ctx context.Context, s workspace.Found, here os.FileInfo) (selection.ArchiveRow, bool) {
+	id, ok := k.settled.Find(k.Archives, workspace.ArchiveMeta(s.Ref), here)
 	if !ok {
 		return selection.ArchiveRow{}, false
 	}
@@ -200,19 +200,25 @@ func (k *Keeper) Supersede(ctx context.Context, o ArchiveOptions, sessions []wor
 		refs = append(refs, s.Ref)
 	}
 	gone, err := removal.SupersedeArchives(ctx, k.Run, k.Archives, archive.Filter{Agent: o.Agent, Runtime: k.Global.Runtime}, refs)
-	var bytes int64
-	for _, e := range gone {
-		doc.Superseded = append(doc.Superseded, e.ID)
-		bytes += e.StoredBytes
-	}
-	if len(gone) > 0 {
-		k.Notice(workspace.Note{Message: wording.Plural(len(gone), "older archive") + " (" + wording.Bytes(bytes) + ") that newer ones begin with: kept only in these"})
-	}
+	doc.TellSuperseded(k.Run, gone)
 	if err != nil && ctx.Err() == nil {
 		k.Tell(workspace.Note{Message: "older archives that newer ones begin with are not all removed: " + err.Error()})
 		return &failure.Outcome{Exit: failure.ExitPartly}
 	}
 	return ctx.Err()
+}
+
+// TellSuperseded enters the older archives that newer ones begin with, and tells of them.
+func (d *ArchiveDocument) TellSuperseded(run *workspace.Run, gone []archive.Entry) {
+	var bytes int64
+	for _, e := range gone {
+		d.Superseded = append(d.Superseded, e.ID)
+		bytes += e.StoredBytes
+	}
+	what := map[bool]string{true: "would be kept only in these", false: "kept only in these"}[d.DryRun]
+	if len(gone) > 0 {
+		run.Notice(workspace.Note{Message: wording.Plural(len(gone), "older archive") + " (" + wording.Bytes(bytes) + ") that newer ones begin with: " + what})
+	}
 }
 
 // Folded tells how many archives were there already.

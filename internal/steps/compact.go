@@ -172,6 +172,10 @@ func planAndExecute(ctx context.Context, run *workspace.Run, w *workspace.Worksp
 	if plan.Outcome != compact.Planned {
 		return plan.Result(), noteSource(ctx, w, t.Ref, plan.Remembered)
 	}
+	if plan.NextStart != "" {
+		w.Progress.Clear()
+		run.Notice(workspace.Note{Path: t.Path, Message: plan.NextStart, Hint: "sessctl compact --undo brings the session back"})
+	}
 	result, err := w.Compactor.Execute(ctx, t.Adapter, plan, policy)
 	if len(result.Missing) > 0 {
 		err = errors.Join(err, removal.TellMissing(ctx, run, w.Archives, t.Path, result.Missing))

@@ -1,6 +1,7 @@
 package steps
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -66,7 +67,8 @@ const mostRecord = 64 << 20
 
 // UploadRecords puts the records of this host, under its name, on object storage, if
 // they are not there as they are now, and returns how many that were: with dryRun,
-// how many would be.
+// how many would be. What was forgotten is read there: it would come back on a host
+// that is set up anew, and nothing else would tell.
 func UploadRecords(ctx context.Context, run *workspace.Run, records objects.Records, host string, dryRun bool) (sent int, err error) {
 	files, err := recordFiles(run)
 	if err != nil {
@@ -89,18 +91,42 @@ func UploadRecords(ctx context.Context, run *workspace.Run, records objects.Reco
 			return sent, err
 		}
 		file := objects.NewRecord(host, name, text)
-		if slices.ContainsFunc(known[name], func(r objects.Record) bool { return r.Is(file) }) {
-			continue
+		isThere, err := hasRecord(ctx, records, known[name], &file)
+		if err == nil && !isThere && !dryRun {
+			err = records.Put(ctx, file, text)
 		}
-		if !dryRun {
-			if err := records.Put(ctx, host, name, text); err != nil {
-				return sent, err
-			}
+		if err != nil {
+			return sent, err
 		}
-		sent++
+		if !isThere {
+			sent++
+		}
 	}
 	return sent, nil
 }
+
+// hasRecord reports whether one of the objects is that of a file, and gives the file
+// the number of the next object where none is.
+func hasRecord(ctx context.Context, records objects.Records, known []objects.Record, file *objects.Record) (bool, error) {
+	next := 1
+	for _, r := range known {
+		if !r.Names(*file) {
+			continue
+		}
+		next = max(next, r.Number+1)
+		isThere, err := r.Is(*file), error(nil)
+		if isThere && isForgotten(r.Name) {
+			isThere, err = records.Holds(ctx, r)
+		}
+		if isThere || err != nil {
+			return isThere, err
+		}
+	}
+	file.Number = next
+	return false, nil
+}
+
+func isForgotten(name string) bool { return strings.HasPrefix(name, recordsForgotten+"/") }
 
 func readRecord(run *workspace.Run, path string) ([]byte, error) {
 	text, err := run.Pins.ReadSmall(path, mostRecord)
@@ -141,7 +167,7 @@ func PullRecords(ctx context.Context, run *workspace.Run, records objects.Record
 		return 0, fmt.Errorf("note that records are entered: %w", err)
 	}
 	for _, r := range l.wanted {
-		if err := enterRecord(ctx, run, records, r); err != nil {
+		if err := enterFirst(ctx, run, records, r); err != nil {
 			return entered, err
 		}
 		entered++
@@ -151,9 +177,9 @@ func PullRecords(ctx context.Context, run *workspace.Run, records objects.Record
 
 // lacking is what object storage has of records and this data directory has not.
 type lacking struct {
-	wanted []objects.Record // to be entered
-	others []string         // hosts of which receipts or pins are left out
-	kept   int              // records of the host that are left out because there are some here
+	wanted [][]objects.Record // to be entered, each from the first object that holds it
+	others []string           // hosts of which receipts or pins are left out
+	kept   int                // records of the host that are left out because there are some here
 }
 
 // lackingRecords are the records that are to be entered, of each name the newest. A
@@ -161,30 +187,36 @@ type lacking struct {
 // its own back, for what is not there may have been removed, unless these are of a pull
 // that was broken off.
 func lackingRecords(there []objects.Record, here map[string]string, host string, unfinished bool) (l lacking) {
-	isForgotten := func(name string) bool { return strings.HasPrefix(name, recordsForgotten+"/") }
 	lost := true
 	for name := range here {
 		lost = lost && (unfinished || isForgotten(name))
 	}
-	newest := map[string]objects.Record{}
+	wanted := map[string][]objects.Record{}
 	for _, r := range there {
 		switch {
 		case here[r.Name] != "", !isRecord(r.Name):
 		case isForgotten(r.Name), lost && r.Host == host:
-			if old, ok := newest[r.Name]; !ok || old.At.Before(r.At) {
-				newest[r.Name] = r
-			}
+			wanted[r.Name] = append(wanted[r.Name], r)
 		case r.Host == host:
 			l.kept++
 		case lost && !slices.Contains(l.others, r.Host):
 			l.others = append(l.others, r.Host)
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(newest)) {
-		l.wanted = append(l.wanted, newest[name])
+	for _, name := range slices.Sorted(maps.Keys(wanted)) {
+		l.wanted = append(l.wanted, newestFirst(wanted[name]))
 	}
 	slices.Sort(l.others)
 	return l
+}
+
+// newestFirst are the objects that a record may be entered from. Any says that
+// something was forgotten; of anything else only the newest counts, in whatever object
+// it is whole.
+func newestFirst(of []objects.Record) []objects.Record {
+	slices.SortStableFunc(of, func(a, b objects.Record) int { return cmp.Or(b.At.Compare(a.At), cmp.Compare(b.Number, a.Number)) })
+	newest := of[0]
+	return slices.DeleteFunc(of, func(r objects.Record) bool { return !isForgotten(r.Name) && r.SHA256 != newest.SHA256 })
 }
 
 // tell says what is there and not entered.
@@ -212,6 +244,21 @@ func isRecord(name string) bool {
 	}
 	end := map[string]string{recordsReceipts: ".json", recordsForgotten: ".json", recordsSuperseded: ".jsonl"}[dir]
 	return end != "" && filepath.IsLocal(base) && !strings.ContainsAny(base, `/\`) && !strings.HasPrefix(base, ".") && strings.HasSuffix(base, end)
+}
+
+// enterFirst enters the first of a record's objects that holds what its name says.
+func enterFirst(ctx context.Context, run *workspace.Run, records objects.Records, of []objects.Record) (err error) {
+	for _, r := range of {
+		failed := enterRecord(ctx, run, records, r)
+		if failed == nil {
+			return nil
+		}
+		err = cmp.Or(err, failed)
+		if !errors.Is(failed, objects.ErrDiffers) {
+			break
+		}
+	}
+	return err
 }
 
 // enterRecord writes a record where it belongs, if nothing has its place.

@@ -192,7 +192,7 @@ type Embedder struct {
 	embedding *Embedding
 }
 
-const pendingHint = "sessctl memory reindex --pending makes the vectors when the embedder is back; until then words find the records"
+const pendingHint = "sessctl doctor says whether the embedder serves; sessctl memory reindex --pending makes the vectors then; until then words find the records"
 
 // EmbedPending implements compact.Embedder. What the embedder cannot serve
 // stays pending, with a note: no other embedder takes its place. Vectors of two

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"path/filepath"
@@ -13,9 +12,8 @@ import (
 
 	"github.com/sessctl/sessctl/internal/failure"
 	"github.com/sessctl/sessctl/internal/wording"
-	"github.com/sessctl/sessctl/pkg/durable"
-	"github.com/sessctl/sessctl/pkg/jsonl"
 	"github.com/sessctl/sessctl/pkg/session"
+	"github.com/sessctl/sessctl/pkg/session/logfile"
 )
 
 // List lists a store. What is known to be another program's is not in it, see vet.
@@ -27,34 +25,23 @@ func (run *Run) List(ctx context.Context, store session.Store) (session.Listing,
 	return listing, err
 }
 
-// vet takes out of the listing of a store that a person has named what belongs to
-// another program: nothing is archived, remembered or changed in the wrong name. A
-// store that holds nothing of its runtime is an error that says what it holds. A
-// store that was found where its runtime keeps it is not looked at.
+// vet takes out of a listing what belongs to another program: nothing is archived,
+// remembered or changed in the wrong name. Every log of a store that a person has named
+// is looked at, and a store that holds nothing of its runtime is an error that says
+// what it holds. In a store that was found where its runtime keeps it, only the logs
+// are of which the listing itself has something to tell; whose the others are is asked
+// before one is remembered or changed ([logfile.NotOwn]).
 func (run *Run) vet(ctx context.Context, store session.Store, listing *session.Listing) error {
 	i := slices.IndexFunc(Runtimes(), func(k RuntimeKind) bool { return k.Name == store.Runtime() })
-	if len(run.Global.Stores) == 0 || i < 0 || Runtimes()[i].Remote {
+	if i < 0 || Runtimes()[i].Remote {
 		return nil
 	}
-	own := append(cousins(store.Runtime()), Runtimes()[i].Traits().Formats...)
-	formats, foreign := map[string]session.Format{}, map[string]session.Format{}
-	listing.Refs = slices.DeleteFunc(listing.Refs, func(ref session.Ref) bool {
-		format, known := formats[ref.Path] // several sessions may be in one file
-		if !known {
-			format = formatOf(ref)
-			formats[ref.Path] = format
-		}
-		if !format.Claims() || slices.Contains(own, format) {
-			return false
-		}
-		foreign[ref.Path] = format
-		return true
-	})
-	tellForeign(listing, foreign, store.Runtime())
-	if len(listing.Refs) > 0 {
+	traits, named := Runtimes()[i].Traits(), len(run.Global.Stores) > 0
+	takeOut(listing, traits, !named)
+	if !named || len(listing.Refs) > 0 {
 		return nil
 	}
-	holds, others, err := survey(ctx, store.Root(), own)
+	holds, others, err := survey(ctx, store.Root(), traits)
 	switch {
 	case err != nil || holds == "":
 		return err
@@ -68,23 +55,35 @@ func (run *Run) vet(ctx context.Context, store session.Store, listing *session.L
 	}
 }
 
-// tellForeign says whose files were left out, in place of what the store says of them.
-func tellForeign(listing *session.Listing, foreign map[string]session.Format, runtime string) {
+// takeOut takes the logs of other programs out of a listing, and says whose they are in
+// place of what the store says of them. With doubted it looks only at those that the
+// store says something of.
+func takeOut(listing *session.Listing, traits session.Traits, doubted bool) {
+	told := map[string]bool{}
+	for _, n := range listing.Notices {
+		told[n.Path] = true
+	}
+	formats, foreign := map[string]session.Format{}, map[string]session.Format{}
+	listing.Refs = slices.DeleteFunc(listing.Refs, func(ref session.Ref) bool {
+		if doubted && !told[ref.Path] {
+			return false
+		}
+		format, known := formats[ref.Path] // several sessions may be in one file
+		if !known {
+			format = formatOf(ref)
+			formats[ref.Path] = format
+		}
+		if !format.Claims() || traits.Keeps(format) {
+			return false
+		}
+		foreign[ref.Path] = format
+		return true
+	})
 	listing.Notices = slices.DeleteFunc(listing.Notices, func(n session.Notice) bool { return foreign[n.Path] != "" })
 	for _, path := range slices.Sorted(maps.Keys(foreign)) {
-		message := "it is " + whose(foreign[path]) + ", and left alone: this store was named as one of " + runtime
+		message := session.ReasonForeign.Text(foreign[path].Whose(), traits.Runtime)
 		listing.Notices = append(listing.Notices, session.Notice{Path: path, Message: message})
 	}
-}
-
-// cousins are the formats that a runtime reads beside its own: forks keep the logs of
-// their parents.
-func cousins(runtime string) []session.Format {
-	switch runtime {
-	case session.RuntimePi, session.RuntimeOMP, session.RuntimeOpenClaw:
-		return []session.Format{session.FormatPi, session.FormatOMP, session.FormatOpenClaw, session.FormatOpenClawIndex}
-	}
-	return nil
 }
 
 // formatOf is what the beginning of a log shows it to be; unknown for what is no file
@@ -93,7 +92,7 @@ func formatOf(ref session.Ref) session.Format {
 	if ref.Kind == session.KindDatabase {
 		return session.FormatUnknown
 	}
-	format, err := detectFile(ref.Path, headerBytes)
+	format, err := logfile.FormatOf(ref.Path, headerBytes)
 	if err != nil {
 		return session.FormatUnknown
 	}
@@ -104,50 +103,14 @@ func formatOf(ref session.Ref) session.Format {
 // A command that runs every minute does that with every log of a named store.
 const headerBytes = 4 << 10
 
-// detectFile recognises a file by up to so many of its first bytes.
-func detectFile(path string, bytes int64) (session.Format, error) {
-	file, err := durable.OpenRegular(path)
-	if err != nil {
-		return session.FormatUnknown, err
-	}
-	defer file.Close()
-	info, err := file.Stat()
-	if err != nil {
-		return session.FormatUnknown, err
-	}
-	plain, _, err := jsonl.Decompress(file, info.Size())
-	if err != nil {
-		return session.FormatUnknown, err
-	}
-	defer plain.Close()
-	head, err := io.ReadAll(io.LimitReader(plain, bytes))
-	if err != nil && len(head) == 0 {
-		return session.FormatUnknown, err
-	}
-	return session.Detect(path, head), nil
-}
-
-// whose says of which program a file is.
-func whose(format session.Format) string {
-	if name := format.Unread(); name != "" {
-		return "a session of " + name + ", which sessctl does not read"
-	}
-	for _, kind := range Runtimes() {
-		if slices.Contains(kind.Traits().Formats, format) {
-			return "a session of " + kind.Name
-		}
-	}
-	return "a file of the format " + string(format)
-}
-
 // mostSurveyed bounds how many files are looked at to say what a directory holds.
 const mostSurveyed = 500
 
 var errSurveyed = errors.New("enough files were seen")
 
 // survey says in a few words what the files below a directory are, "" if there are
-// none, and whether one of them is surely of no format of own.
-func survey(ctx context.Context, root string, own []session.Format) (holds string, others bool, err error) {
+// none, and whether one of them is surely not the runtime's.
+func survey(ctx context.Context, root string, of session.Traits) (holds string, others bool, err error) {
 	counts, seen := map[string]int{}, 0
 	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		switch {
@@ -159,9 +122,9 @@ func survey(ctx context.Context, root string, own []session.Format) (holds strin
 			return errSurveyed
 		}
 		seen++
-		format, err := detectFile(path, session.HeadSize)
+		format, err := logfile.FormatOf(path, session.HeadSize)
 		counts[shown(format, err)]++
-		others = others || format.Claims() && format != session.FormatSQLite && !slices.Contains(own, format)
+		others = others || format.Claims() && format != session.FormatSQLite && !of.Keeps(format)
 		return nil
 	})
 	if err != nil && !errors.Is(err, errSurveyed) {

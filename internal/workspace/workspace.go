@@ -437,12 +437,17 @@ func (w *Workspace) Sweep(ctx context.Context, run *Run, sessions []Found) {
 			catalogued = catalogued && dir != run.CatalogueDir()
 		}
 	}
-	swept := map[string]bool{}
+	swept, seen := map[string]bool{}, map[[3]string]bool{}
 	for _, s := range sessions {
-		meta := ArchiveMeta(s.Ref)
 		if !catalogued {
 			return // nobody can tell what is left over
 		}
+		beside := [3]string{s.Runtime, s.Agent, filepath.Dir(s.Path)} // these have one place
+		if seen[beside] {
+			continue
+		}
+		seen[beside] = true
+		meta := ArchiveMeta(s.Ref)
 		if place := filepath.Join(run.ArchiveDir(meta), s.Agent); !swept[place] {
 			swept[place] = true
 			if err := w.Archives.Sweep(ctx, meta, 0); err != nil && !cannotBeWritten(run.ArchiveDir(meta), err) {

@@ -27,21 +27,31 @@ func (sf *storedFiles) Beginnings(ctx context.Context, e Entry, others []Entry) 
 		return nil, err
 	}
 	defer r.Close()
+	found, err := BeginningsOf(r, e.Bytes, others)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := io.CopyBuffer(struct{ io.Writer }{io.Discard}, r, make([]byte, bufferSize)); err != nil {
+		return nil, err
+	}
+	return found, r.checkFile()
+}
+
+// BeginningsOf reads from a log of so many bytes and returns the ids of those archives
+// with whose bytes it begins. It reads no further than the longest that fits.
+func BeginningsOf(log io.Reader, bytes int64, others []Entry) (map[string]bool, error) {
 	found := map[string]bool{}
 	sum, read := sha256.New(), int64(0)
 	for _, other := range slices.SortedFunc(slices.Values(others), func(a, b Entry) int { return cmp.Compare(a.Bytes, b.Bytes) }) {
-		if other.Bytes > e.Bytes {
+		if other.Bytes > bytes {
 			break
 		}
-		if _, err := io.CopyN(sum, r, other.Bytes-read); err != nil {
+		if _, err := io.CopyN(sum, log, other.Bytes-read); err != nil {
 			return nil, err
 		}
 		if read = other.Bytes; hex.EncodeToString(sum.Sum(nil)) == other.SHA256 {
 			found[other.ID] = true
 		}
 	}
-	if _, err := io.CopyBuffer(struct{ io.Writer }{io.Discard}, r, make([]byte, bufferSize)); err != nil {
-		return nil, err
-	}
-	return found, r.checkFile()
+	return found, nil
 }

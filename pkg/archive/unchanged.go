@@ -28,6 +28,9 @@ type Unchanged struct {
 	known   map[string]standing
 	tells   map[uint64]bool // by device: durable.ChangeTimeTells
 	changed bool
+
+	dir  string   // that was looked into last
+	held *os.Root // the directory; nil for none
 }
 
 // standing is a file, its archive and the entry of that, as they were when the archive
@@ -93,17 +96,13 @@ func nameOf(m Meta) string {
 
 // Find returns the id of the archive of a session's file, if neither the file nor
 // the archive's has changed since it was made or verified, nor the entry of the
-// catalogue.
-func (u *Unchanged) Find(s *Store, m Meta) (id string, ok bool) {
+// catalogue. here is the session's file as it is now.
+func (u *Unchanged) Find(s *Store, m Meta, here os.FileInfo) (id string, ok bool) {
 	known, ok := u.known[nameOf(m)]
-	if !ok {
+	if !ok || !here.Mode().IsRegular() || stateOf(here) != known.source || !u.timeTells(m.Source, known.source.device) {
 		return "", false
 	}
-	here, err := os.Lstat(m.Source)
-	if err != nil || !here.Mode().IsRegular() || stateOf(here) != known.source || !u.timeTells(m.Source, known.source.device) {
-		return "", false
-	}
-	stored, err := s.pins.Lstat(known.path)
+	stored, err := u.lookAt(s, known.path)
 	if err != nil || stateOf(stored) != known.stored || !u.timeTells(known.path, known.stored.device) {
 		return "", false
 	}
@@ -111,6 +110,28 @@ func (u *Unchanged) Find(s *Store, m Meta) (id string, ok bool) {
 		return "", false
 	}
 	return known.id, true
+}
+
+// lookAt looks at the file of an archive. Its directory is that of the one before, most
+// of the time, and is held open for the next.
+func (u *Unchanged) lookAt(s *Store, path string) (os.FileInfo, error) {
+	dir, base := filepath.Split(path)
+	if u.held == nil || dir != u.dir {
+		u.release()
+		held, err := s.pins.OpenDir(dir)
+		if err != nil {
+			return nil, err
+		}
+		u.dir, u.held = dir, held
+	}
+	return u.held.Lstat(base)
+}
+
+func (u *Unchanged) release() {
+	if u.held != nil {
+		_ = u.held.Close() // it was only looked at
+		u.held = nil
+	}
 }
 
 // timeTells says whether a file of that device needs no reading to be known for
@@ -147,6 +168,7 @@ func (u *Unchanged) Keep(s *Store, m Meta, e Entry, before os.FileInfo, now time
 // Save writes what is remembered, if there is anything new, without files that are
 // gone. A cache that cannot be written costs the next run its time and nothing else.
 func (u *Unchanged) Save() error {
+	u.release()
 	if u.file == "" || !u.changed {
 		return nil
 	}

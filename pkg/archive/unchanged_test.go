@@ -59,7 +59,10 @@ func TestUnchanged(t *testing.T) {
 				t.Fatal(err)
 			}
 			test.change(t, root, log, e)
-			id, ok := archive.OpenUnchanged(filepath.Join(root, "cache")).Find(s, m)
+			id, ok := "", false
+			if here, err := os.Lstat(log); err == nil {
+				id, ok = archive.OpenUnchanged(filepath.Join(root, "cache")).Find(s, m, here)
+			}
 			if ok != test.want || ok && id != e.ID {
 				t.Errorf("found %q, %v, want %v", id, ok, test.want)
 			}

@@ -14,7 +14,7 @@ import (
 type claims struct{ *store }
 
 func (claims) Capabilities() session.Capabilities {
-	return session.Capabilities{Strategies: []session.Strategy{session.StrategyRotate, session.StrategyOverlay, session.StrategyRewrite, session.StrategyAnnotate}}
+	return session.Capabilities{Traits: ofPi, Strategies: []session.Strategy{session.StrategyRotate, session.StrategyOverlay, session.StrategyRewrite, session.StrategyAnnotate}}
 }
 
 // A strategy that a store has no means for is refused in the plan, before

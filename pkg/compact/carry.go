@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sessctl/sessctl/pkg/session"
+	"github.com/sessctl/sessctl/pkg/session/logfile"
 )
 
 // CarryPatience is how long late lines wait for a session that they can be
@@ -63,7 +64,7 @@ func (o oldLogs) carryLate(ctx context.Context, store session.Store, in Intent, 
 			return l.Proof.Waiting, err
 		}
 	}
-	return k.attempt(ctx, carrier)
+	return k.attempt(ctx, store, carrier)
 }
 
 // repeat finishes what an earlier run began. It reports true if nothing of it
@@ -83,7 +84,7 @@ func (k *carry) repeat(ctx context.Context, carrier session.Carrier) (again bool
 }
 
 // attempt plans a change and makes it.
-func (k *carry) attempt(ctx context.Context, carrier session.Carrier) (waits bool, err error) {
+func (k *carry) attempt(ctx context.Context, store session.Store, carrier session.Carrier) (waits bool, err error) {
 	l := k.in.Late
 	begins, err := k.in.Rotation.Snapshot.Begins(ctx, k.late.file)
 	if err != nil {
@@ -119,6 +120,9 @@ func (k *carry) attempt(ctx context.Context, carrier session.Carrier) (waits boo
 	}
 	if l.Plan != nil {
 		plan.Records += plan.Known // of which the earlier run has carried these
+	}
+	if reason := logfile.NotOwn(store, session.Ref{Runtime: of.Runtime, Path: plan.Live, Kind: session.KindLive}); reason != "" {
+		return k.leave(reason)
 	}
 	if plan.Record != "" {
 		l.Plan, l.Upto = &plan, upto

@@ -32,8 +32,12 @@ type store struct {
 
 func (s *store) Runtime() string { return "test" }
 func (s *store) Root() string    { return s.dir }
+
+// ofPi are the traits of a store whose logs are those of pi.
+var ofPi = session.Traits{Formats: []session.Format{session.FormatPi, session.FormatFragment}}
+
 func (s *store) Capabilities() session.Capabilities {
-	return session.Capabilities{Strategies: []session.Strategy{session.StrategyRotate}, Liveness: s, Rotator: s, Disposer: s}
+	return session.Capabilities{Traits: ofPi, Strategies: []session.Strategy{session.StrategyRotate}, Liveness: s, Rotator: s, Disposer: s}
 }
 
 func (s *store) List(context.Context) (session.Listing, error) {

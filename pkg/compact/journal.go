@@ -61,6 +61,15 @@ const (
 	KindReset      Kind = "reset" // a rotation that the running runtime carries out
 )
 
+// Known reports whether this version knows such a change.
+func (k Kind) Known() bool {
+	switch k {
+	case KindRotation, KindShortening, KindAnnotation, KindUndo, KindRestore, KindReset:
+		return true
+	}
+	return false
+}
+
 // Journal is the directory of intents. Every change of it is durable before
 // the method returns.
 type Journal struct {

@@ -17,7 +17,7 @@ type readOnly struct{ fake *store }
 func (s readOnly) Runtime() string { return s.fake.Runtime() }
 func (s readOnly) Root() string    { return s.fake.Root() }
 func (s readOnly) Capabilities() session.Capabilities {
-	return session.Capabilities{Strategies: []session.Strategy{session.StrategyNone}, Liveness: s}
+	return session.Capabilities{Traits: ofPi, Strategies: []session.Strategy{session.StrategyNone}, Liveness: s}
 }
 
 func (s readOnly) List(ctx context.Context) (session.Listing, error) {

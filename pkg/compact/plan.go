@@ -15,6 +15,7 @@ import (
 	"github.com/sessctl/sessctl/pkg/chunk"
 	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/session"
+	"github.com/sessctl/sessctl/pkg/session/logfile"
 )
 
 // Plan says what would be done with one session. It is data and keeps nothing
@@ -31,6 +32,7 @@ type Plan struct {
 	Cleared     bool        // by rewrite: the session goes, and no summary takes its place
 	Via         string      // session.ViaGateway or ViaFiles where a gateway may run, else ""
 	Advice      string      // with none: the runtime's own command
+	NextStart   string      // what the runtime's next start does, where it finds no session any more; else ""
 	Survey      Survey      // only of planned sessions; unless they are only shown, without Redacted, and with texts and chunks as long as before redaction
 	Remembered  *Receipt    // of an earlier run, if the session has not changed since
 	Irreducible bool        // nothing can be cut away: all of its context is to be kept
@@ -38,6 +40,7 @@ type Plan struct {
 	// is going on no longer, and the log shows no end of it.
 	BrokenOff time.Time
 	DueBy     DueBy            // what made it large enough; "" if nothing did, or nothing was asked
+	DueAt     int64            // tokens from which it is by that, 0 where its runtime decides
 	openCall  bool             // a call of a tool has no result, and will get none
 	seen      session.Snapshot // without a hash: which bytes the survey read
 	print     fingerprint      // of those bytes
@@ -50,6 +53,8 @@ type Plan struct {
 type Result struct {
 	Compaction
 	DueBy       DueBy         // of a plan: what made the session large enough
+	DueAt       int64         // tokens from which it is by that, 0 where its runtime decides
+	NextStart   string        // what the runtime's next start does, where the change leaves it no session; else ""
 	Unchanged   bool          // since an earlier run archived and remembered it
 	Irreducible bool          // nothing can be cut away: all of its context is to be kept
 	Missing     []session.Ref // files that the records name and that are gone: this run did not archive their bytes
@@ -66,7 +71,7 @@ func NewResult(ref session.Ref, outcome Outcome, reason string) Result {
 // Result is what the plan says of the session.
 func (p *Plan) Result() Result {
 	r := NewResult(p.Ref, p.Outcome, p.Reason)
-	r.Via, r.DueBy = p.Via, p.DueBy
+	r.Via, r.DueBy, r.DueAt, r.NextStart = p.Via, p.DueBy, p.DueAt, p.NextStart
 	r.Strategy, r.TokensBefore, r.TokenSource = p.Strategy, p.Tokens, p.TokenSource
 	r.Messages, r.LinesSkipped, r.Chunks = p.Survey.Scan.Records, p.Survey.skipped(), p.Survey.Chunks
 	r.TokensAfter, r.Unknown, r.Irreducible = p.Tokens, p.Survey.Scan.Unknown, p.Irreducible
@@ -196,6 +201,9 @@ func (p *Plan) begin(ctx context.Context, store session.Store, policy Policy, no
 	if reason := p.choose(store, policy); reason != "" {
 		return p.stop(Unsupported, reason)
 	}
+	if policy.Requested && p.isForeign(store, policy) {
+		return nil
+	}
 	if err := p.whole(store); err != nil {
 		return p.stopBusy(err)
 	}
@@ -212,6 +220,11 @@ func (p *Plan) begin(ctx context.Context, store session.Store, policy Policy, no
 	if err = cutShort(p.Ref, err); shorter(err) {
 		return p.stopBusy(err)
 	}
+	if errors.Is(err, session.ErrUnknownFormat) {
+		if reason := logfile.Whose(store, p.Ref); reason != "" {
+			return p.stop(Unsupported, reason)
+		}
+	}
 	if err != nil {
 		return fmt.Errorf("count its tokens: %w", err)
 	}
@@ -222,11 +235,29 @@ func (p *Plan) begin(ctx context.Context, store session.Store, policy Policy, no
 	if p.Ref.Bytes == 0 {
 		return p.stop(NothingToDo, session.ReasonNoBytes.Text())
 	}
+	if !policy.Requested && p.isForeign(store, policy) {
+		return nil
+	}
 	idle, err := p.idle(ctx, store, policy, now)
 	if err == nil && idle && !tail.Finished() && !p.followed && p.Strategy != session.StrategyNone {
 		p.breakOff(tail)
 	}
 	return err
+}
+
+// isForeign ends a plan for a file that another program has written, or that would be
+// changed and does not show that its runtime has.
+func (p *Plan) isForeign(store session.Store, policy Policy) bool {
+	var reason string
+	if policy.LeaveSessions || p.Strategy == session.StrategyNone {
+		reason = logfile.Claimed(store, p.Ref)
+	} else {
+		reason = logfile.NotOwn(store, p.Ref)
+	}
+	if reason != "" {
+		_ = p.stop(Unsupported, reason)
+	}
+	return reason != ""
 }
 
 // breakOff notes that the last turn of an idle session has no end, and says so.
@@ -271,12 +302,27 @@ func (p *Plan) survey(ctx context.Context, store session.Store, policy Policy) e
 	if err != nil {
 		return fmt.Errorf("read the log: %w", err)
 	}
+	p.Outcome = Planned
 	if p.Survey.Scan.Messages == 0 {
 		p.Outcome, p.Reason = NothingToDo, session.ReasonNoMessages.Text()
-		return nil
 	}
-	p.Outcome = Planned
+	if reason := p.notItsRecords(store, policy); reason != "" {
+		p.Outcome, p.Reason = Unsupported, reason
+	}
 	return nil
+}
+
+// notItsRecords says why a log that was read is not one of its runtime's, "" if it is:
+// it would be changed and has mostly records of others, or was named and has nothing
+// that the runtime has said.
+func (p *Plan) notItsRecords(store session.Store, policy Policy) string {
+	switch {
+	case p.Outcome == NothingToDo && policy.Requested:
+		return logfile.NotOwn(store, p.Ref)
+	case p.Outcome == NothingToDo, policy.LeaveSessions, p.Strategy == session.StrategyNone, p.Ref.Kind == session.KindStored:
+		return ""
+	}
+	return logfile.MostlyUnknown(p.Survey.Scan, p.Ref.Runtime)
 }
 
 func busyReason(err error) string {
@@ -343,7 +389,7 @@ func (p *Plan) due(ctx context.Context, store session.Store, tail session.Tail, 
 		return true, nil
 	}
 	v, err := policy.dueBy(ctx, store, p.Strategy, session.DueQuestion{Ref: p.Ref, Tail: tail, Now: now})
-	if p.DueBy = v.By; err == nil && !v.Due {
+	if p.DueBy, p.DueAt = v.By, v.Limit; err == nil && !v.Due {
 		p.Outcome, p.Reason = BelowThreshold, v.Reason
 	}
 	return v.Due, err
@@ -454,9 +500,21 @@ func (p *Plan) tryStrategy(ctx context.Context, store session.Store, now time.Ti
 	case p.Via == session.ViaGateway:
 		_, err = can.Resetter.PlanReset(ctx, p.Ref, p.seen, now)
 	default:
-		_, err = can.Rotator.PlanRotation(ctx, p.Ref, p.seen, now)
+		var r session.Rotation
+		r, err = can.Rotator.PlanRotation(ctx, p.Ref, p.seen, now)
+		p.NextStart = nextStart(store, p.Ref, r)
 	}
 	return err
+}
+
+// nextStart is what the runtime's next start does after a rotation that leaves it
+// nothing to go on with, "" after any other.
+func nextStart(store session.Store, ref session.Ref, r session.Rotation) string {
+	says := store.Capabilities().NextStart
+	if says == nil || r.Fresh != "" || r.NewSession != "" {
+		return ""
+	}
+	return says(ref)
 }
 
 // cannot is the error of a strategy that a store names and has no means for. It
@@ -487,7 +545,9 @@ func (p *Plan) tryShortening(ctx context.Context, store session.Store, now time.
 	s, err := planShortening(ctx, store, p.Strategy, session.ShortenRequest{
 		Ref: p.Ref, Snapshot: p.seen, Cut: cut, Tokens: p.Tokens, Now: now,
 	})
-	p.Cleared = s.Cleared
+	if p.Cleared = s.Cleared; p.Cleared {
+		p.NextStart = nextStart(store, p.Ref, s.Rotation)
+	}
 	return err
 }
 

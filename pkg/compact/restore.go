@@ -163,6 +163,12 @@ func (r restoring) mayReplace(ctx context.Context, p *RestorePlan, log *os.File)
 	} else if durable.Identify(info).Links > 1 {
 		return fmt.Errorf("%w: %s: a file with several names (hard links)", session.ErrUnsupported, p.Place.Path)
 	}
+	if p.Store != nil {
+		there := session.Ref{Runtime: p.Store.Runtime(), Path: p.Place.Path, Kind: session.KindLive}
+		if reason := logfile.Claimed(p.Store, there); reason != "" {
+			return logfile.Unsupported(p.Place.Path, reason)
+		}
+	}
 	if !p.Force || p.Place.Owned {
 		grown, err := session.Snapshot{Size: p.Archive.Bytes, SHA256: p.Archive.SHA256}.Begins(ctx, log)
 		if err != nil {

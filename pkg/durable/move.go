@@ -259,27 +259,33 @@ func giveBack(aside, as name) error {
 // goes where the file has another, and the file gets its name back where it has
 // none. One whose name is taken stays as it is. [Sweep] does it too.
 func EndMovesIn(root *os.Root) error {
-	dir := root.Name()
-	entries, err := readDirIn(root, ".")
+	hidden, err := hiddenIn(root)
 	if err != nil {
-		return explain("sweep", dir, dir, err)
+		return explain("sweep", root.Name(), root.Name(), err)
 	}
+	return endMovesOf(root, hidden)
+}
+
+// endMovesOf ends those of which the files stand among the hidden names in root.
+func endMovesOf(root *os.Root, hidden []string) error {
+	dir := root.Name()
 	pattern := regexp.MustCompile(`^\.(.+)\.sessctl-[0-9a-f]{16}\` + movedSuffix + `$`)
-	for _, entry := range entries {
-		found := pattern.FindStringSubmatch(entry.Name())
-		if found == nil || !entry.Type().IsRegular() {
+	for _, aside := range hidden {
+		found := pattern.FindStringSubmatch(aside)
+		if found == nil {
 			continue
 		}
-		if err := endMove(name{root, entry.Name()}, found[1]); err != nil {
+		if err := endMove(name{root, aside}, found[1]); err != nil {
 			return explain("sweep", dir, dir, err)
 		}
 	}
 	return nil
 }
 
+// endMove ends the move of a regular file; nothing else is moved.
 func endMove(aside name, base string) error {
 	info, err := aside.in.Lstat(aside.base)
-	if err != nil {
+	if err != nil || !info.Mode().IsRegular() {
 		return err
 	}
 	if Identify(info).Links > 1 {

@@ -593,6 +593,24 @@ func readDirIn(root *os.Root, below string) ([]fs.DirEntry, error) {
 	return entries, err
 }
 
+// hiddenIn lists the names below root that begin with a dot, in order. Unlike
+// [readDirIn] it does not look at each file.
+func hiddenIn(root *os.Root) (hidden []string, err error) {
+	dir, err := root.Open(".")
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	names, err := dir.Readdirnames(-1)
+	for _, name := range names {
+		if strings.HasPrefix(name, ".") {
+			hidden = append(hidden, name)
+		}
+	}
+	slices.Sort(hidden)
+	return hidden, err
+}
+
 // Sweep is [Sweep].
 func (p *Pins) Sweep(dir string, olderThan ...time.Duration) error {
 	return p.inside(dir, func() error { return Sweep(dir, olderThan...) }, func(root *os.Root) error {

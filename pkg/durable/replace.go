@@ -339,17 +339,22 @@ func Leftovers(dir string, olderThan time.Duration) ([]string, error) {
 
 // leftoversIn returns the names of what [Leftovers] lists in root.
 func leftoversIn(root *os.Root, olderThan time.Duration) (names []string, err error) {
-	entries, err := readDirIn(root, ".")
+	hidden, err := hiddenIn(root)
 	if err != nil {
 		return nil, err
 	}
+	return leftoversOf(root, hidden, olderThan), nil
+}
+
+// leftoversOf are those among the hidden names in root.
+func leftoversOf(root *os.Root, hidden []string, olderThan time.Duration) (names []string) {
 	pattern := regexp.MustCompile(`^\..+\.sessctl-[0-9a-f]{16}\.tmp$`)
-	for _, entry := range entries {
-		if pattern.MatchString(entry.Name()) && abandoned(root, entry.Name(), olderThan) {
-			names = append(names, entry.Name())
+	for _, name := range hidden {
+		if pattern.MatchString(name) && abandoned(root, name, olderThan) {
+			names = append(names, name)
 		}
 	}
-	return names, nil
+	return names
 }
 
 func abandoned(root *os.Root, base string, olderThan time.Duration) bool {
@@ -378,14 +383,14 @@ func SweepIn(root *os.Root, olderThan ...time.Duration) error {
 	if len(olderThan) > 0 {
 		age = olderThan[0]
 	}
-	names, err := leftoversIn(root, age)
+	hidden, err := hiddenIn(root)
 	if err != nil {
 		return explain("sweep", root.Name(), root.Name(), err)
 	}
-	for _, base := range names {
+	for _, base := range leftoversOf(root, hidden, age) {
 		if err := RemoveFileIn(root, base); err != nil {
 			return err
 		}
 	}
-	return EndMovesIn(root)
+	return endMovesOf(root, hidden)
 }

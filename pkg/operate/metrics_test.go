@@ -14,7 +14,7 @@ import (
 func full() metrics.Reading {
 	at := time.Unix(1_772_000_000, 0)
 	return metrics.Reading{
-		Version: "1.2.3", Go: "go1.26", Time: at, Threshold: 150_000,
+		Version: "1.2.3", Go: "go1.26", Time: at, Threshold: 150_000, Percent: 80, Due: metrics.Due{Tokens: 1, Share: 2},
 		Agents: []metrics.Agent{
 			{Runtime: "openclaw", Agent: "coordinator", Sessions: 1, Over: 1, Tokens: 160_000, Ratio: 0.8, LogBytes: 1 << 20, ArchiveBytes: 5 << 20, Pending: 3, Purge: at},
 			{Runtime: "claude", Agent: "work", Sessions: 4, Tokens: 1000, LogBytes: 10},
@@ -45,6 +45,8 @@ func TestMetricsWrite(t *testing.T) {
 		`sessctl_run_duration_seconds{profile="nightly"} 60` + "\n",
 		`sessctl_last_success_timestamp_seconds{profile="nightly"} 1.772e+09` + "\n",
 		"sessctl_damaged_archives 1\n",
+		"sessctl_context_threshold_ratio 0.8\n",
+		`sessctl_sessions_due{by="share"} 2` + "\n", `sessctl_sessions_due{by="tokens"} 1` + "\n", `sessctl_sessions_due{by="runtime"} 0` + "\n",
 		`sessctl_build_info{goversion="go1.26",version="1.2.3"} 1` + "\n",
 	} {
 		if !strings.Contains(got, line) {

@@ -253,6 +253,9 @@ func (c *Clean) mayGo(ctx context.Context, p *SessionPlan, companions session.Co
 				return busyText(err)
 			}
 		}
+		if reason := logfile.NotOwnRecords(ctx, m.Adapter, m.Ref); reason != "" {
+			return reason
+		}
 		if reason := c.add(p, m.Path, &m); reason != "" {
 			return reason
 		}

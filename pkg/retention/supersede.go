@@ -15,8 +15,7 @@ import (
 // wait in the trash only until that was read a second time. It returns what went, and
 // nothing of a session that [Prune.Needed] keeps. MaxAge, Keep and Grace do not count.
 func (p *Prune) Supersede(ctx context.Context, since time.Time) ([]archive.Entry, error) {
-	once := *p
-	once.Grace, once.LocalKeep, once.Superseded = 0, 0, true
+	once := p.superseding()
 	plan, err := once.planSuperseded(ctx, since)
 	if err != nil {
 		return nil, err
@@ -29,13 +28,32 @@ func (p *Prune) Supersede(ctx context.Context, since time.Time) ([]archive.Entry
 		return nil, err
 	}
 	purge.Purge = slices.DeleteFunc(purge.Purge, func(in PurgePlan) bool { return !superseded(in.Item) })
-	var gone []archive.Entry
-	for _, a := range plan.Archives {
+	return plan.going(), once.Execute(ctx, purge)
+}
+
+// ForeseeSuperseded returns what [Prune.Supersede] would remove. It changes nothing.
+func (p *Prune) ForeseeSuperseded(ctx context.Context, since time.Time) ([]archive.Entry, error) {
+	plan, err := p.superseding().planSuperseded(ctx, since)
+	if err != nil {
+		return nil, err
+	}
+	return plan.going(), nil
+}
+
+func (p *Prune) superseding() *Prune {
+	once := *p
+	once.Grace, once.LocalKeep, once.Superseded = 0, 0, true
+	return &once
+}
+
+// going are the archives that go.
+func (p *PrunePlan) going() (all []archive.Entry) {
+	for _, a := range p.Archives {
 		if a.Verdict.Goes {
-			gone = append(gone, a.Entry)
+			all = append(all, a.Entry)
 		}
 	}
-	return gone, once.Execute(ctx, purge)
+	return all
 }
 
 // planSuperseded is the plan for the sessions of which an archive was made since a time.

@@ -54,6 +54,9 @@ type Traits struct {
 	Homes, Variables []string
 	// Formats are the formats of files that its reader reads.
 	Formats []Format
+	// Kin are formats of others whose logs it goes on with, because it was made of
+	// them: they may lie among its own.
+	Kin []Format
 	// AppendOnly says that a log is only ever appended to: a place in it that
 	// was noted once still holds the same message.
 	AppendOnly bool
@@ -70,6 +73,11 @@ type Traits struct {
 	// Outputs says that a [KindOutput] is the output of a tool, as text, which
 	// [ReadOutput] reads.
 	Outputs bool
+	// NextStart says what the runtime's own next start does where a session has been
+	// put away and no log has taken its place: it finds none. It returns "" for a
+	// session that no start would have found. nil for a runtime of which every change
+	// leaves a session to go on with.
+	NextStart func(ref Ref) string
 	// SummaryStyle is the form of its summaries.
 	SummaryStyle SummaryStyle
 	// ArchiveDir returns where the archives of a log belong by the runtime's own

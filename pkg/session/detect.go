@@ -72,8 +72,9 @@ var macStatsName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustComp
 
 func detectMarkdown(filePath string, head []byte) Format {
 	first := trimBlank(head)
+	structured := bytes.HasPrefix(first, []byte("{")) || bytes.HasPrefix(first, []byte("["))
 	if bytes.HasPrefix(first, []byte("## User")) || bytes.HasPrefix(first, []byte("## Assistant")) ||
-		macStatsName().MatchString(path.Base(filePath)) {
+		!structured && macStatsName().MatchString(path.Base(filePath)) {
 		return FormatMacStats
 	}
 	return ""
@@ -195,24 +196,6 @@ func (d *detector) unread() Format {
 	}
 	return ""
 }
-
-// unreadNames are what people call the programs whose logs are known and not read.
-var unreadNames = map[Format]string{
-	FormatDroid: "Droid", FormatKimi: "Kimi", FormatGrok: "Grok Build", FormatAntigravity: "Antigravity",
-	FormatTrace: "Hugging Face (a trace)", FormatContinue: "Continue", FormatATIF: "another program (ATIF)",
-}
-
-// Unread is what people call the program whose logs these are, if it is known and
-// not read, and "" otherwise.
-func (f Format) Unread() string { return unreadNames[f] }
-
-// weak are the formats that a file is taken for because of records that others may
-// write too.
-var weak = map[Format]bool{FormatUnknown: true, FormatEmpty: true, FormatUTF16: true, FormatFragment: true, FormatGenericChat: true, FormatClaude: true}
-
-// Claims reports whether a file of this format is surely one of its program, so that
-// no other runtime may take it for its own: its beginning says so.
-func (f Format) Claims() bool { return !weak[f] }
 
 // opening recognises a log by a record that stands at its beginning.
 func (d *detector) opening() Format {

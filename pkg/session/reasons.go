@@ -135,6 +135,8 @@ const (
 	ReasonNoIndex             Reason = "no-index"
 	ReasonNewer               Reason = "newer"
 	ReasonNoHeader            Reason = "no-header"
+	ReasonForeign             Reason = "foreign"
+	ReasonMostlyUnknown       Reason = "mostly-unknown"
 	ReasonNoSessionHeader     Reason = "no-session-header"
 	ReasonNotLive             Reason = "not-live"
 	ReasonLinked              Reason = "linked"
@@ -365,6 +367,8 @@ var reasons = map[Reason]reasonRow{
 	ReasonNoIndex:             {"there is no sessions.json", ""},
 	ReasonNewer:               {"its format has version %d, this tool knows up to %d", "install a newer sessctl"},
 	ReasonNoHeader:            {"it has no header", ""},
+	ReasonForeign:             {"it is %s, and left alone in a place of %s", ""},
+	ReasonMostlyUnknown:       {"%d of its first %d records are of types that %s does not have, so another program may have written it", ""},
 	ReasonNoSessionHeader:     {"it has no session header, so another program may have written it", ""},
 	ReasonNotLive:             {"not the live log of a session", ""},
 	ReasonLinked:              {"a file with several names (hard links): changing it would change something else", ""},

@@ -13,7 +13,9 @@ import (
 type Reading struct {
 	Version, Go string
 	Time        time.Time // when it was read
-	Threshold   int64     // tokens at which a session is due for a compaction
+	Threshold   int64     // tokens at which a session is due for a compaction; 0 if they do not decide
+	Percent     int64     // of its window, at which it is due; 0 if that does not decide
+	Due         Due
 	Agents      []Agent
 	Disks       []Disk
 	Archives    *Archives
@@ -36,6 +38,11 @@ type Agent struct {
 	ArchiveBytes   int64   // of all archives, as stored
 	Pending        int64   // records that wait for an embedding
 	Purge          time.Time
+}
+
+// Due counts the sessions that are due for a compaction, by what made them so.
+type Due struct {
+	Tokens, Share, Runtime int // the two parts of the threshold, and their runtime's own rule
 }
 
 // Disk is the file system of a directory.

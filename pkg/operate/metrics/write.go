@@ -82,8 +82,16 @@ func fillPurge(r Reading, add func(float64, ...string)) {
 
 func storeFamilies() []family {
 	return []family{
-		gauge("context_threshold_tokens", "Tokens at which a session is due for a compaction.", nil,
+		gauge("context_threshold_tokens", "Tokens at which a session is due for a compaction, 0 if they do not decide.", nil,
 			func(r Reading, add func(float64, ...string)) { add(float64(r.Threshold)) }),
+		gauge("context_threshold_ratio", "Part of its context window at which a session is due for a compaction, 0 if that does not decide.", nil,
+			func(r Reading, add func(float64, ...string)) { add(float64(r.Percent) / 100) }),
+		gauge("sessions_due", "Sessions that are due for a compaction, by the part of the threshold or the rule that made them so.", []string{"by"},
+			func(r Reading, add func(float64, ...string)) {
+				add(float64(r.Due.Tokens), "tokens")
+				add(float64(r.Due.Share), "share")
+				add(float64(r.Due.Runtime), "runtime")
+			}),
 		gauge("archives", "Archives in the catalogue.", nil, func(r Reading, add func(float64, ...string)) {
 			if r.Archives != nil {
 				add(float64(r.Archives.Count))

@@ -240,7 +240,7 @@ func (x Store) observe() observation {
 const pendingLimit = 24 * time.Hour
 
 func (s *State) observePending(x Memory, now time.Time) observation {
-	o := observation{kind: PendingVectors, subject: "memory", advice: "sessctl doctor says whether the embedder answers; sessctl memory reindex --pending tries again"}
+	o := observation{kind: PendingVectors, subject: "memory", advice: "sessctl doctor says whether the embedder serves; sessctl memory reindex --pending makes the vectors then"}
 	if s.PendingSince.IsZero() {
 		return o
 	}

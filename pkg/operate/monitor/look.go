@@ -36,7 +36,9 @@ type Session struct {
 	Strategy      string `json:"strategy"` // how sessctl makes it small; "none": only its runtime can
 
 	Over bool `json:"-"` // due, by the threshold or by the runtime's own rule
-	Near bool `json:"-"` // not due, and not far from it: it is not told anew when it is due again
+	// DueBy is what made it due: tokens, share or runtime (compact.DueBy).
+	DueBy string `json:"-"`
+	Near  bool   `json:"-"` // not due, and not far from it: it is not told anew when it is due again
 	// Unused is a session that no agent has used lately and that sessctl cannot
 	// make smaller: its size slows nobody down.
 	Unused bool `json:"-"`

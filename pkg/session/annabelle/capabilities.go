@@ -9,8 +9,13 @@ func Traits() session.Traits {
 	return session.Traits{
 		Runtime: session.RuntimeAnnabelle, Homes: []string{"~/.annabelle/sessions", "~/.hexa-puffs/sessions"},
 		Variables: []string{"THINKER_SESSIONS_DIR", "HEXA_PUFFS_HOME"},
-		Formats:   []session.Format{session.FormatAnnabelle}, Purges: true, SummaryStyle: session.StyleThird,
+		Formats:   []session.Format{session.FormatAnnabelle}, Purges: true, NextStart: nextStart, SummaryStyle: session.StyleThird,
 	}
+}
+
+// nextStart: the program makes the log of a chat with its first message.
+func nextStart(ref session.Ref) string {
+	return "nothing is left of the chat " + ref.ID + ": the next message begins an empty one"
 }
 
 // Capabilities implements [session.Store].

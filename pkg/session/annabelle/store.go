@@ -89,7 +89,7 @@ func Roots(home string, getenv func(string) string) []string {
 // it is.
 func (s *Store) tail(ctx context.Context, log *os.File, info os.FileInfo, _ session.Ref) (session.Tail, error) {
 	tail, err := session.TailScan(ctx, log, info.ModTime(), s.Scan)
-	tail.Answered = true
+	tail.Answered = err == nil
 	return tail, err
 }
 

@@ -8,9 +8,15 @@ import (
 func Traits() session.Traits {
 	return session.Traits{
 		Runtime: session.RuntimeOMP, Homes: []string{"~/.omp/agent", "~/.omp/profiles"}, Variables: []string{"XDG_DATA_HOME"},
-		Formats: []session.Format{session.FormatOMP}, Outputs: true,
-		SummaryStyle: session.StyleCheckpoint, Attached: attached,
+		Formats: []session.Format{session.FormatOMP}, Kin: []session.Format{session.FormatPi, session.FormatOpenClaw}, Outputs: true,
+		NextStart: nextStart, SummaryStyle: session.StyleCheckpoint, Attached: attached,
 	}
+}
+
+// nextStart is for a log that is not the newest of its directory: in the place of the
+// newest comes an empty one.
+func nextStart(ref session.Ref) string {
+	return "omp -c goes on with the session that it goes on with now, and omp -r " + ref.ID + " finds none any more"
 }
 
 // keepRecentTokens is what omp itself keeps.

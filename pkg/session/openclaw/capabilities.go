@@ -10,7 +10,7 @@ import (
 func Traits() session.Traits {
 	return session.Traits{
 		Runtime: session.RuntimeOpenClaw, Homes: []string{"~/.openclaw"}, Variables: []string{"OPENCLAW_STATE_DIR", "CLAWDBOT_STATE_DIR", "OPENCLAW_HOME"},
-		Formats: []session.Format{session.FormatOpenClaw}, AppendOnly: true, CountsLines: true, Indexed: true, Purges: true, ArchiveDir: archiveDir,
+		Formats: []session.Format{session.FormatOpenClaw}, Kin: []session.Format{session.FormatPi, session.FormatFragment, session.FormatOpenClawIndex}, AppendOnly: true, CountsLines: true, Indexed: true, Purges: true, ArchiveDir: archiveDir,
 		SummaryStyle: session.StyleCheckpoint,
 	}
 }

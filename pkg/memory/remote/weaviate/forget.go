@@ -158,7 +158,7 @@ func (m *Memory) Forgotten(ctx context.Context, since string) (list []memory.For
 		for _, o := range found {
 			var f memory.Forgotten
 			if err := json.Unmarshal([]byte(o.Entry), &f); err != nil {
-				return false, err
+				return false, fmt.Errorf("%w: the entry of %s is not understood: %w", remote.ErrUnsuitable, o.RecordID, err)
 			}
 			if !known[f.ID] {
 				known[f.ID] = true
@@ -177,10 +177,16 @@ func (m *Memory) Forgotten(ctx context.Context, since string) (list []memory.For
 // pageSize is how many objects are listed at once.
 const pageSize = 2000
 
+// longestID is how many digits the id of a record has at most.
+const longestID = 64
+
 // pages reads more objects than are listed at once: by the beginnings of their
 // record's ids, which are hexadecimal. read reports whether there were not too many
-// for it.
+// for it. That many with one id no sessctl has made.
 func pages(begin string, read func(begin string) (whole bool, err error)) error {
+	if len(begin) > longestID {
+		return fmt.Errorf("%w: it lists %d objects and more for the one record %s", remote.ErrUnsuitable, pageSize, begin[:longestID])
+	}
 	whole, err := read(begin)
 	for _, digit := range "0123456789abcdef" {
 		if err != nil || whole {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"slices"
 	"strconv"
@@ -65,17 +66,21 @@ type object struct {
 	tenant string
 }
 
-// score is what the cluster's BM25 gives.
+// score is what the cluster's BM25 gives, 0 if that is no number.
 func (o object) score() float64 {
-	score, _ := strconv.ParseFloat(o.Additional.Score, 64)
+	score, err := strconv.ParseFloat(o.Additional.Score, 64)
+	if err != nil || math.IsNaN(score) {
+		return 0
+	}
 	return score
 }
 
+// cosine is at least -1 and at most 1, whatever the cluster says.
 func (o object) cosine() float64 {
 	if o.Additional.Distance == nil {
 		return 0
 	}
-	return 1 - *o.Additional.Distance
+	return max(-1, min(1, 1-*o.Additional.Distance))
 }
 
 // successor is the fact that has superseded an object.
@@ -84,10 +89,12 @@ func (o object) successor() (s object) {
 	return s
 }
 
-// found is the record of an object.
-func (o object) found() (f memory.Found, err error) {
+// found is the record of an object; false if it is that of another one, or none
+// that can be read.
+func (o object) found() (f memory.Found, ok bool) {
 	f.Host = o.Host
-	return f, json.Unmarshal([]byte(o.Record), &f.Record)
+	err := json.Unmarshal([]byte(o.Record), &f.Record)
+	return f, err == nil && objectID("record", f.Host, f.ID) == o.Additional.ID
 }
 
 // query is a search of one collection, or of one tenant of it.

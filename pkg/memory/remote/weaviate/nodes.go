@@ -129,15 +129,14 @@ func (r readers) buried(ctx context.Context, ids []string) (map[string]bool, err
 }
 
 // remembered are the records of objects, but for those that were forgotten: the
-// node that found them may have been away.
+// node that found them may have been away. One that cannot be read costs the others
+// nothing.
 func (r readers) remembered(ctx context.Context, objects []object) (list []memory.Found, err error) {
 	var ids []string
 	for _, o := range objects {
-		f, err := o.found()
-		if err != nil {
-			return nil, err
+		if f, ok := o.found(); ok {
+			list, ids = append(list, f), append(ids, f.ID)
 		}
-		list, ids = append(list, f), append(ids, f.ID)
 	}
 	buried, err := r.buried(ctx, ids)
 	if err != nil {

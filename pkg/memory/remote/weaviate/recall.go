@@ -210,11 +210,9 @@ func (x *index) Models(ctx context.Context, agent string, m embed.Model) (models
 			models.Others = append(models.Others, k.Name)
 		}
 		for _, o := range found {
-			f, err := o.found()
-			if err != nil {
-				return models, err
+			if f, ok := o.found(); ok {
+				with[isOwn][f.Agent] = true
 			}
-			with[isOwn][f.Agent] = true
 		}
 	}
 	models.Own = len(with[true]) > 0

@@ -37,7 +37,7 @@ func (m *Memory) verify(ctx context.Context, host string, fn func(id string, dig
 		for _, o := range objects {
 			digest, err := strconv.ParseInt(o.Digest, 10, 64)
 			if err != nil {
-				return false, err
+				return false, fmt.Errorf("%w: the digest of record %s is not understood: %w", remote.ErrUnsuitable, o.RecordID, err)
 			}
 			if unfound[o.Additional.ID] {
 				digest, sound = ^digest, false // of nothing that is there for certain
