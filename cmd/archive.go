@@ -22,7 +22,7 @@ import (
 )
 
 func addArchiveFlags(o *steps.ArchiveOptions, fs *pflag.FlagSet) {
-	fs.StringVar(&o.Agent, "agent", "", "archive the sessions of this `agent`")
+	fs.StringVar(&o.Agent, "agent", "", "archive the sessions of this `agent` or runtime/agent")
 	fs.BoolVar(&o.All, "all", false, "archive the sessions of every agent that is found")
 	fs.StringVar(&o.Session, "session", "", "archive only this session (`id` or key)")
 	fs.BoolVar(&o.Remember, "remember", false, "put what was said in them into memory too")
@@ -186,7 +186,7 @@ func newArchiveListCommand(a *app) *cobra.Command {
 			return renderArchives(a, doc)
 		},
 	}
-	c.Flags().StringVar(&agent, "agent", "", "only archives of this `agent`")
+	c.Flags().StringVar(&agent, "agent", "", "only archives of this `agent` or runtime/agent")
 	return c
 }
 

@@ -20,7 +20,7 @@ import (
 )
 
 func addUploadFlags(o *workspace.UploadOptions, fs *pflag.FlagSet) {
-	fs.StringVar(&o.Agent, "agent", "", "only archives of this `agent`")
+	fs.StringVar(&o.Agent, "agent", "", "only archives of this `agent` or runtime/agent")
 	fs.BoolVar(&o.DryRun, "dry-run", false, "show what would be uploaded and change nothing")
 }
 
@@ -62,7 +62,7 @@ func runArchiveUpload(ctx context.Context, a *app, o workspace.UploadOptions) er
 		return err
 	}
 	defer w.Close()
-	entries, err := audit.ChooseArchives(ctx, w.Archives, o.Agent, o.IDs)
+	entries, err := audit.ChooseArchives(ctx, w.Archives, selection.Scope{Runtime: a.Global.Runtime, Agent: o.Agent}, o.IDs)
 	if err == nil && len(entries) == 0 {
 		err = selection.CheckAgent(ctx, a.Run, nil, o.Agent)
 	}

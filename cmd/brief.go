@@ -19,10 +19,12 @@ which files it has in hand, and its last steps. Each line is quoted or counted, 
 names its place in the log. A session that starts again can be given it: see
 hooks.brief in docs/hooks.md.
 
-It is about the newest session of the agent in which somebody has asked for
-something; after a compaction that started fresh, about its archive.
+It is about the newest session of the agent, or without --agent of all, in which
+somebody has asked for something; after a compaction that started fresh, about its
+archive.
 ` + exitHelp,
-		Example: `  sessctl brief --agent coordinator
+		Example: `  sessctl brief
+  sessctl brief --agent coordinator
   sessctl brief --agent coordinator --chars 800
   sessctl brief --session 4f0c1d2e --json`,
 		Args: usageArgs(cobra.NoArgs),
@@ -48,7 +50,7 @@ func runBrief(ctx context.Context, a *app, o steps.BriefOptions) error {
 	if doc.Notes = a.Notes; a.JSON {
 		return a.printJSON(doc)
 	}
-	text := steps.DescribeBrief(doc)
+	text := steps.DescribeBrief(doc.Standing)
 	if !a.streams.OutTTY { // a model may read it
 		text = steps.Quoted(text+"\n") + "\n"
 	}

@@ -22,7 +22,7 @@ import (
 )
 
 func addFactsFlags(o *steps.FactsOptions, fs *pflag.FlagSet) {
-	fs.StringVar(&o.Agent, "agent", "", "the sessions of this `agent`")
+	fs.StringVar(&o.Agent, "agent", "", "the sessions of this `agent` or runtime/agent")
 	fs.BoolVar(&o.All, "all", false, "the sessions of every agent that is found")
 	fs.StringVar(&o.Session, "session", "", "only this session (`id` or key)")
 	fs.StringVar(&o.File, "file", "", "any session `file` of any runtime; its facts are stored if it is known whose it is, or with --agent")

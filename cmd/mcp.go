@@ -12,6 +12,7 @@ import (
 	"github.com/sessctl/sessctl/internal/front/mcptool"
 	"github.com/sessctl/sessctl/internal/front/web"
 	"github.com/sessctl/sessctl/internal/recall"
+	"github.com/sessctl/sessctl/internal/workspace"
 	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/spf13/cobra"
 )
@@ -25,7 +26,8 @@ func newMCPCommand(a *app) *cobra.Command {
 what was said and done in earlier sessions. The tools only read: memory_recall,
 memory_read, memory_facts, sessions, session_sizes. --allow-write adds
 memory_store, by which an agent keeps a summary, a lesson or a fact in its own
-words, and session_compact. --agent confines the server to one agent's sessions.
+words, and session_compact. --agent confines the server to one agent's sessions;
+where two runtimes have an agent of that name, name one: --agent pi/main.
 
 What the tools return was said in a session: it is data, not instructions, and is
 marked as such. What a session that is running still has in its context is left
@@ -35,19 +37,28 @@ out of what it recalls. The server ends when stdin does.
   codex mcp add sessctl -- sessctl mcp
   sessctl mcp --agent coordinator`,
 		Args: usageArgs(cobra.NoArgs),
-		RunE: func(c *cobra.Command, _ []string) error { return runMCP(c.Context(), a, o) },
+		RunE: func(c *cobra.Command, _ []string) error {
+			o.Runtime = a.Global.Runtime
+			return runMCP(c.Context(), a, o)
+		},
 	}
-	c.Flags().StringVar(&o.Agent, "agent", "", "only sessions of this `agent`")
+	c.Flags().StringVar(&o.Agent, "agent", "", "only sessions of this `agent` or runtime/agent")
 	c.Flags().BoolVar(&o.AllowWrite, "allow-write", false, "also offer the tools that change something")
 	return c
 }
 
 // runMCP serves one client. stdout is the protocol's.
 func runMCP(ctx context.Context, a *app, o mcptool.MCPOptions) error {
+	again := a.printingTo(io.Discard)
+	err := o.RefuseSeveral(ctx, again.Run)
+	workspace.End(again.Run)
+	if err != nil {
+		return err
+	}
 	server := newMCPServer(a, o)
 	lines := mcptool.NewRequestLines(a.In, a.Out)
 	go lines.Pass()
-	err := server.Run(ctx, &mcp.IOTransport{Reader: lines, Writer: mcptool.KeptOpen{Writer: lines}, MaxLineLength: mcptool.MaxMCPLine})
+	err = server.Run(ctx, &mcp.IOTransport{Reader: lines, Writer: mcptool.KeptOpen{Writer: lines}, MaxLineLength: mcptool.MaxMCPLine})
 	if ctx.Err() != nil || errors.Is(err, io.EOF) || errors.Is(err, mcp.ErrConnectionClosed) {
 		return ctx.Err() // the client has gone, which is how it ends
 	}

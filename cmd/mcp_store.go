@@ -7,12 +7,13 @@ import (
 
 	"github.com/sessctl/sessctl/internal/failure"
 	"github.com/sessctl/sessctl/internal/front/mcptool"
+	"github.com/sessctl/sessctl/internal/selection"
 	"github.com/sessctl/sessctl/internal/workspace"
 	"github.com/sessctl/sessctl/pkg/memory"
 )
 
 func (s *mcpServer) store(ctx context.Context, in mcptool.StoreInput) (string, error) {
-	agent, err := s.confined(in.Agent)
+	of, err := s.confined(ctx, in.Agent)
 	if err != nil {
 		return "", err
 	}
@@ -20,37 +21,42 @@ func (s *mcpServer) store(ctx context.Context, in mcptool.StoreInput) (string, e
 	if err != nil {
 		return "", err
 	}
-	a := s.request(io.Discard)
+	a := s.request(io.Discard, of)
 	defer workspace.CloseStores(a.Run)
 	a.Global.LockWait = cmp.Or(a.Global.LockWait, jobLockWait)
-	from, err := s.storingFor(ctx, a.Run, agent)
+	from, err := s.storingFor(ctx, a.Run, of)
 	if err != nil {
 		return "", err
 	}
 	words.Runtime, words.Agent, words.Session = from.Runtime, from.Agent, from.Session
-	words.Returned, words.Everybody, words.At = s.told.All(), s.options.Agent == "", a.Now()
+	words.Returned, words.Everybody, words.At = s.told.All(), !s.options.IsConfined(), a.Now()
 	r, existing, err := mcptool.StoreOwnWords(ctx, a.Run, words)
 	if err != nil {
 		return "", mcptool.ExplainStore(err)
 	}
-	return mcptool.StoredText(r, existing, redacted) + mcptool.NotesText(a.Notes), nil
+	return mcptool.StoredText(r, existing, redacted) + mcptool.NotesText(s.options.Notes(a.Notes)), nil
 }
 
 // storingFor is whose memory it is, and in which session, as far as that can be
 // known.
-func (s *mcpServer) storingFor(ctx context.Context, a *workspace.Run, agent string) (memory.Source, error) {
+func (s *mcpServer) storingFor(ctx context.Context, a *workspace.Run, of selection.Scope) (memory.Source, error) {
 	if !s.options.Remote {
-		if one := mcptool.AskingSession(ctx, a, agent); one != nil {
+		if one := mcptool.AskingSession(ctx, a, of); one != nil {
 			return memory.Source{Runtime: one.Runtime, Agent: one.Agent, Session: one.ID}, nil
 		}
 	}
 	switch {
-	case agent == "":
+	case of.Agent == "":
 		return memory.Source{}, failure.Usage("sessions lists the agents there are", "agent is needed: sessctl cannot tell which session is asking")
 	case s.options.Agent == "": // the confined agent was named by a person
-		if err := s.known(ctx, a, nil, agent); err != nil {
+		if err := s.options.CheckKnown(ctx, a, nil, of); err != nil {
 			return memory.Source{}, err
 		}
 	}
-	return memory.Source{Runtime: mcptool.RuntimeOf(ctx, a, agent), Agent: agent}, nil
+	runtimes, err := selection.RuntimesOf(ctx, a, nil, of.Agent)
+	if err != nil {
+		return memory.Source{}, err
+	}
+	of, err = selection.OneAgent(of, runtimes)
+	return memory.Source{Runtime: of.Runtime, Agent: of.Agent}, err
 }

@@ -113,7 +113,7 @@ func TestMCPFactsAnswer(t *testing.T) {
 	if err := os.WriteFile(log, []byte(lines), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	root.SetArgs([]string{"extract-facts", "--file", log, "--agent", "coordinator"})
+	root.SetArgs([]string{"extract-facts", "--file", log, "--agent", "openclaw/coordinator"})
 	if err := root.ExecuteContext(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -24,47 +24,42 @@ import (
 )
 
 // request is the program for one call of a tool: it has notes and open stores
-// of its own, and prints nothing but what out gets.
-func (s *mcpServer) request(out io.Writer) *app {
+// of its own, and prints nothing but what out gets. It is about the sessions in a
+// scope.
+func (s *mcpServer) request(out io.Writer, of selection.Scope) *app {
 	a := s.app.printingTo(out)
 	a.Width = 120
+	a.Global.Runtime = of.Runtime
 	return a
 }
 
-// known refuses an agent that nobody knows. A confined server names no others.
-func (s *mcpServer) known(ctx context.Context, a *workspace.Run, store *memory.Store, agent string) error {
-	err := selection.CheckAgent(ctx, a, store, agent)
-	if err != nil && s.options.Agent != "" {
-		return &failure.Error{Code: "unknown_agent", Exit: failure.ExitUsage, Err: fmt.Errorf("agent %q has no session yet", agent)}
+// confined is the scope that a call for an agent is about.
+func (s *mcpServer) confined(ctx context.Context, agent string) (selection.Scope, error) {
+	a := s.request(io.Discard, selection.Scope{Runtime: s.options.Runtime})
+	defer workspace.End(a.Run)
+	own, err := s.options.Own(ctx, a.Run)
+	if err != nil {
+		return own, err
 	}
-	return err
-}
-
-// confined is the agent that a call is about. Another one than the server's is
-// refused.
-func (s *mcpServer) confined(agent string) (string, error) {
-	if own := s.options.Agent; own != "" && agent != "" && agent != own {
-		return "", &failure.Error{Code: "confined", Exit: failure.ExitUsage, Hint: "leave agent out, or say " + own, Err: fmt.Errorf("this server is for agent %q only", own)}
-	}
-	return cmp.Or(agent, s.options.Agent), nil
+	return mcptool.Confined(own, agent)
 }
 
 func (s *mcpServer) recall(ctx context.Context, in mcptool.RecallInput) (string, error) {
-	agent, err := s.confined(in.Agent)
+	of, err := s.confined(ctx, in.Agent)
 	if err != nil {
 		return "", err
 	}
-	a := s.request(io.Discard)
+	a := s.request(io.Discard, of)
 	defer workspace.End(a.Run)
 	limit := min(max(cmp.Or(in.Limit, recall.UsualHits), 1), recall.MostHits)
-	o := recall.Options{Query: in.Query, Agent: agent, Since: in.Since, Until: in.Until, Category: in.Category, Rank: memory.RankHybrid, Limit: limit, Elsewhere: true, Everywhere: in.Everywhere}
+	o := recall.Options{Query: in.Query, Agent: of.Agent, Runtime: of.Runtime, Since: in.Since, Until: in.Until, Category: in.Category, Rank: memory.RankHybrid, Limit: limit, Elsewhere: true, Everywhere: in.Everywhere}
 	if err := o.Validate(); err != nil {
 		return "", err
 	}
-	if err := s.known(ctx, a.Run, nil, agent); err != nil {
+	if err := s.options.CheckKnown(ctx, a.Run, nil, of); err != nil {
 		return "", err
 	}
-	doc, err := recall.Recall(ctx, a.Run, o)
+	doc, err := steps.Recall(ctx, a.Run, o)
 	if err != nil {
 		return "", err
 	}
@@ -72,7 +67,11 @@ func (s *mcpServer) recall(ctx context.Context, in mcptool.RecallInput) (string,
 }
 
 func (s *mcpServer) read(ctx context.Context, in mcptool.ReadInput) (string, error) {
-	a := s.request(io.Discard)
+	of, err := s.confined(ctx, "")
+	if err != nil {
+		return "", err
+	}
+	a := s.request(io.Discard, of)
 	defer workspace.End(a.Run)
 	switch {
 	case (in.Archive == "") == (in.Hit == ""):
@@ -82,36 +81,29 @@ func (s *mcpServer) read(ctx context.Context, in mcptool.ReadInput) (string, err
 	}
 	in.Neighbors = min(max(in.Neighbors, 0), recall.MostNeighbors)
 	if in.Hit != "" {
-		return s.readHit(ctx, a, in)
+		return s.readHit(ctx, a, of, in)
 	}
-	return s.readArchive(ctx, a, in)
+	return s.readArchive(ctx, a, of, in)
 }
 
 // readHit reads what a record of memory was made from, or where that was not
 // archived the record.
-func (s *mcpServer) readHit(ctx context.Context, a *app, in mcptool.ReadInput) (string, error) {
+func (s *mcpServer) readHit(ctx context.Context, a *app, of selection.Scope, in mcptool.ReadInput) (string, error) {
 	store, err := recall.ReadMemory(ctx, a.Run)
 	if err != nil {
 		return "", err
 	}
 	defer store.Close()
-	id, err := selection.RecordID(ctx, store, in.Hit)
-	if err != nil && s.options.Agent != "" { // it may name ids of other agents
+	r, err := foundRecord(ctx, store, in.Hit)
+	if s.options.IsConfined() && (err != nil || !of.Holds(r.Runtime, r.Agent)) { // an error may name ids of other agents
 		return "", selection.IdKind{Noun: "record", List: "memory_recall"}.Unknown(in.Hit)
 	}
 	if err != nil {
 		return "", err
-	}
-	r, err := store.Record(ctx, id)
-	if err != nil {
-		return "", err
-	}
-	if _, err := s.confined(r.Agent); err != nil {
-		return "", selection.IdKind{Noun: "record", List: "memory_recall"}.Unknown(in.Hit)
 	}
 	if r.Archive != "" && r.FirstLine > 0 {
 		in.Archive, in.FirstLine, in.LastLine = r.Archive, r.FirstLine, r.LastLine
-		return s.readArchive(ctx, a, in)
+		return s.readArchive(ctx, a, of, in)
 	}
 	near, err := store.Neighbors(ctx, r, in.Neighbors)
 	if err != nil {
@@ -127,12 +119,21 @@ func (s *mcpServer) readHit(ctx context.Context, a *app, in mcptool.ReadInput) (
 	return s.told.Keep(steps.Quoted(b.String())), nil
 }
 
-func (s *mcpServer) readArchive(ctx context.Context, a *app, in mcptool.ReadInput) (string, error) {
+// foundRecord is the record that an id means.
+func foundRecord(ctx context.Context, store *memory.Store, name string) (memory.Record, error) {
+	id, err := selection.RecordID(ctx, store, name)
+	if err != nil {
+		return memory.Record{}, err
+	}
+	return store.Record(ctx, id)
+}
+
+func (s *mcpServer) readArchive(ctx context.Context, a *app, of selection.Scope, in mcptool.ReadInput) (string, error) {
 	store, err := a.OpenArchive()
 	if err != nil {
 		return "", err
 	}
-	entry, err := s.findArchive(ctx, store, in.Archive)
+	entry, err := s.findArchive(ctx, store, in.Archive, of)
 	if err != nil {
 		return "", err
 	}
@@ -146,24 +147,24 @@ func (s *mcpServer) readArchive(ctx context.Context, a *app, in mcptool.ReadInpu
 	return s.told.Keep(reader.Text(entry)), nil
 }
 
-// findArchive is the archive that an id means: for a confined server one of its
-// agent, and no other is named.
-func (s *mcpServer) findArchive(ctx context.Context, store *archive.Store, name string) (archive.Entry, error) {
-	if s.options.Agent == "" {
+// findArchive is the archive that an id means: for a confined server one in its
+// scope, and no other is named.
+func (s *mcpServer) findArchive(ctx context.Context, store *archive.Store, name string, of selection.Scope) (archive.Entry, error) {
+	if !s.options.IsConfined() {
 		return selection.FindArchive(ctx, store, name)
 	}
-	return selection.FindArchiveOf(ctx, store, name, s.options.Agent)
+	return selection.FindArchiveOf(ctx, store, name, of)
 }
 
 func (s *mcpServer) facts(ctx context.Context, in mcptool.FactsInput) (string, error) {
-	agent, err := s.confined(in.Agent)
+	of, err := s.confined(ctx, in.Agent)
 	if err != nil {
 		return "", err
 	}
 	if err := recall.CheckKind(in.Kind); err != nil {
 		return "", err
 	}
-	a := s.request(io.Discard)
+	a := s.request(io.Discard, of)
 	defer workspace.End(a.Run)
 	store, err := recall.ReadMemory(ctx, a.Run)
 	if err != nil {
@@ -173,12 +174,12 @@ func (s *mcpServer) facts(ctx context.Context, in mcptool.FactsInput) (string, e
 	if _, err := recall.PartOfMemory(ctx, a.Run, store); err != nil {
 		return "", err
 	}
-	if err := s.known(ctx, a.Run, store, agent); err != nil {
+	if err := s.options.CheckKnown(ctx, a.Run, store, of); err != nil {
 		return "", err
 	}
-	all, err := factAnswers(ctx, store, agent, in.Kind)
+	all, err := factAnswers(ctx, store, of, in.Kind)
 	if err == nil && in.Query != "" && len(all) > 0 {
-		all, err = answering(ctx, a, all, recall.Options{Query: in.Query, Agent: agent, Category: memory.CategoryFact, Kind: in.Kind, Rank: memory.RankHybrid, Limit: recall.MostHits})
+		all, err = answering(ctx, a, all, recall.Options{Query: in.Query, Agent: of.Agent, Runtime: of.Runtime, Category: memory.CategoryFact, Kind: in.Kind, Rank: memory.RankHybrid, Limit: recall.MostHits})
 	}
 	if err != nil {
 		return "", err
@@ -199,11 +200,11 @@ func (s *mcpServer) facts(ctx context.Context, in mcptool.FactsInput) (string, e
 // factAnswer is one fact as an agent is told of it.
 type factAnswer struct{ id, text string }
 
-// factAnswers are the facts of an agent, those that it stored itself first, then the
+// factAnswers are the facts in a scope, those that an agent stored itself first, then the
 // newest.
-func factAnswers(ctx context.Context, store *memory.Store, agent, kind string) (all []factAnswer, err error) {
+func factAnswers(ctx context.Context, store *memory.Store, of selection.Scope, kind string) (all []factAnswer, err error) {
 	if kind == "" {
-		own, _, err := store.ListOwnWords(ctx, memory.OwnWordsFilter{Agent: agent, Category: memory.CategoryFact})
+		own, _, err := store.ListOwnWords(ctx, memory.OwnWordsFilter{Runtime: of.Runtime, Agent: of.Agent, Category: memory.CategoryFact})
 		if err != nil {
 			return nil, err
 		}
@@ -211,11 +212,11 @@ func factAnswers(ctx context.Context, store *memory.Store, agent, kind string) (
 			all = append(all, factAnswer{r.ID, fmt.Sprintf("   %s\n%s\n", recall.Line(audit.NewStoredBy(r)), recall.Indent(mcptool.CutMessage(steps.PlainText(r.Text))))})
 		}
 	}
-	known, err := store.Facts(ctx, memory.FactFilter{Agent: agent, Kind: kind})
+	known, err := store.Facts(ctx, memory.FactFilter{Runtime: of.Runtime, Agent: of.Agent, Kind: kind})
 	if err != nil {
 		return nil, err
 	}
-	replaced, err := steps.ReplacedFacts(ctx, store, memory.FactFilter{Agent: agent})
+	replaced, err := steps.ReplacedFacts(ctx, store, memory.FactFilter{Runtime: of.Runtime, Agent: of.Agent})
 	if err != nil {
 		return nil, err
 	}
@@ -246,20 +247,20 @@ func answering(ctx context.Context, a *app, all []factAnswer, o recall.Options) 
 }
 
 func (s *mcpServer) sessions(ctx context.Context, in mcptool.SessionsInput) (string, error) {
-	agent, err := s.confined(in.Agent)
+	of, err := s.confined(ctx, in.Agent)
 	if err != nil {
 		return "", err
 	}
-	a := s.request(io.Discard)
+	a := s.request(io.Discard, of)
 	defer workspace.End(a.Run)
 	since, err := audit.ParseTime(in.Since, a.Now())
 	if err != nil {
 		return "", failure.Usage("write 30d, 12h, 2026-03-01 or 2026-03-01T12:00:00Z", "since: %w", err)
 	}
-	if err := s.known(ctx, a.Run, nil, agent); err != nil {
+	if err := s.options.CheckKnown(ctx, a.Run, nil, of); err != nil {
 		return "", err
 	}
-	all, err := mcptool.AllSessions(ctx, a.Run, selection.Scope{Agent: agent})
+	all, err := mcptool.AllSessions(ctx, a.Run, of)
 	if err != nil {
 		return "", err
 	}
@@ -276,17 +277,17 @@ func (s *mcpServer) sessions(ctx context.Context, in mcptool.SessionsInput) (str
 }
 
 func (s *mcpServer) sizes(ctx context.Context, in mcptool.SizesInput) (string, error) {
-	agent, err := s.confined(in.Agent)
+	of, err := s.confined(ctx, in.Agent)
 	if err != nil {
 		return "", err
 	}
 	var out strings.Builder
-	a := s.request(&out)
+	a := s.request(&out, of)
 	defer workspace.End(a.Run)
-	if err := s.known(ctx, a.Run, nil, agent); err != nil {
+	if err := s.options.CheckKnown(ctx, a.Run, nil, of); err != nil {
 		return "", err
 	}
-	doc, err := selection.Sizes(ctx, a.Run, selection.SizesOptions{Agent: agent, Over: in.Over, Sort: "tokens", Threshold: a.Config.Compaction.Due()})
+	doc, err := selection.Sizes(ctx, a.Run, selection.SizesOptions{Agent: of.Agent, Over: in.Over, Sort: "tokens", Threshold: a.Config.Compaction.Due()})
 	if err != nil {
 		return "", err
 	}
@@ -305,23 +306,23 @@ func (s *mcpServer) sizes(ctx context.Context, in mcptool.SizesInput) (string, e
 }
 
 func (s *mcpServer) compact(ctx context.Context, in mcptool.CompactInput) (string, error) {
-	agent, err := s.confined(in.Agent)
+	of, err := s.confined(ctx, in.Agent)
 	if err != nil {
 		return "", err
 	}
-	if agent == "" { // which would mean everybody's
+	if of.Agent == "" { // which would mean everybody's
 		return "", failure.Usage("sessions lists the agents there are", "agent is empty")
 	}
 	var out strings.Builder
-	a := s.request(&out)
+	a := s.request(&out, of)
 	defer workspace.End(a.Run)
 	a.Global.LockWait = cmp.Or(a.Global.LockWait, jobLockWait)
-	o, err := parseCompact(a, steps.Whose(agent).Text("--session", in.Session).On("--force", in.Force).On("--dry-run", !in.Confirm))
+	o, err := parseCompact(a, steps.Whose(of.Agent).Text("--session", in.Session).On("--force", in.Force).On("--dry-run", !in.Confirm))
 	if err != nil {
 		return "", err
 	}
 	if err = runCompact(ctx, a, o); errors.As(err, new(*failure.Outcome)) {
 		err = nil // what there is to say was printed
 	}
-	return out.String() + mcptool.NotesText(a.Notes), err
+	return out.String() + mcptool.NotesText(s.options.Notes(a.Notes)), s.options.WithoutOthers(err, of)
 }

@@ -53,7 +53,7 @@ model, the records that have no vector yet, and those that were forgotten.`,
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error { return runMemoryStats(c.Context(), a, agent) },
 	}
-	c.Flags().StringVar(&agent, "agent", "", "only this `agent`")
+	c.Flags().StringVar(&agent, "agent", "", "only this `agent` or runtime/agent")
 	return c
 }
 
@@ -173,7 +173,7 @@ func renderMemoryVerify(a *app, doc recall.MemoryVerifyDocument) error {
 
 func addForgetFlags(o *recall.ForgetOptions, fs *pflag.FlagSet) {
 	fs.StringVar(&o.Session, "session", "", "forget what was remembered of this session (`id` or its start)")
-	fs.StringVar(&o.Agent, "agent", "", "forget what was remembered of this `agent`")
+	fs.StringVar(&o.Agent, "agent", "", "forget what was remembered of this `agent` or runtime/agent")
 	fs.StringVar(&o.ID, "id", "", "forget the record with this `id`, or the start of it (recall --json shows it)")
 	fs.StringVar(&o.Text, "text", "", "forget the records that contain this `text`, in any case")
 	fs.BoolVar(&o.DryRun, "dry-run", false, "show what would be forgotten and change nothing")

@@ -17,7 +17,7 @@ import (
 )
 
 func addReindexFlags(o *audit.ReindexOptions, fs *pflag.FlagSet) {
-	fs.StringVar(&o.Agent, "agent", "", "only records of this `agent`")
+	fs.StringVar(&o.Agent, "agent", "", "only records of this `agent` or runtime/agent")
 	fs.StringVar(&o.Model, "model", "", "with this model, `provider/name` or a name of the configured provider (default the configured one)")
 	fs.BoolVar(&o.Pending, "pending", false, "only make the vectors that are missing")
 	fs.BoolVar(&o.FromArchives, "from-archives", false, "make the records themselves again from the archives")

@@ -29,7 +29,7 @@ It is what an agent said, not a quotation of a session: nobody has checked it.
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error { return runMemoryStored(c.Context(), a, agent) },
 	}
-	c.Flags().StringVar(&agent, "agent", "", "only this `agent`")
+	c.Flags().StringVar(&agent, "agent", "", "only this `agent` or runtime/agent")
 	return c
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"github.com/sessctl/sessctl/internal/failure"
 	"github.com/sessctl/sessctl/internal/front/web"
+	"github.com/sessctl/sessctl/internal/selection"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -25,6 +26,23 @@ func checkNames(c *cobra.Command) error {
 		}
 	})
 	return err
+}
+
+// takePair lets --agent name an agent and its runtime, "pi/main": it is --runtime pi
+// --agent main. Beside another --runtime it is a name as it is.
+func takePair(c *cobra.Command) error {
+	agent, runtime := c.Flags().Lookup("agent"), c.Flags().Lookup("runtime")
+	if agent == nil || runtime == nil {
+		return nil
+	}
+	pair := selection.AgentNamed(agent.Value.String())
+	if named := runtime.Value.String(); pair.Runtime == "" || named != "" && named != pair.Runtime {
+		return nil
+	}
+	if err := runtime.Value.Set(pair.Runtime); err != nil {
+		return err
+	}
+	return agent.Value.Set(pair.Agent)
 }
 
 // takesName reports whether the value of a flag says which session, archive,

@@ -203,6 +203,9 @@ func (a *app) prepare(c *cobra.Command) error {
 	if err := checkNames(c); err != nil {
 		return err
 	}
+	if err := takePair(c); err != nil {
+		return err
+	}
 	if err := a.startProfile(); err != nil {
 		return err
 	}

@@ -59,7 +59,7 @@ func newAPI(s *api) (http.Handler, huma.API) {
 	s.registerSessions(h)
 	s.registerJobs(h)
 	s.registerStatus(h, mux)
-	mux.Handle("POST /mcp", mcpHandler(s.app, mcptool.MCPOptions{AllowWrite: s.Config.Serve.MCPAllowWrite, Remote: true}))
+	mux.Handle("POST /mcp", mcpHandler(s.app, mcptool.MCPOptions{Runtime: s.app.Global.Runtime, AllowWrite: s.Config.Serve.MCPAllowWrite, Remote: true}))
 	delete(h.OpenAPI().Components.Schemas.Map(), "ErrorModel") // problems are problemDocuments
 	text, err := json.MarshalIndent(h.OpenAPI(), "", "  ")
 	mux.HandleFunc("GET /openapi.json", serveText("application/openapi+json", func(_ context.Context, w io.Writer) error {
@@ -160,7 +160,7 @@ func (s *api) registerSessions(h huma.API) {
 				if err := cmp.Or(web.KnownRuntime(in.Runtime), o.Validate()); err != nil {
 					return recall.Document{}, err
 				}
-				return recall.Recall(ctx, a.Run, o)
+				return steps.Recall(ctx, a.Run, o)
 			})
 		})
 	huma.Register(h, operation(h, "lines", http.MethodGet, "/api/v1/archives/{id}/lines", "Lines of an archived log (sessctl archive show)"),

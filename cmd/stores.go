@@ -50,6 +50,9 @@ func runStores(ctx context.Context, a *app) error {
 		a.ShowOdd(listing.Notices)
 		doc.Stores = append(doc.Stores, row)
 	}
+	for _, n := range a.SameStores() {
+		a.Notice(n)
+	}
 	doc.Unread = workspace.UnreadRows(a.UnreadOf(all))
 	a.TellUnread(doc.Unread)
 	return renderStores(a, doc)

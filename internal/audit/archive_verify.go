@@ -184,10 +184,14 @@ func AdviseDamaged(problems ...Problem) string {
 	return "sessctl archive upload " + strings.Join(ids, " ")
 }
 
-// ChooseArchives picks the archives that the options mean.
-func ChooseArchives(ctx context.Context, store *archive.Store, agent string, ids []string) ([]archive.Entry, error) {
-	if len(ids) == 0 {
-		return store.List(ctx, archive.Filter{Agent: agent})
+// ChooseArchives picks the archives that the options mean: those with some ids, else
+// those of an agent, of one runtime if that is named too, else all.
+func ChooseArchives(ctx context.Context, store *archive.Store, of selection.Scope, ids []string) ([]archive.Entry, error) {
+	switch {
+	case len(ids) == 0 && of.Agent == "":
+		return store.List(ctx, archive.Filter{})
+	case len(ids) == 0:
+		return store.List(ctx, archive.Filter{Runtime: of.Runtime, Agent: of.Agent})
 	}
 	var entries []archive.Entry
 	for _, id := range ids {

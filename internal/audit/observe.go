@@ -141,16 +141,19 @@ func hasNoDirectory(runtime string) bool {
 
 // noteStores notes which stores are there, and which of earlier looks are not.
 func (o *Observer) noteStores() {
-	there := map[string]bool{}
+	there := func(root, runtime string) bool {
+		return slices.ContainsFunc(o.Opened, func(s session.Store) bool {
+			return s.Root() == root || s.Runtime() == runtime && workspace.OnePlace(s.Root(), root)
+		})
+	}
 	for _, s := range o.Opened {
 		if !hasNoDirectory(s.Runtime()) {
-			there[s.Root()] = true
 			o.stores = append(o.stores, monitor.Store{Runtime: s.Runtime(), Root: s.Root()})
 		}
 	}
 	narrowed := len(o.Global.Stores) > 0 || o.Global.Runtime != ""
 	for root, known := range o.Earlier {
-		if there[root] {
+		if there(root, known.Runtime) {
 			continue
 		}
 		_, err := os.Stat(root)

@@ -29,9 +29,7 @@ func (d *checkup) examineRuns(context.Context) error {
 		d.problem(u.Path, u.Err.Error()+"; until it is decided, nothing is deleted", "update sessctl, if a newer one has made it; "+removal.AdviseGiveUp(id))
 	}
 	d.intents = intents
-	waiting := map[string]bool{}
 	for _, in := range intents {
-		waiting[in.Rotation.Kept] = true
 		d.examineRun(journal.Path(in.ID), in)
 	}
 	given, err := journal.GivenUp().List()
@@ -39,7 +37,10 @@ func (d *checkup) examineRuns(context.Context) error {
 		return err
 	}
 	for _, s := range d.sessions.Sessions {
-		if !strings.Contains(s.Path, ".rotated.") || waiting[s.Path] {
+		isKept := func(in compact.Intent) bool {
+			return in.Rotation.Kept == s.Path || workspace.SameFile(in.Rotation.Kept, s.Path)
+		}
+		if !strings.Contains(s.Path, ".rotated.") || slices.ContainsFunc(intents, isKept) {
 			continue
 		}
 		if slices.ContainsFunc(given, func(in compact.Intent) bool { return in.Names(s.Path) }) {
@@ -58,7 +59,7 @@ func (d *checkup) examineRuns(context.Context) error {
 func (d *checkup) examineRun(path string, in compact.Intent) {
 	r := in.Rotation
 	what := fmt.Sprintf("%s, begun %s ago", in, wording.Age(d.Now().Sub(r.At)))
-	if _, ok := workspace.StoresByRoot(d.stores)(r.Runtime, r.Store); !ok && r.Store != "" {
+	if _, ok := d.StoresByRoot(d.stores)(r.Runtime, r.Store); !ok && r.Store != "" {
 		d.warn(path, what+": its store "+r.Store+" is not found", "name it with --store "+r.Runtime+"="+r.Store+"; if it is gone for good: "+removal.AdviseGiveUp(in.ID))
 		return
 	}

@@ -65,6 +65,9 @@ func (d *checkup) examineStores(ctx context.Context) error {
 			}
 		}
 	}
+	for _, n := range d.SameStores() {
+		d.note(n.Path, n.Message, n.Hint)
+	}
 	return nil
 }
 

@@ -280,11 +280,15 @@ type Document struct {
 	Rank   string    `json:"rank"`
 	Notice string    `json:"notice"`
 	Fit    float64   `json:"fit"` // of the best that was found, also if it is no hit
+	State  *Standing `json:"state,omitempty"` // of a question about where work stands
 	Hits   []Hit     `json:"hits"`
 	Work   []workHit `json:"work"` // what was done, if that is asked for; then there are no hits
 
 	Hosts []selection.HostAnswer `json:"hosts,omitempty"` // of --host
 }
+
+// Answers reports whether there is anything to print.
+func (d *Document) Answers() bool { return len(d.Hits) > 0 || d.State != nil }
 
 // Hit is one answer of recall, as JSON.
 type Hit struct {

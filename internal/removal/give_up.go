@@ -108,7 +108,7 @@ func storeOfUnfinished(run *workspace.Run, u compact.Unfinished) (session.Store,
 	if err != nil {
 		return nil, err
 	}
-	store, found := workspace.StoresByRoot(stores)(u.Intent.Rotation.Runtime, u.Intent.Rotation.Store)
+	store, found := run.StoresByRoot(stores)(u.Intent.Rotation.Runtime, u.Intent.Rotation.Store)
 	if !u.Known && (found || u.Intent.Rotation.Store == "") {
 		return nil, &failure.Error{
 			Code: "waiting", Exit: failure.ExitBusy, Path: u.Path, Hint: "the next run goes on with it; sessctl doctor says what it waits for",

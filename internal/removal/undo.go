@@ -82,7 +82,7 @@ func StoreOf(run *workspace.Run, r compact.Receipt) (session.Store, error) {
 	if err != nil || r.Rotation == nil {
 		return nil, err // a run that changed nothing needs no store
 	}
-	if store, ok := workspace.StoresByRoot(stores)(r.Runtime, r.Rotation.Store); ok {
+	if store, ok := run.StoresByRoot(stores)(r.Runtime, r.Rotation.Store); ok {
 		return store, nil
 	}
 	return nil, &failure.Error{

@@ -16,15 +16,16 @@ import (
 // is in none of the stores that --store names, where it would be in one of these.
 // So the archives of another home can be restored here, but only where the user says.
 func RestorePath(ctx context.Context, run *workspace.Run, entry archive.Entry) (string, error) {
-	if len(run.Global.Stores) == 0 {
-		return entry.Source, nil
-	}
 	stores, err := run.OpenStores()
 	if err != nil {
 		return "", err
 	}
 	log := session.Ref{Runtime: entry.Runtime, Agent: entry.Agent, ID: entry.Session}
-	for _, path := range append([]string{entry.Source}, inOtherHomes(&run.Settings, stores, entry)...) {
+	places := append([]string{entry.Source}, underOtherNames(stores, entry)...)
+	if len(run.Global.Stores) > 0 {
+		places = append(places, inOtherHomes(&run.Settings, stores, entry)...)
+	}
+	for _, path := range places {
 		log.Path = path
 		if _, _, err := compact.FindPlace(ctx, stores, compact.Destination{Log: log}, run.Now()); err == nil {
 			return path, nil
@@ -33,6 +34,20 @@ func RestorePath(ctx context.Context, run *workspace.Run, entry archive.Entry) (
 		}
 	}
 	return entry.Source, nil
+}
+
+// underOtherNames are the paths that a session of an archive has in stores of its
+// runtime that had another name when it was archived.
+func underOtherNames(stores []session.Store, entry archive.Entry) (all []string) {
+	for _, s := range stores {
+		for _, source := range entry.Sources() {
+			path, ok := workspace.PathIn(s.Root(), source)
+			if ok && s.Runtime() == entry.Runtime && path != entry.Source && !slices.Contains(all, path) {
+				all = append(all, path)
+			}
+		}
+	}
+	return all
 }
 
 // inOtherHomes are the paths that a session of an archive would have in stores of

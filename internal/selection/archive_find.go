@@ -22,17 +22,12 @@ func FindArchive(ctx context.Context, store *archive.Store, name string) (archiv
 	return archive.Entry{}, severalArchives(mine)
 }
 
-// FindArchiveOf is the archive of an agent that an id means: no other is named.
-func FindArchiveOf(ctx context.Context, store *archive.Store, name, agent string) (archive.Entry, error) {
-	all, err := store.List(ctx, archive.Filter{Agent: agent})
+// FindArchiveOf is the archive in a scope that an id means: no other is named.
+func FindArchiveOf(ctx context.Context, store *archive.Store, name string, of Scope) (archive.Entry, error) {
+	all, err := archivesOf(ctx, store, of)
 	if err != nil {
 		return archive.Entry{}, err
 	}
-	superseded, err := store.Superseded(ctx)
-	if err != nil {
-		return archive.Entry{}, err
-	}
-	all = append(all, slices.DeleteFunc(superseded, func(e archive.Entry) bool { return e.Agent != agent })...)
 	var ids []Candidate
 	for _, e := range all {
 		ids = append(ids, ArchiveCandidate(e))
@@ -42,6 +37,17 @@ func FindArchiveOf(ctx context.Context, store *archive.Store, name, agent string
 		return archive.Entry{}, err
 	}
 	return all[slices.IndexFunc(all, func(e archive.Entry) bool { return e.ID == id })], nil
+}
+
+// archivesOf are the archives in a scope, with those that are read in the file of a
+// later one.
+func archivesOf(ctx context.Context, store *archive.Store, of Scope) ([]archive.Entry, error) {
+	all, err := store.List(ctx, archive.Filter{Runtime: of.Runtime, Agent: of.Agent})
+	if err != nil {
+		return nil, err
+	}
+	superseded, err := store.Superseded(ctx)
+	return append(all, slices.DeleteFunc(superseded, func(e archive.Entry) bool { return !of.Holds(e.Runtime, e.Agent) })...), err
 }
 
 // FindWholeArchive is [FindArchive] for a person who wants all of a session: of a

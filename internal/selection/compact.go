@@ -63,11 +63,14 @@ func AgreedName(runtime, agent, session, path string) string {
 // Policy is what the options ask of a compaction. For what earlier runs began, their
 // quiet period is that of the sessions that they name.
 func (o *CompactOptions) Policy(run *workspace.Run) compact.Policy {
+	named := func(r session.Rotation) bool {
+		return (run.Global.Runtime == "" || r.Runtime == run.Global.Runtime) && o.names(r)
+	}
 	return compact.Policy{
 		Pins:        run.Pins,
 		OutputLimit: run.OutputLimit(),
 		DryRun:      o.DryRun, Limits: run.Config.Compaction.Limits(o.Threshold, o.ThresholdAsked), Force: o.Force, SkipArchive: o.SkipArchive, SkipSummary: o.SkipSummary,
-		Strategy: session.Strategy(o.Strategy), Quiet: o.Quiet, QuietOf: workspace.QuietWhere(&run.Settings, o.Quiet, o.names), Asked: o.ThresholdAsked, Requested: !o.All,
+		Strategy: session.Strategy(o.Strategy), Quiet: o.Quiet, QuietOf: workspace.QuietWhere(&run.Settings, o.Quiet, named), Asked: o.ThresholdAsked, Requested: !o.All,
 		Gateway: compact.GatewayUse(o.Gateway), LongestTurn: run.Config.Compaction.LongestTurn,
 		Keep: session.Keep{Tokens: o.KeepRecentTokens},
 	}

@@ -78,11 +78,12 @@ func PlacesOf(all workspace.Inventory, entries []archive.Entry) SessionPlaces {
 		places[name] = add(places[name], place)
 	}
 	slices.SortFunc(known, func(x, y string) int { return cmp.Compare(len(y), len(x)) })
+	now := map[string]string{} // by directory
 	for _, e := range entries {
 		name := SessionName{e.Runtime, e.Agent, e.Session}
 		for _, source := range append([]string{e.Source}, e.Others...) {
 			if source != "" {
-				places[name] = add(places[name], PlaceOfSource(known, source))
+				places[name] = add(places[name], placeOfSource(known, now, source))
 			}
 		}
 	}
@@ -99,6 +100,23 @@ func PlaceOfSource(known []string, source string) string {
 		}
 	}
 	return source
+}
+
+// placeOfSource is [PlaceOfSource] also where the place had another name then. now
+// remembers what was found out of directories.
+func placeOfSource(known []string, now map[string]string, source string) string {
+	if place := PlaceOfSource(known, source); place != source {
+		return place
+	}
+	dir := filepath.Dir(source)
+	place, looked := now[dir]
+	if !looked {
+		if i := slices.IndexFunc(known, func(place string) bool { _, in := workspace.PathIn(place, source); return in }); i >= 0 {
+			place = known[i]
+		}
+		now[dir] = place
+	}
+	return cmp.Or(place, source)
 }
 
 // Of are the places of a name, if there are several: of one there is nothing to

@@ -22,14 +22,9 @@ import (
 // BriefDocument is `brief --json` and the result of memory_state (docs/json.md): where
 // the work of an agent stands.
 type BriefDocument struct {
-	Schema  int              `json:"schema"`
-	Runtime string           `json:"runtime"`
-	Agent   string           `json:"agent"`
-	Session string           `json:"session"`
-	Archive string           `json:"archive"` // that was read, "" for the log itself
-	State   state.State      `json:"state"`
-	Text    string           `json:"text"` // the state in words, each line with its place
-	Notes   []workspace.Note `json:"notes"`
+	Schema int `json:"schema"`
+	recall.Standing
+	Notes []workspace.Note `json:"notes"`
 }
 
 // BriefOptions say whose work is meant, and how long the text may be.
@@ -51,10 +46,7 @@ func (o *BriefOptions) Validate() error {
 	if o.Runes == 0 {
 		o.Runes = defaultBrief
 	}
-	switch {
-	case o.Agent == "" && o.Session == "":
-		return failure.Usage("name an agent or a session; sessctl sizes shows what there is", "whose work? --agent or --session is needed")
-	case o.Runes < leastBrief || o.Runes > longestBrief:
+	if o.Runes < leastBrief || o.Runes > longestBrief {
 		return failure.Usage("1200 is usual", "--chars must be between %d and %d", leastBrief, longestBrief)
 	}
 	return nil
@@ -145,7 +137,7 @@ func briefOfLive(ctx context.Context, run *workspace.Run, sessions []workspace.F
 			continue
 		}
 		if now.Request != nil {
-			return BriefDocument{Runtime: s.Runtime, Agent: s.Agent, Session: s.ID, State: now}, true, nil
+			return BriefDocument{Standing: recall.Standing{Runtime: s.Runtime, Agent: s.Agent, Session: s.ID, State: now}}, true, nil
 		}
 	}
 	return BriefDocument{}, false, nil
@@ -179,7 +171,7 @@ func briefOfArchives(ctx context.Context, run *workspace.Run, archives *archive.
 			continue
 		}
 		if now.Request != nil {
-			return BriefDocument{Runtime: e.Runtime, Agent: e.Agent, Session: e.Session, Archive: e.ID, State: now}, true, nil
+			return BriefDocument{Standing: recall.Standing{Runtime: e.Runtime, Agent: e.Agent, Session: e.Session, Archive: e.ID, State: now}}, true, nil
 		}
 	}
 	return BriefDocument{}, false, nil
@@ -221,7 +213,7 @@ func ScanReadable(ctx context.Context, log ReadableLog, o session.ScanOptions, e
 
 // DescribeBrief is the brief as it is printed: what the log says, and where its lines
 // can be read.
-func DescribeBrief(doc BriefDocument) string {
+func DescribeBrief(doc recall.Standing) string {
 	head := "   session " + wording.Visible(doc.Session) + " of " + wording.Visible(doc.Agent) + " (" + doc.Runtime + ")"
 	if doc.Archive != "" {
 		head += "; sessctl archive show " + wording.Visible(doc.Archive) + " --lines N-M reads its lines"

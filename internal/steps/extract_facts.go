@@ -1,6 +1,7 @@
 package steps
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -159,6 +160,7 @@ func factFile(ctx context.Context, run *workspace.Run, o FactsOptions) ([]worksp
 	}
 	file.Kind, file.Agent = session.KindOrphan, o.Agent
 	if o.Agent != "" {
+		file.Runtime = cmp.Or(run.Global.Runtime, file.Runtime) // of the agent, whatever the format of the file
 		file.ID = session.CleanID(strings.TrimSuffix(filepath.Base(file.Path), filepath.Ext(file.Path)))
 		return []workspace.Found{file}, all, nil
 	}

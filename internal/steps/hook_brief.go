@@ -62,7 +62,7 @@ func startBrief(ctx context.Context, run *workspace.Run, about memory.Source, mo
 	if err != nil {
 		return ""
 	}
-	return Quoted(DescribeBrief(doc) + "\n")
+	return Quoted(DescribeBrief(doc.Standing) + "\n")
 }
 
 // startedSession is the session of an event, or where a fresh one has no log yet

@@ -16,11 +16,15 @@ import (
 	"github.com/sessctl/sessctl/pkg/session/logfile"
 )
 
-// List lists a store. What is known to be another program's is not in it, see vet.
+// List lists a store. What is known to be another program's is not in it, see vet,
+// nor is what a store before it has, see listOnce.
 func (run *Run) List(ctx context.Context, store session.Store) (session.Listing, error) {
 	listing, err := store.List(ctx)
 	if err == nil {
 		err = run.vet(ctx, store, &listing)
+	}
+	if err == nil {
+		err = listOnce(ctx, run, store, &listing)
 	}
 	return listing, err
 }

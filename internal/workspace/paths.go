@@ -30,6 +30,36 @@ func SameFile(a, b string) bool {
 	return errX == nil && errY == nil && os.SameFile(x, y)
 }
 
+// PathIn is a recorded path as it is called below a directory that had another name
+// then: a link, a mount, a name in other case led to it. It returns false if the path
+// is not below the directory.
+func PathIn(dir, path string) (string, bool) {
+	at, err := os.Stat(dir)
+	if err != nil {
+		return "", false
+	}
+	for above := filepath.Dir(path); ; above = filepath.Dir(above) {
+		if info, err := os.Stat(above); err == nil && os.SameFile(info, at) {
+			return filepath.Join(dir, path[len(above):]), true
+		}
+		if above == filepath.Dir(above) {
+			break
+		}
+	}
+	if real, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil && real != filepath.Dir(path) {
+		return PathIn(dir, filepath.Join(real, filepath.Base(path)))
+	}
+	return "", false
+}
+
+// OnePlace reports whether two directories are one, or one is somewhere below the other,
+// whatever names lead to them.
+func OnePlace(a, b string) bool {
+	_, below := PathIn(a, b)
+	_, above := PathIn(b, a)
+	return below || above || SameFile(a, b)
+}
+
 // ParseAgo reads an age: 30d, 12h.
 func ParseAgo(s string) (time.Duration, error) {
 	unit := map[byte]time.Duration{'d': 24 * time.Hour, 'w': 7 * 24 * time.Hour}[s[len(s)-1]]

@@ -94,6 +94,9 @@ type ProgressBar interface {
 // Stores are the stores of a run, and the directories in which it works.
 type Stores struct {
 	Opened []session.Store
+	same   []Note // see SameStores
+	// renamed are stores of Opened under the names that they had earlier.
+	renamed []session.Store
 	// Pins hold the directories open in which a run works: from the opening of the
 	// stores until they are closed. nil in tests.
 	Pins  *durable.Pins
@@ -142,7 +145,7 @@ func NewInvocation(getenv func(string) string, now func() time.Time) *Run {
 func (run *Run) Step() *Run {
 	step := *run
 	step.Outer, step.above, step.Notes, step.Late, step.Incomplete, step.Passed = run, &run.Report, []Note{}, nil, 0, nil
-	step.Opened, step.Listed, step.foreign = nil, false, foreignFile{}
+	step.Opened, step.renamed, step.same, step.Listed, step.foreign = nil, nil, nil, false, foreignFile{}
 	return &step
 }
 

@@ -10,7 +10,6 @@ import (
 
 	"github.com/sessctl/sessctl/internal/failure"
 	"github.com/sessctl/sessctl/internal/wording"
-	"github.com/sessctl/sessctl/pkg/compact"
 	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/sessctl/sessctl/pkg/session/agent"
@@ -110,7 +109,7 @@ func namedStores(run *Run) ([]session.Store, error) {
 		} else if !info.IsDir() {
 			return nil, &failure.Error{Code: "no_store", Exit: failure.ExitFailed, Path: path, Err: fmt.Errorf("open store %s: not a directory", path)}
 		}
-		stores = append(stores, WithTailCache(run, Runtimes()[i].Open(path, run.Config)))
+		stores = append(stores, WithTailCache(run, Runtimes()[i].Open(usualName(run, Runtimes()[i], path), run.Config)))
 	}
 	return ofRuntime(run, stores), nil
 }
@@ -124,6 +123,7 @@ func ofRuntime(run *Run, stores []session.Store) []session.Store {
 	if run.Opened == nil {
 		run.Pin()
 	}
+	stores = run.storesOnce(stores)
 	run.Opened = stores
 	for _, store := range stores {
 		run.Pins.Top(store.Root())
@@ -140,7 +140,7 @@ func End(run *Run) {
 // CloseStores gives back what the stores of this run hold: connections, and
 // copies of databases.
 func CloseStores(run *Run) {
-	for _, store := range run.Opened {
+	for _, store := range slices.Concat(run.Opened, run.renamed) {
 		if closer := store.Capabilities().Closer; closer != nil {
 			_ = closer.Close() // it was only read
 		}
@@ -148,7 +148,7 @@ func CloseStores(run *Run) {
 	if run.Opened != nil {
 		run.Pins.Release()
 	}
-	run.Opened = nil
+	run.Opened, run.renamed = nil, nil
 }
 
 // Found is a session together with the store that it was found in.
@@ -441,18 +441,6 @@ func RuntimeList() []string {
 		names = append(names, k.Name)
 	}
 	return names
-}
-
-// StoresByRoot finds the store that a journal entry is about.
-func StoresByRoot(stores []session.Store) compact.Stores {
-	return func(runtime, root string) (session.Store, bool) {
-		for _, s := range stores {
-			if s.Runtime() == runtime && s.Root() == root {
-				return s, true
-			}
-		}
-		return nil, false
-	}
 }
 
 // findForeign returns the first session, or store, of another user. It matters

@@ -364,7 +364,7 @@ func (w *Workspace) recover(ctx context.Context, run *Run, r Recovery) error {
 	if err != nil {
 		return err
 	}
-	w.recovered, err = w.Compactor.Settle(ctx, StoresByRoot(stores), r.Policy)
+	w.recovered, err = w.Compactor.Settle(ctx, run.StoresByRoot(stores), r.Policy)
 	var unfinished *compact.UnfinishedError
 	if errors.As(err, &unfinished) {
 		tellUnfinished(run, unfinished)

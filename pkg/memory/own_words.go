@@ -67,7 +67,8 @@ type keptWords struct {
 func StoredDir(dir string) string { return filepath.Clean(dir) + "-stored" }
 
 // ownWordsID is the id of words: the same words of the same agent are one
-// record, however they are spaced.
+// record, however they are spaced. Where agents of two runtimes have one name, the
+// name of the second to say so is "runtime/agent".
 func ownWordsID(agent, text string) string {
 	return RecordID(agent, "", -1, "own words", strings.Join(strings.Fields(text), " "))
 }
@@ -101,6 +102,10 @@ func (w OwnWords) record() Record {
 func (s storedWords) StoreOwnWords(ctx context.Context, w OwnWords) (r Record, existing bool, err error) {
 	r = w.record()
 	known, err := reading(s).Record(ctx, r.ID)
+	if err == nil && w.Runtime != "" && known.Runtime != w.Runtime { // an agent of the same name said so too
+		r.ID = ownWordsID(w.Runtime+"/"+w.Agent, w.Text)
+		known, err = reading(s).Record(ctx, r.ID)
+	}
 	if err == nil {
 		return known, true, s.keepOwnWords(known)
 	}
@@ -123,8 +128,8 @@ func (s storedWords) StoreOwnWords(ctx context.Context, w OwnWords) (r Record, e
 func (s storedWords) mayStore(ctx context.Context, w OwnWords, r Record) error {
 	var forgotten bool
 	var today int
-	err := s.db.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM tombstones WHERE id=?), (SELECT count(*) FROM records WHERE branch=? AND agent=? AND created_at>?)",
-		r.ID, BranchStored, r.Agent, w.At.Add(-24*time.Hour).UnixMilli()).Scan(&forgotten, &today)
+	err := s.db.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM tombstones WHERE id=?), (SELECT count(*) FROM records WHERE branch=? AND agent=? AND runtime=? AND created_at>?)",
+		r.ID, BranchStored, r.Agent, r.Runtime, w.At.Add(-24*time.Hour).UnixMilli()).Scan(&forgotten, &today)
 	switch {
 	case err != nil:
 		return fmt.Errorf("store own words: %w", database.Classify(err))

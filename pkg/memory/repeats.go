@@ -86,9 +86,9 @@ const (
 // nearWords are the records that a text may be taken from. What agents stored is
 // not among them: to correct what one has stored is what one must be able to do.
 func (s storedWords) nearWords(ctx context.Context, w OwnWords, words []string) (list []Record, err error) {
-	q := Query{Agent: w.Agent}
+	q := Query{Runtime: w.Runtime, Agent: w.Agent}
 	if w.Everybody {
-		q.Agent = ""
+		q = Query{}
 	}
 	condition, args := q.filter()
 	rows := map[int64]bool{}

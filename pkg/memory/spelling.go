@@ -31,7 +31,7 @@ func (r *recall) correctSpelling(ctx context.Context, may func(word string) bool
 	}
 	for _, at := range unknown[:min(len(unknown), words.MostTyped)] {
 		typed := rank.TrimmedWord(said[at])
-		meant, err := meantWord(ctx, r.index, typed)
+		meant, err := meantWord(ctx, r.index, r.query, typed)
 		if err != nil {
 			return false, err
 		}
@@ -82,9 +82,9 @@ func (r *recall) unknownWords(ctx context.Context, english rank.Meanings, said [
 	return places, nil
 }
 
-// meantWord is the word that was meant by a typed one: of those that memory has
-// the one in most records, the first of equal ones; "" if it has none.
-func meantWord(ctx context.Context, index Index, typed string) (meant string, err error) {
+// meantWord is the word that was meant by a typed one in a question: of those that
+// memory has the one in most records, the first of equal ones; "" if it has none.
+func meantWord(ctx context.Context, index Index, of Query, typed string) (meant string, err error) {
 	near := words.Near(typed)
 	terms, asked := make([]string, len(near)), map[string]bool{}
 	for i, word := range near {
@@ -98,10 +98,27 @@ func meantWord(ctx context.Context, index Index, typed string) (meant string, er
 	most := 0
 	for i, word := range near {
 		if n := known[terms[i]]; n > most {
-			meant, most = word, n
+			said, err := mayTell(ctx, index, of, terms[i])
+			if err != nil {
+				return "", err
+			}
+			if said {
+				meant, most = word, n
+			}
 		}
 	}
 	return meant, nil
+}
+
+// mayTell reports whether a word was said by those whose records the question is
+// about: to whom only these may be shown, no word of others is told either.
+func mayTell(ctx context.Context, index Index, of Query, term string) (bool, error) {
+	whose := Query{Runtime: of.Runtime, Agent: of.Agent, Superseded: true}
+	if whose.Runtime == "" && whose.Agent == "" {
+		return true, nil
+	}
+	keys, err := index.Words(ctx, whose, Match{Any: []string{term}}, 1)
+	return len(keys) > 0, err
 }
 
 // Known walks the words that begin as a term does.

@@ -148,6 +148,12 @@ func (s statistics) Agents(ctx context.Context, runtime, agent string) ([]string
 	return database.Strings(ctx, s.db, "SELECT DISTINCT agent FROM records WHERE (?1='' OR runtime=?1) AND (?2='' OR agent=?2) ORDER BY agent", runtime, agent)
 }
 
+// Runtimes returns the runtimes in which memory has records of an agent, in order. One
+// is "" where an agent stored its own words before it had a session.
+func (s statistics) Runtimes(ctx context.Context, agent string) ([]string, error) {
+	return database.Strings(ctx, s.db, "SELECT DISTINCT runtime FROM sources WHERE agent=? ORDER BY runtime", agent)
+}
+
 // CountRecords returns how many records an agent has.
 func (s statistics) CountRecords(ctx context.Context, agent string) (n int, err error) {
 	err = s.db.QueryRowContext(ctx, "SELECT count(*) FROM records WHERE agent=?", agent).Scan(&n)

@@ -14,9 +14,11 @@ import (
 
 // MCPOptions are the options of mcp.
 type MCPOptions struct {
-	Agent      string
-	AllowWrite bool
-	Remote     bool // clients may be on other machines: their sessions are not among those here
+	// Agent is the one agent that is served, "" for all, and Runtime the one runtime.
+	// An agent that is named alone must be the only one of its name.
+	Agent, Runtime string
+	AllowWrite     bool
+	Remote         bool // clients may be on other machines: their sessions are not among those here
 }
 
 // MaxMCPLine bounds one request, in bytes: the longest string that a schema

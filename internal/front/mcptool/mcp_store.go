@@ -17,7 +17,6 @@ import (
 	"github.com/sessctl/sessctl/internal/steps"
 	"github.com/sessctl/sessctl/internal/wording"
 	"github.com/sessctl/sessctl/internal/workspace"
-	"github.com/sessctl/sessctl/pkg/archive"
 	"github.com/sessctl/sessctl/pkg/compact"
 	"github.com/sessctl/sessctl/pkg/memory"
 	"github.com/sessctl/sessctl/pkg/secrets"
@@ -84,12 +83,12 @@ func (in StoreInput) Words() (w memory.OwnWords, redacted int, err error) {
 	return memory.OwnWords{Category: in.Category, Importance: importance, Text: text}, redacted, nil
 }
 
-// AskingSession is the one session, of an agent or of all, that changed within
-// the last ten minutes and waits for an answer; nil if there is none, or several.
-func AskingSession(ctx context.Context, a *workspace.Run, agent string) *workspace.Found {
+// AskingSession is the one session in a scope that changed within the last ten
+// minutes and waits for an answer; nil if there is none, or several.
+func AskingSession(ctx context.Context, a *workspace.Run, of selection.Scope) *workspace.Found {
 	var one *workspace.Found
 	for _, s := range recall.RunningSessions(ctx, a).Refs {
-		if agent != "" && s.Agent != agent {
+		if !of.Holds(s.Runtime, s.Agent) {
 			continue
 		}
 		if tail, err := s.Adapter.Tail(ctx, s.Ref); err != nil || tail.Answered {
@@ -101,29 +100,6 @@ func AskingSession(ctx context.Context, a *workspace.Run, agent string) *workspa
 		one = &s
 	}
 	return one
-}
-
-// RuntimeOf is the runtime of an agent's sessions and archives, "" if there are
-// several.
-func RuntimeOf(ctx context.Context, a *workspace.Run, agent string) string {
-	var names []string
-	if live, _, err := a.ListStores(ctx); err == nil {
-		for _, s := range live.Sessions {
-			if s.Agent == agent {
-				names = append(names, s.Runtime)
-			}
-		}
-	}
-	if entries, err := selection.Archived(ctx, a, archive.Filter{Agent: agent}); err == nil {
-		for _, e := range entries {
-			names = append(names, e.Runtime)
-		}
-	}
-	slices.Sort(names)
-	if names = slices.Compact(names); len(names) == 1 {
-		return names[0]
-	}
-	return ""
 }
 
 // StoreOwnWords stores words under the lock, after what earlier runs left

@@ -34,18 +34,22 @@ type RecallInput struct {
 // have the shape of recall's, so that no later recall finds them in a session.
 // reading says how a hit is read in full.
 func RecallText(doc recall.Document, reading func(recall.Hit) string) string {
-	if len(doc.Hits) == 0 {
+	if !doc.Answers() {
 		return "nothing found that fits"
 	}
 	p := &recall.PassagePrinter{Terms: recall.QueryTerms(doc.Query)}
 	heads := make([]string, len(doc.Hits))
-	room := recall.RecallBytes - len(session.RecallBegin) - len(session.RecallEnd) - 8
+	stands := ""
+	if doc.State != nil {
+		stands = steps.DescribeBrief(*doc.State) + "\n"
+	}
+	room := recall.RecallBytes - len(session.RecallBegin) - len(session.RecallEnd) - 8 - len(stands)
 	for i, h := range doc.Hits {
 		heads[i] = fmt.Sprintf("%d. %s\n   %s\n", i+1, recall.HitLine(h), reading(h))
 		room -= len(heads[i]) + 2
 	}
 	var b strings.Builder
-	b.WriteString(session.RecallBegin + "\n\n")
+	b.WriteString(session.RecallBegin + "\n\n" + stands)
 	for i, h := range doc.Hits {
 		text := within(p, steps.PlainText(h.Text), max(room/(len(doc.Hits)-i), 0))
 		room -= len(text)

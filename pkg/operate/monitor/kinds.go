@@ -213,7 +213,7 @@ func (x Purge) observe() observation {
 }
 
 func (x Disk) observe() observation {
-	o := observation{kind: DiskLow, subject: x.Path, data: x, advice: "make room; sessctl archive prune and sessctl clean say what may go"}
+	o := observation{kind: DiskLow, subject: x.Path, data: x, advice: "make room; sessctl archive prune --max-age 90d --dry-run and sessctl clean --max-age 30d --dry-run say what may go"}
 	switch {
 	case x.Free < x.Limit:
 		o.level = above

@@ -258,12 +258,18 @@ func (by Scorer) sameVoices(ctx context.Context, m remote.Memory, reference *mem
 }
 
 func (by Scorer) sameFilters(ctx context.Context, m remote.Memory, reference *memory.Store) error {
-	f, err := fill(ctx, m, reference, corpus(120))
+	records := corpus(120)
+	for i := range records {
+		if i%4 == 0 { // of each agent some: both runtimes have agents of these names
+			records[i].Runtime = "pi"
+		}
+	}
+	f, err := fill(ctx, m, reference, records)
 	if err != nil {
 		return err
 	}
 	for _, q := range []memory.Query{
-		{Agent: "scout"}, {Agent: "nobody"}, {Runtime: "openclaw"}, {Runtime: "pi"}, {Session: "session-2"}, {Category: "session_summary"},
+		{Agent: "scout"}, {Agent: "nobody"}, {Runtime: "openclaw"}, {Runtime: "pi"}, {Runtime: "pi", Agent: "scout"}, {Runtime: "openclaw", Agent: "scout"}, {Runtime: "codex", Agent: "scout"}, {Session: "session-2"}, {Category: "session_summary"},
 		{Since: start + 10*day}, {Until: start + 3*day}, {Since: start + 5*day, Until: start + 6*day, Agent: "coordinator"}, {Kind: "preference"}, {MinScore: 0.5}, {LeastFit: 0.99},
 	} {
 		for _, rank := range []string{memory.RankHybrid, memory.RankText, memory.RankVector} {
