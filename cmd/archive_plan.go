@@ -49,7 +49,7 @@ func planArchive(ctx context.Context, a *app, o steps.ArchiveOptions, sessions [
 		}
 	}
 	if o.Supersede {
-		gone, err := removal.ForeseeSuperseded(ctx, a.Run, store, archive.Filter{Agent: o.Agent, Runtime: a.Global.Runtime}, sessions, func(i int) bool { return due[i] })
+		gone, err := removal.ForeseeSuperseded(ctx, a.Run, store, removal.Archiving{Filter: archive.Filter{Agent: o.Agent, Runtime: a.Global.Runtime}, Found: sessions, Due: due})
 		if err != nil {
 			return err
 		}

@@ -40,15 +40,22 @@ func superseding(run *workspace.Run, archives *archive.Store, f archive.Filter, 
 	return p, err
 }
 
-// ForeseeSuperseded returns the archives that SupersedeArchives would remove once the
-// sessions are archived that due picks: those of now, and those that their logs begin
-// with. It changes nothing.
-func ForeseeSuperseded(ctx context.Context, run *workspace.Run, archives *archive.Store, f archive.Filter, found []workspace.Found, due func(i int) bool) ([]archive.Entry, error) {
-	refs := make([]session.Ref, 0, len(found))
-	for _, s := range found {
+// Archiving is what a run is about to archive.
+type Archiving struct {
+	Filter archive.Filter
+	Found  []workspace.Found // all that were chosen
+	Due    map[int]bool      // of them, by their places, those that are not archived as they are
+}
+
+// ForeseeSuperseded returns the archives that SupersedeArchives would remove after a
+// run: those of now, and those that the logs begin with that it archives. It changes
+// nothing.
+func ForeseeSuperseded(ctx context.Context, run *workspace.Run, archives *archive.Store, what Archiving) ([]archive.Entry, error) {
+	refs := make([]session.Ref, 0, len(what.Found))
+	for _, s := range what.Found {
 		refs = append(refs, s.Ref)
 	}
-	p, err := superseding(run, archives, f, refs)
+	p, err := superseding(run, archives, what.Filter, refs)
 	if err != nil {
 		return nil, err
 	}
@@ -56,12 +63,12 @@ func ForeseeSuperseded(ctx context.Context, run *workspace.Run, archives *archiv
 	if err != nil {
 		return nil, err
 	}
-	entries, err := archives.List(ctx, f)
+	entries, err := archives.List(ctx, what.Filter)
 	if err != nil {
 		return nil, err
 	}
-	for i, s := range found {
-		if !due(i) {
+	for i, s := range what.Found {
+		if !what.Due[i] {
 			continue
 		}
 		older := slices.DeleteFunc(slices.Clone(entries), func(e archive.Entry) bool {
