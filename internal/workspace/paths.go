@@ -46,8 +46,8 @@ func PathIn(dir, path string) (string, bool) {
 			break
 		}
 	}
-	if real, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil && real != filepath.Dir(path) {
-		return PathIn(dir, filepath.Join(real, filepath.Base(path)))
+	if direct, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil && direct != filepath.Dir(path) {
+		return PathIn(dir, filepath.Join(direct, filepath.Base(path)))
 	}
 	return "", false
 }

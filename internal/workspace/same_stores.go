@@ -138,8 +138,8 @@ func placeOf(store session.Store, ref session.Ref) sessionPlace {
 		if id := durable.Identify(info); id.Inode != 0 {
 			return sessionPlace{device: id.Device, inode: id.Inode, session: ref.ID}
 		}
-		if real, err := filepath.EvalSymlinks(file); err == nil {
-			file = real
+		if direct, err := filepath.EvalSymlinks(file); err == nil {
+			file = direct
 		}
 	}
 	return sessionPlace{path: file, session: ref.ID}
