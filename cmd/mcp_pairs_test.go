@@ -191,8 +191,8 @@ func questionsTo(t *testing.T, tool string, his archive.Entry, records []string)
 	switch tool {
 	case "memory_recall":
 		return []map[string]any{
-			{"query": "which bird or animal counted the sacks", "limit": 10}, {"query": "heron otter", "limit": 10}, {"query": "quorvxier brindlmoat sacks", "limit": 10}, {"query": "where is the quorvxier"}, {"query": "where is the brindlmoat"}, {"query": "sacks", "category": "fact", "limit": 10},
-			{"query": "where were we"}, {"query": "yes"}, {"query": "total on the door", "category": "session_history"}, {"query": "sacks " + his.Session},
+			{"query": "which bird or animal counted the sacks", "limit": 10}, {"query": "heron otter", "limit": 10}, {"query": "quorvxier brindlmoat sacks", "limit": 10}, {"query": "where is the quorvxier"}, {"query": "where were we"}, {"query": "yes, continue"}, {"query": "where is the brindlmoat"}, {"query": "sacks", "category": "fact", "limit": 10},
+			{"query": "total on the door", "category": "session_history"}, {"query": "sacks " + his.Session},
 		}
 	case "work_history":
 		return []map[string]any{{"file": "count.txt"}, {"command": "count-sacks"}, {"error": "no such sack"}, {"query": "sacks", "limit": 10}}

@@ -86,8 +86,9 @@ func examineDeleted(ctx context.Context, report *findings, runtime string, store
 	return err
 }
 
-// examineUnnamed says how much of the disk files fill that no log names any more,
-// and whether an archive has them.
+// examineUnnamed says how much of the disk files fill that no log of the store names,
+// and whether an archive has them. Logs may lie elsewhere: nothing is to be removed
+// that no archive has.
 func examineUnnamed(ctx context.Context, run *workspace.Run, report *findings, runtime string, store session.Attacher) error {
 	found, err := store.Unnamed(ctx)
 	switch {
@@ -118,11 +119,13 @@ func examineUnnamed(ctx context.Context, run *workspace.Run, report *findings, r
 			without++
 		}
 	}
-	text := fmt.Sprintf("%s (%s) that no log names any more", wording.Plural(len(found.Files), "file"), wording.Bytes(bytes))
+	text := fmt.Sprintf("%s (%s) that no log in %s names", wording.Plural(len(found.Files), "file"), wording.Bytes(bytes), filepath.Dir(found.Dir))
+	advice := "all of them are archived; " + found.Command + " removes them, and sessctl does not touch them"
 	if without > 0 {
 		text += fmt.Sprintf(", %d in no archive", without)
+		advice = "keep them: sessions in other directories may name them. To archive them first: sessctl archive --all --store " + runtime + "=DIRECTORY of those sessions; then copy what is left"
 	}
-	report.note(found.Dir, text, found.Command+" removes them; sessctl does not touch them")
+	report.note(found.Dir, text, advice)
 	return nil
 }
 

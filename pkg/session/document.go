@@ -3,6 +3,7 @@ package session
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -46,6 +47,7 @@ type documentSplitter struct {
 	inString, escape bool
 	text             []byte // of a string at depth 1
 	key              string // whose value comes next, at depth 1
+	list             string // the key of the array of messages, "" for "messages"
 	sessionID        string
 	messages         bool // inside the array of messages
 	element          bool // an element of it comes next
@@ -97,7 +99,7 @@ func (p *documentSplitter) atElement(b byte) {
 
 func (p *documentSplitter) open(b byte) (begins bool) {
 	p.depth++
-	if b == '[' && p.depth == 2 && p.key == "messages" {
+	if b == '[' && p.depth == 2 && p.key == cmp.Or(p.list, "messages") {
 		p.messages, p.found, p.element = true, true, true
 	}
 	return b == '{' && p.messages && p.depth == 3
@@ -138,6 +140,12 @@ func (p *documentSplitter) inText(b byte) {
 // object, counts as a bad line. Memory grows by the longest message.
 func (s *LineScan) RunDocument(ctx context.Context, r *bufio.Reader, emit func(*Message) error, decode func(r *jsonl.Record) (known bool, err error)) error {
 	return s.runDocument(ctx, r, emit, &documentReader{lines: s, decode: decode})
+}
+
+// RunList is [LineScan.RunDocument] for a log whose messages are in an array of another
+// name.
+func (s *LineScan) RunList(ctx context.Context, r *bufio.Reader, name string, emit func(*Message) error, decode func(r *jsonl.Record) (known bool, err error)) error {
+	return s.runDocument(ctx, r, emit, &documentReader{lines: s, decode: decode, split: documentSplitter{list: name}})
 }
 
 // RunArray is [LineScan.RunDocument] for a log that is one JSON array of messages.

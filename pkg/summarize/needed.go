@@ -208,3 +208,28 @@ func (t *use) telling() bool {
 	}
 	return true
 }
+
+// spoken is a sentence of a person, with the terms of it that few events have.
+type spoken struct {
+	sentence
+	rare []*use
+}
+
+// listen notes the sentences of people.
+func (u *uses) listen(events []event) {
+	for i := range events {
+		if events[i].by != person {
+			continue
+		}
+		for _, text := range sentencesOf(events[i].text) {
+			u.spoken = append(u.spoken, spoken{sentence{text, i}, u.rare(text)})
+		}
+	}
+}
+
+// rare are the terms of a text that few events have.
+func (u *uses) rare(text string) (terms []*use) {
+	return slices.DeleteFunc(u.telling(text), func(t *use) bool {
+		return t.class == value || t.events < 2 || float64(t.events) > max(4, float64(u.events)/20)
+	})
+}

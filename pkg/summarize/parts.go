@@ -10,34 +10,6 @@ import (
 	"github.com/sessctl/sessctl/pkg/work"
 )
 
-// Item is one thing that was said or done.
-type Item struct {
-	Text  string // Markdown, one line, without its place
-	Line  int    // 1-based line of the log
-	Place string // as the text names it; "" for none
-}
-
-// room is how many code points may still be used.
-type room struct{ left int }
-
-// take reports whether an item fits, with the mark before it, and uses the room.
-func (r *room) take(x Item) bool {
-	n := utf8.RuneCountInString(x.written("- "))
-	if n > r.left {
-		return false
-	}
-	r.left -= n
-	return true
-}
-
-// written is the item as a line of a list.
-func (x Item) written(mark string) string {
-	if x.Place == "" {
-		return mark + x.Text + "\n"
-	}
-	return mark + x.Text + " (" + x.Place + ")\n"
-}
-
 func (e *Extractive) item(event int, text string) Item {
 	return Item{text, e.events[event].place.Line, placeName(e.placeOf(event))}
 }
@@ -60,9 +32,8 @@ func (e *Extractive) said(u *uses, all []sentence, runes int) (items []Item) {
 
 // Lengths of messages, in code points: of the last ones, and of those before.
 const (
-	lastRunes    = 900
-	beforeRunes  = 420
-	leastMessage = 60
+	lastRunes   = 900
+	beforeRunes = 420
 )
 
 // messages are the last messages of both sides, of each its beginning and end.

@@ -40,14 +40,6 @@ type Section struct {
 	Items []Item // in the order of the log, but commands and files newest first
 }
 
-// How an extractive summary begins.
-const (
-	extractiveTitle = "# Session summary (extractive)"
-	notWritten      = "Quoted and counted, not written by a model"
-	extractiveNote  = notWritten + "; [N] and (line N) are places in it, → line N a later word."
-	documentNote    = notWritten + "; [message N] is the place in it."
-)
-
 // Summary returns the summary of what was added. It can be called again after
 // more messages. Text is empty if no message was added, and otherwise never
 // longer than Options.MaxRunes code points.
@@ -123,12 +115,9 @@ func focusWords(focus string) []string {
 
 // head says what the summary is of.
 func (e *Extractive) head() string {
-	x, note := &e.seen, extractiveNote
-	if x.lastLine == 1 {
-		note = documentNote
-	}
-	return fmt.Sprintf(extractiveTitle+"\n\nLines %d to %d of the log, %s from people among %d%s. %s\n",
-		x.firstLine, x.lastLine, count(x.people, "message"), x.messages, x.days(), note)
+	x := &e.seen
+	return fmt.Sprintf(extractiveTitle+"\n\nLines %d to %d, %s from people among %d%s. %s.\n",
+		x.firstLine, x.lastLine, count(x.people, "message"), x.messages, x.days(), notWritten)
 }
 
 func (x *extent) days() string {
@@ -178,22 +167,6 @@ func before(steps []state.Step, line int) (kept []state.Step) {
 	return kept
 }
 
-// Titles of the sections.
-const (
-	standTitle    = "Where it stands"
-	rulesTitle    = "Rules people set"
-	choicesTitle  = "Answers people gave"
-	peopleTitle   = "Said by people"
-	messagesTitle = "Last messages"
-	stepsTitle    = "Last steps"
-	filesTitle    = "Files"
-	commandsTitle = "Commands"
-	earlierTitle  = "From the summary before"
-	saidTitle     = "Said before"
-	workTitle     = "From the work"
-	doneTitle     = "Done"
-)
-
 // share is a part of the summary in code points: so many percent, at most most.
 func (w *writer) share(percent, most int) int {
 	return int(w.wider * float64(min(w.e.options.MaxRunes*percent/100, most)))
@@ -201,7 +174,7 @@ func (w *writer) share(percent, most int) int {
 
 // plain writes the sections of a summary that is read by itself.
 func (w *writer) plain() {
-	w.stand(max(min(w.e.options.MaxRunes*17/100, 1500), min(600, w.e.options.MaxRunes/2)))
+	w.stand(max(min(w.e.options.MaxRunes*17/100, 1500), min(500, w.e.options.MaxRunes/2)))
 	w.add(earlierTitle, w.e.before(w.earlierRunes()))
 	w.add(rulesTitle, w.e.said(w.u, rulesOf(w.e.events), w.share(3, 600)))
 	w.add(choicesTitle, w.e.said(w.u, choicesOf(w.e.events), w.share(3, 500)))
@@ -213,18 +186,34 @@ func (w *writer) plain() {
 	w.ranked("## ")
 }
 
-// narrow is a share that no room is added to.
+// narrow is a share of what was done: in a log of work it is up to a third larger, and
+// no room is added to it.
 func (w *writer) narrow(percent, most int) int {
-	return min(w.e.options.MaxRunes*percent/100, most)
+	return int((1.3 - 0.3*w.e.talk()) * float64(min(w.e.options.MaxRunes*percent/100, most)))
 }
 
 // peopleRunes is how much of what people said is told beside their rules and answers,
 // in code points: a short summary has no room for it.
 func (w *writer) peopleRunes() int {
-	return int(w.wider*float64(max(0, w.e.options.MaxRunes-1500))) / peopleShare
+	return int(w.wider * w.e.talk() * peopleShare * float64(max(0, w.e.options.MaxRunes-4000)))
 }
 
-const peopleShare = 5
+const peopleShare = 0.35
+
+// talk is how much of a log is talk and not work: 1 without a call, a half where each
+// message of a person is followed by four calls.
+func (e *Extractive) talk() float64 {
+	people, calls := 0.0, 0.0
+	for i := range e.events {
+		switch e.events[i].by {
+		case person:
+			people++
+		case call:
+			calls++
+		}
+	}
+	return people / max(1, people+calls/4)
+}
 
 // earlierRunes is how much of the summary before this one is told, in code points.
 func (w *writer) earlierRunes() int {
@@ -232,7 +221,7 @@ func (w *writer) earlierRunes() int {
 	if n := w.e.options.MaxRunes; n < short {
 		return min(most, w.left*7/8)
 	}
-	return w.narrow(12, 1200)
+	return min(w.e.options.MaxRunes*12/100, 1200)
 }
 
 // stand writes where the work stands.

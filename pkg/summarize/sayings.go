@@ -9,12 +9,6 @@ import (
 	"github.com/sessctl/sessctl/pkg/summarize/state"
 )
 
-// sentence is a sentence of a person that is to be kept to.
-type sentence struct {
-	text  string
-	event int
-}
-
 // Bounds of sayings, in code points.
 const (
 	leastSaying = 12
@@ -121,31 +115,6 @@ func (e *Extractive) later(u *uses, s sentence) string {
 	return ""
 }
 
-// spoken is a sentence of a person, with the terms of it that few events have.
-type spoken struct {
-	sentence
-	rare []*use
-}
-
-// listen notes the sentences of people.
-func (u *uses) listen(events []event) {
-	for i := range events {
-		if events[i].by != person {
-			continue
-		}
-		for _, text := range sentencesOf(events[i].text) {
-			u.spoken = append(u.spoken, spoken{sentence{text, i}, u.rare(text)})
-		}
-	}
-}
-
-// rare are the terms of a text that few events have.
-func (u *uses) rare(text string) (terms []*use) {
-	return slices.DeleteFunc(u.telling(text), func(t *use) bool {
-		return t.class == value || t.events < 2 || float64(t.events) > max(4, float64(u.events)/20)
-	})
-}
-
 // people are what people said that says most: sentences with words, numbers and names
 // that few messages have, of at most so many code points together. Later ones count a
 // little more.
@@ -234,11 +203,3 @@ func (e *Extractive) placeOf(event int) state.Place {
 
 // at names the place of an event as the state does.
 func (e *Extractive) at(event int) string { return e.placeOf(event).String() }
-
-// placeName names a place as the items of a list do.
-func placeName(p state.Place) string {
-	if p.Message > 0 {
-		return p.String()
-	}
-	return "line " + p.String()
-}

@@ -132,7 +132,7 @@ func (r *termReader) piece(t string, start bool) {
 		r.piece(strings.TrimLeft(t, "-"), start)
 	case strings.IndexByte(t, '@') > 0:
 		r.put(t, name)
-	case strings.Trim(t, "v0123456789.-_") == "" || t[0] >= '0' && t[0] <= '9' && !isFileName(t):
+	case strings.Trim(t, "v0123456789.-_") == "" || len(t) < 8 && t[0] >= '0' && t[0] <= '9' && !strings.ContainsAny(t, "-_") && !isFileName(t):
 		if len(t) > 2 && has&digit != 0 {
 			r.put(t, value)
 		}

@@ -160,7 +160,7 @@ func TestGeminiList(t *testing.T) {
 	geminiPlant(t, filepath.Join(chats, "session-2026-11-21T03-54-a9d56203.jsonl"), strings.SplitAfter(chat, "\n")[0])
 	geminiPlant(t, filepath.Join(chats, "session-2025-12-16T23-47-b4f17607.json"), "{\n  \"projectHash\": \"h\",\n  \"sessionId\": \"old\",\n  \"messages\": [\n"+geminiSaid("a", "user", "x")+"\n]}\n")
 	geminiPlant(t, filepath.Join(chats, id, "sub-1.jsonl"), strings.Replace(strings.Replace(chat, id, "sub-1", 1), "main", "subagent", 1))
-	for _, other := range []string{"session-x.jsonl.tmp-12", "session-x.jsonl.unreadable-12", "notes.txt", "../logs.json", "../checkpoint-a.json"} {
+	for _, other := range []string{"session-x.jsonl.tmp-12", "session-x.jsonl.unreadable-12", "notes.txt", "../logs.json", "../checkpoint.json"} {
 		geminiPlant(t, filepath.Join(chats, other), "{}\n")
 	}
 	if err := os.MkdirAll(filepath.Join(root, "tmp", "bin"), 0o700); err != nil {

@@ -3,6 +3,7 @@ package claude
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"hash/maphash"
 	"io"
 
@@ -22,6 +23,9 @@ func (s *Store) Scan(ctx context.Context, r io.Reader, o session.ScanOptions, em
 		scan.repeats = o.Tree.Repeats()
 	}
 	result, err := scan.lines.Run(ctx, r, emit, scan.read)
+	if errors.Is(err, session.ErrUnknownFormat) && scan.named > 0 && ownBookkeeping(scan.first) {
+		err = nil
+	}
 	if err != nil {
 		return result, err
 	}
@@ -30,6 +34,16 @@ func (s *Store) Scan(ctx context.Context, r io.Reader, o session.ScanOptions, em
 	}
 	return result, nil
 }
+
+// mostLooked is how much of the first records tells of which program a log is that has
+// no record of a conversation, in bytes.
+const mostLooked = 4 << 10
+
+// ownBookkeeping reports whether a log that begins with head, and in which no record is
+// known, is one of Claude Code without messages: new versions write new types of
+// records, some of which say nothing of their session. It is none if another program
+// begins its logs so.
+func ownBookkeeping(head []byte) bool { return !session.Detect("log.jsonl", head).Claims() }
 
 // scanner is the state of one scan.
 type scanner struct {
@@ -43,6 +57,8 @@ type scanner struct {
 
 	previous int64  // time of the record before
 	head     []byte // of the last boundary: the first message that it kept
+	first    []byte // the first records, as far as ownBookkeeping looks
+	named    int    // records with a type
 	begun    bool   // a message was read
 	ownSide  bool   // the log is a sub-agent's own: its messages are a sidechain
 }
@@ -54,6 +70,12 @@ func (s *scanner) read(r *jsonl.Record) (bool, error) {
 		return false, err
 	}
 	x, m := &s.record, &s.message
+	if len(x.name) > 0 {
+		s.named++
+	}
+	if len(s.first) < mostLooked {
+		s.first = append(append(s.first, r.Raw[:min(len(r.Raw), mostLooked)]...), '\n')
+	}
 	s.settleTime()
 	s.count()
 	node := s.chain.add(x, m)

@@ -44,6 +44,7 @@ type tailReader struct {
 	context contextSize
 	turn    turn
 	role    session.Role // of the last message
+	named   int          // records with a type
 }
 
 func newTailReader(size int64) *tailReader {
@@ -53,7 +54,14 @@ func newTailReader(size int64) *tailReader {
 }
 
 func (t *tailReader) tail(ctx context.Context, log io.ReaderAt, modTime time.Time) (session.Tail, error) {
-	if err := t.Walk(ctx, jsonl.NewBackwardReader(log, t.Size, jsonl.Options{}), t); err != nil {
+	err := t.Walk(ctx, jsonl.NewBackwardReader(log, t.Size, jsonl.Options{}), t)
+	if errors.Is(err, session.ErrUnknownFormat) && t.named > 0 {
+		head := make([]byte, min(t.Size, mostLooked))
+		if n, _ := log.ReadAt(head, 0); ownBookkeeping(head[:n]) {
+			err = nil
+		}
+	}
+	if err != nil {
 		return session.Tail{}, err
 	}
 	if t.context.summary && !t.context.counted {
@@ -122,6 +130,9 @@ func (t *tailReader) Take(raw []byte) (settled bool, err error) {
 		return false, err
 	}
 	r, m := &t.record, &t.message
+	if len(r.name) > 0 {
+		t.named++
+	}
 	if r.ours() {
 		t.Known++
 	}

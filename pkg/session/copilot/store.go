@@ -56,7 +56,6 @@ const (
 	logName      = "events.jsonl"
 	flatEnd      = ".jsonl"
 	recoveryMark = logName + ".backup-before-recovery-"
-	olderName    = "history-session-state"
 	// noAgent is the agent of sessions that name no working directory.
 	noAgent = "copilot"
 	// deepest is how many directories a file that belongs to a session lies below
@@ -122,9 +121,6 @@ func (s *Store) List(ctx context.Context) (session.Listing, error) {
 		if !slices.Contains(l.Listing.Agents, ref.Agent) {
 			l.Listing.Agents = append(l.Listing.Agents, ref.Agent)
 		}
-	}
-	if older := filepath.Join(s.Root(), olderName); err == nil && logfile.IsDirectory(older) {
-		l.Notice(older, "skipped: sessions of the first Copilot CLI, one JSON document each; this tool reads %s", sessionsName)
 	}
 	return l.Listing, err
 }

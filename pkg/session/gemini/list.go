@@ -21,9 +21,11 @@ const (
 )
 
 // chatName is the allow-list of names in a directory of chats; subChatName is
-// that in a directory of one chat's sub-agents.
+// that in a directory of one chat's sub-agents, and savedName that of chats that a
+// person has saved (/chat save TAG).
 var (
 	chatName    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(session-[A-Za-z0-9._-]{1,120})\.(jsonl|json)$`) })
+	savedName   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^checkpoint-[A-Za-z0-9._%-]{1,120}\.json$`) })
 	subChatName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([A-Za-z0-9][A-Za-z0-9._-]{0,127})\.jsonl$`) })
 )
 
@@ -46,12 +48,37 @@ type lister struct {
 // project lists the chats of one project.
 func (l *lister) project(base *logfile.Dir, name string) {
 	chats := filepath.Join(name, chatsName)
-	if !base.HasDirectory(chats) {
+	l.agent = session.CleanAgent(name)
+	before := len(l.Listing.Refs)
+	l.saved(base, name)
+	switch {
+	case base.HasDirectory(chats):
+		l.Listing.Agents = append(l.Listing.Agents, l.agent)
+		l.chats(base, chats, chatName())
+	case len(l.Listing.Refs) > before:
+		l.Listing.Agents = append(l.Listing.Agents, l.agent)
+	}
+}
+
+// saved lists the chats that a person has saved in a project.
+func (l *lister) saved(base *logfile.Dir, name string) {
+	if !base.HasDirectory(name) {
 		return
 	}
-	l.agent = session.CleanAgent(name)
-	l.Listing.Agents = append(l.Listing.Agents, l.agent)
-	l.chats(base, chats, chatName())
+	d := l.Below(base, name)
+	if d == nil {
+		return
+	}
+	defer d.Close()
+	l.Each(d, func(file string) {
+		if !savedName().MatchString(file) {
+			return
+		}
+		if ref, ok := l.Ref(d, file); ok {
+			ref.Agent, ref.ID, ref.Kind = l.agent, session.CleanID(strings.TrimSuffix(file, ".json")), session.KindArchived
+			l.Add(ref)
+		}
+	})
 }
 
 // chats lists one directory of chats, and for the chats of persons those of

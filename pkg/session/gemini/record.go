@@ -27,7 +27,8 @@ const (
 type record struct {
 	kind      kind
 	id        []byte
-	name      []byte // the value of "type"
+	name      []byte // the value of "type"; in a saved chat of "role"
+	role      []byte
 	sessionID []byte
 	target    []byte // of a rewind
 
@@ -52,6 +53,7 @@ type decoder struct {
 
 	record  record
 	group   group
+	saved   bool // of a saved chat: a record has a role and neither type nor id
 	details bool // whether what stands beside a tool's output is wanted
 }
 
@@ -62,6 +64,7 @@ var records = fields.New(func(d *decoder) []fields.Field {
 	return []fields.Field{
 		fields.Text("id", &r.id),
 		fields.Text("type", &r.name),
+		fields.Text("role", &r.role),
 		fields.Raw("timestamp", &r.time),
 		fields.Raw("content", &r.content),
 		fields.Raw("parts", &r.content),
@@ -141,6 +144,9 @@ func (d *decoder) classify() {
 	case r.kind == set && r.messages != nil:
 		r.kind = history
 	case r.kind != foreign:
+	case d.saved && len(r.name) == 0 && len(r.role) > 0 && r.content != nil:
+		r.kind, r.name = message, r.role
+		d.build()
 	case len(r.sessionID) > 0 && r.marks > 0 && len(r.name) == 0:
 		r.kind = metadata
 	case len(r.name) > 0 && (len(r.id) > 0 || r.time != nil) && (r.content != nil || r.calls != nil):

@@ -26,6 +26,8 @@ func (s *Store) Scan(ctx context.Context, r io.Reader, o session.ScanOptions, em
 		return session.Scan{}, err
 	case isDocument(head):
 		err = scan.lines.RunDocument(ctx, buffered, nil, scan.element)
+	case isSaved(head):
+		err = scan.readSaved(ctx, buffered, head)
 	default:
 		_, err = scan.lines.Run(ctx, buffered, nil, scan.line)
 	}

@@ -55,7 +55,7 @@ func (s *Store) readTail(ctx context.Context, log *os.File, info os.FileInfo, _ 
 		return session.Tail{}, fmt.Errorf("read the log: %w", err)
 	}
 	all = io.NewSectionReader(log, 0, info.Size())
-	if isDocument(head) {
+	if isDocument(head) || isSaved(head) {
 		return session.TailScan(ctx, all, info.ModTime(), s.Scan)
 	}
 	t, err := Tail(ctx, log, info.Size(), info.ModTime())
@@ -79,6 +79,9 @@ func locate(below string) (session.Ref, bool) {
 	stem := strings.TrimSuffix(strings.TrimSuffix(name, ".jsonl"), ".json")
 	ref := session.Ref{Agent: session.CleanAgent(parts[0]), ID: session.CleanID(stem), Kind: session.KindLive}
 	switch {
+	case len(parts) == 2:
+		ref.Kind = session.KindArchived
+		return ref, savedName().MatchString(name)
 	case len(parts) < 3 || parts[1] != chatsName:
 		return ref, false
 	case len(parts) == 3:

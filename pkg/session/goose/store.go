@@ -3,7 +3,6 @@ package goose
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -110,11 +109,9 @@ func (s *Store) List(ctx context.Context) (session.Listing, error) {
 		return l.Listing, ctx.Err()
 	case err != nil:
 		l.Unread(s.path(), databaseName, err, func() (fs.FileInfo, error) { return os.Lstat(s.path()) })
-	case db.Schema > goosedb.NewestSchema:
-		l.Notices = append(l.Notices, session.Notice{
-			Path: s.path(), Message: fmt.Sprintf("its schema is %d and this version knows those up to %d: it is read as far as it looks the same", db.Schema, goosedb.NewestSchema),
-			Hint: "look for a newer sessctl",
-		})
+	default:
+		l.Schema(s.path(), db.Schema, goosedb.OldestSchema, goosedb.NewestSchema, session.Notice{Hint: session.CauseNewer.Hint()})
+		l.Tables(s.path(), db.Unread)
 	}
 	byID := map[string]goosedb.Session{}
 	for _, x := range sessions {

@@ -54,6 +54,7 @@ type lister struct {
 // stands for all of its sessions, and a notice.
 func (l *lister) sessions(ctx context.Context, root *os.Root) error {
 	sessions, schema, byActivity, err := l.read(ctx)
+	err = l.Salvaged(l.store.path(), err)
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
@@ -63,12 +64,9 @@ func (l *lister) sessions(ctx context.Context, root *os.Root) error {
 		l.Unread(l.store.path(), databaseName, err, func() (fs.FileInfo, error) { return root.Lstat(databaseName) })
 		return nil
 	}
-	if schema > statedb.NewestSchema {
-		l.Notices = append(l.Notices, session.Notice{
-			Path: l.store.path(), Message: fmt.Sprintf("its schema is %d and this version knows those up to %d: it is read as far as it looks the same, and never changed", schema, statedb.NewestSchema),
-			Hint: "look for a newer sessctl; until then compare sessctl sizes with hermes sessions list",
-		})
-	}
+	l.Schema(l.store.path(), schema, statedb.OldestSchema, statedb.NewestSchema, session.Notice{
+		Message: ", and never changed", Hint: "look for a newer sessctl; until then compare sessctl sizes with hermes sessions list",
+	})
 	expiries := l.retention.expiries(sessions, byActivity)
 	family := families(sessions)
 	l.byID = map[string]session.Ref{}

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/sessctl/sessctl/pkg/session"
@@ -51,7 +52,7 @@ const (
 )
 
 // Roots returns the homes with a database: the one of the environment, or the
-// usual one, and those of its profiles.
+// usual one, those of its profiles, and those beside the usual one (~/.hermes-*).
 func Roots(home string, getenv func(string) string) (found []string) {
 	base := logfile.Expand(getenv("HERMES_HOME"), home)
 	if base == "" {
@@ -60,7 +61,11 @@ func Roots(home string, getenv func(string) string) (found []string) {
 		}
 	}
 	places, _ := filepath.Glob(filepath.Join(quotedGlob(base), profilesName, "*"))
-	for _, root := range logfile.Existing(append([]string{base}, places...)...) {
+	beside, _ := filepath.Glob(filepath.Join(quotedGlob(home), ".hermes-*")) // one for each agent, as HERMES_HOME
+	if home == "" {
+		beside = nil
+	}
+	for _, root := range logfile.Existing(slices.Concat([]string{base}, places, beside)...) {
 		path := filepath.Join(root, databaseName)
 		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() || logfile.Unreadable(path) != nil {
 			found = append(found, root)

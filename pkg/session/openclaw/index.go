@@ -132,6 +132,21 @@ func (x *index) add(e *entry, byKey map[string]int) {
 // strict reports whether the whole index is JSON as the runtime reads it.
 func (x *index) strict() bool { return json.Valid(x.raw) }
 
+// gone are the entries whose sessions have said something and have no log, nor a closed
+// one. One that has just begun has none yet, and counts no tokens.
+func (x *index) gone(all *logs) (gone []*entry) {
+	kept := map[string]bool{}
+	for _, n := range all.byName {
+		kept[n.session] = true
+	}
+	for _, e := range x.entries {
+		if e.session != "" && e.counter.Tokens > 0 && !kept[e.session] && e.log(all) == "" {
+			gone = append(gone, e)
+		}
+	}
+	return gone
+}
+
 // entry returns the entry of a key, or nil.
 func (x *index) entry(key string) *entry {
 	for _, e := range x.entries {

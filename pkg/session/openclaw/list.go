@@ -172,6 +172,11 @@ func (l *lister) tellIndex(v *view) {
 			l.Notice(path, "entry %q skipped: %s", e.key, e.problem)
 		}
 	}
+	if gone := v.index.gone(v.all); len(gone) > 0 {
+		l.Listing.Notices = append(l.Listing.Notices, session.Notice{
+			Path: path, Message: fmt.Sprintf("it names sessions whose logs are gone: %d, such as %s", len(gone), gone[0].session), Hint: session.CauseGone.Hint(), Cause: session.CauseGone,
+		})
+	}
 }
 
 // log lists one log of a directory.

@@ -81,13 +81,17 @@ func (l *lister) database(ctx context.Context, root *os.Root, name string) {
 	}
 }
 
-func (l *lister) sessions(ctx context.Context, name string) ([]sessiondb.Session, error) {
+func (l *lister) sessions(ctx context.Context, name string) (all []sessiondb.Session, err error) {
 	db, release, err := l.store.Databases.Fresh(ctx, l.store.file(name))
 	if err != nil {
 		return nil, err
 	}
 	defer release()
-	return db.Sessions(ctx)
+	all, err = db.Sessions(ctx)
+	if err = l.Salvaged(filepath.Join(l.store.root, name), err); err == nil {
+		l.Tables(filepath.Join(l.store.root, name), db.Unread)
+	}
+	return all, err
 }
 
 // ref is one session. Its family is named after the one that began it all: what

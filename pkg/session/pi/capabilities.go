@@ -7,7 +7,7 @@ import (
 // Traits says what holds for every store of this runtime.
 func Traits() session.Traits {
 	return session.Traits{
-		Runtime: session.RuntimePi, Homes: []string{"~/.pi/agent/sessions"}, Variables: []string{"PI_CODING_AGENT_DIR"},
+		Runtime: session.RuntimePi, Homes: []string{"~/.pi/agent/sessions"}, Variables: []string{"PI_CODING_AGENT_DIR", "PI_CODING_AGENT_SESSION_DIR"},
 		Formats: []session.Format{session.FormatPi, session.FormatFragment}, Kin: []session.Format{session.FormatOpenClaw}, AppendOnly: true, CountsLines: true,
 		NextStart: nextStart, SummaryStyle: session.StyleCheckpoint,
 	}

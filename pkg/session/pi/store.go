@@ -2,6 +2,7 @@ package pi
 
 import (
 	"context"
+	"encoding/json"
 	"io"
 	"os"
 	"path"
@@ -79,16 +80,35 @@ const (
 )
 
 // Roots returns the sessions directories of a user that exist, each once: that
-// of PI_CODING_AGENT_DIR and ~/.pi/agent/sessions.
+// of PI_CODING_AGENT_DIR and ~/.pi/agent/sessions, those that their settings name
+// (sessionDir), and that of PI_CODING_AGENT_SESSION_DIR.
 func Roots(home string, getenv func(string) string) []string {
 	var candidates []string
 	if agent := logfile.Expand(getenv("PI_CODING_AGENT_DIR"), home); agent != "" {
-		candidates = append(candidates, filepath.Join(agent, sessionsName))
+		candidates = append(candidates, filepath.Join(agent, sessionsName), ownDirectory(agent, home))
 	}
 	if home != "" {
-		candidates = append(candidates, filepath.Join(home, ".pi", "agent", sessionsName))
+		agent := filepath.Join(home, ".pi", "agent")
+		candidates = append(candidates, filepath.Join(agent, sessionsName), ownDirectory(agent, home))
 	}
-	return logfile.Existing(candidates...)
+	return logfile.Existing(append(candidates, logfile.Expand(getenv("PI_CODING_AGENT_SESSION_DIR"), home))...)
+}
+
+// ownDirectory is where the settings of an agent directory have pi keep its sessions, ""
+// for the usual place, and for one in each directory that pi works in.
+func ownDirectory(agent, home string) string {
+	text, err := os.ReadFile(filepath.Join(agent, "settings.json"))
+	if err != nil {
+		return ""
+	}
+	var settings struct {
+		SessionDir string `json:"sessionDir"`
+	}
+	_ = json.Unmarshal(text, &settings) // one that pi cannot read says nothing
+	if !filepath.IsAbs(settings.SessionDir) && !strings.HasPrefix(settings.SessionDir, "~") {
+		return ""
+	}
+	return logfile.Expand(settings.SessionDir, home)
 }
 
 // logName is what the name of a file in a directory of sessions says.

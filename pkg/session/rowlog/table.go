@@ -134,6 +134,23 @@ func (t Tables) Version(ctx context.Context, conn Querier) (version int, err err
 	return version, nil
 }
 
+// Filled returns those of the tables that are there and have rows.
+func (t Tables) Filled(ctx context.Context, conn Querier, names ...string) (filled []string, err error) {
+	for _, name := range names {
+		if _, there := t[name]; !there {
+			continue
+		}
+		var rows bool
+		if err := conn.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM "+Quoted(name)+")").Scan(&rows); err != nil {
+			return nil, fmt.Errorf("look into %s: %w", name, err)
+		}
+		if rows {
+			filled = append(filled, name)
+		}
+	}
+	return filled, nil
+}
+
 // Collect reads all rows and closes them.
 func Collect[T any](rows *sql.Rows, doing string, scan func(*sql.Rows) (T, error)) ([]T, error) {
 	defer rows.Close()

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/sessctl/sessctl/pkg/session"
@@ -58,6 +59,31 @@ func (l *Listing) Unread(database, id string, cause error, look func() (fs.FileI
 	}
 	l.Refs = append(l.Refs, ref)
 	l.Notices = append(l.Notices, Unreadable(database, cause))
+}
+
+// Tables adds a notice of tables of a database that have text and that nobody reads.
+func (l *Listing) Tables(database string, tables []string) {
+	if len(tables) > 0 {
+		l.Notices = append(l.Notices, session.Notice{
+			Path: database, Message: "what agents said in " + strings.Join(tables, ", ") + " is not read", Hint: session.CauseTable.Hint(), Cause: session.CauseTable,
+		})
+	}
+}
+
+// Schema adds a notice if the schema of a database, 0 where that is not known, is none
+// of those that were tried. later says what else that means of a newer one.
+func (l *Listing) Schema(database string, schema, oldest, newest int, later session.Notice) {
+	n := session.Notice{Path: database, Cause: session.CauseNewer, Hint: later.Hint}
+	switch {
+	case schema > newest:
+		n.Message = fmt.Sprintf("its schema is %d and this version knows those up to %d: it is read as far as it looks the same%s", schema, newest, later.Message)
+	case schema > 0 && schema < oldest:
+		n.Message = fmt.Sprintf("its schema is %d and this version was tried with those from %d on: it is read as far as it looks the same", schema, oldest)
+		n.Cause, n.Hint = session.CauseOlder, session.CauseOlder.Hint()
+	default:
+		return
+	}
+	l.Notices = append(l.Notices, n)
 }
 
 // NameAgents names the agents of all references, in their order.

@@ -30,14 +30,14 @@ func Unreadable(database string, err error) session.Notice {
 		n.Bytes = info.Size()
 	}
 	head := headOf(database)
-	switch missing, code := MissingTable(""), (*sqlite.Error)(nil); {
+	switch missing := MissingTable(""); {
 	case bytes.HasPrefix(head, []byte("version https://git-lfs")):
 		n.Cause, n.Hint = session.CauseDamaged, "the file is a pointer of git-lfs in place of the database: git lfs pull"
 	case errors.As(err, &missing) && withoutLog(database, head):
 		n.Cause = session.CauseNoLog
 	case errors.As(err, &missing):
 		n.Cause = session.CauseTables
-	case errors.As(err, &code) && (code.Code()&0xff == sqlite3.SQLITE_CORRUPT || code.Code()&0xff == sqlite3.SQLITE_NOTADB):
+	case IsDamaged(err):
 		n.Cause = session.CauseDamaged
 	}
 	if n.Hint == "" {
@@ -71,4 +71,33 @@ func withoutLog(database string, head []byte) bool {
 	}
 	_, err := os.Lstat(database + walEnd)
 	return errors.Is(err, fs.ErrNotExist)
+}
+
+// DamagedError says that pages of a database are damaged, and that what lies on others
+// was read.
+type DamagedError struct{ Err error }
+
+// Error implements error.
+func (d *DamagedError) Error() string { return "pages of it are damaged: " + d.Err.Error() }
+
+// Unwrap returns what was wrong with the first.
+func (d *DamagedError) Unwrap() error { return d.Err }
+
+// IsDamaged reports whether SQLite met what is no page of a database.
+func IsDamaged(err error) bool {
+	code := (*sqlite.Error)(nil)
+	return errors.As(err, &code) && (code.Code()&0xff == sqlite3.SQLITE_CORRUPT || code.Code()&0xff == sqlite3.SQLITE_NOTADB)
+}
+
+// Salvaged returns nil, and adds a notice, for a [DamagedError]: the sessions that were
+// read are listed. Any other error is returned.
+func (l *Listing) Salvaged(database string, err error) error {
+	damaged := (*DamagedError)(nil)
+	if !errors.As(err, &damaged) {
+		return err
+	}
+	notice := Unreadable(database, err)
+	notice.Message = "sessions on damaged pages of it are not read: " + damaged.Err.Error()
+	l.Notices = append(l.Notices, notice)
+	return nil
 }

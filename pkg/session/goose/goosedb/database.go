@@ -18,14 +18,18 @@ type File = sqlitefile.File
 // ErrSchema is returned for a database without the tables of sessions.
 var ErrSchema = errors.New("not a database of Goose's sessions")
 
-// NewestSchema is the newest schema that is known. One that is newer is read as far
-// as its columns have the names of today.
-const NewestSchema = 17
+// The schemas that are known. Another one is read as far as its columns have the names
+// of today.
+const (
+	OldestSchema = 15
+	NewestSchema = 17
+)
 
 const (
 	sessionTable = "sessions"
 	messageTable = "messages"
 	ledgerTable  = "usage_ledger"
+	threadTable  = "thread_messages" // of the schemas 10 and 11: what was said in threads
 )
 
 // Database is a database as it was at one moment. It may be used by several
@@ -36,6 +40,8 @@ type Database struct {
 	tables rowlog.Tables
 	// Schema is its version, 0 if it does not say.
 	Schema int
+	// Unread are tables in which something is said that is not read.
+	Unread []string
 }
 
 // open opens a database for reading, without a trace ([sqlitefile.Open]). It
@@ -65,6 +71,9 @@ func (d *Database) readSchema(ctx context.Context) (err error) {
 	})
 	if err == nil {
 		d.Schema, err = d.tables.Version(ctx, d.conn)
+	}
+	if err == nil {
+		d.Unread, err = d.tables.Filled(ctx, d.conn, threadTable)
 	}
 	return err
 }

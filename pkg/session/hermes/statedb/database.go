@@ -215,16 +215,14 @@ func (d *Database) weigh(ctx context.Context, all []Session) error {
 		place[s.ID] = i
 	}
 	t := table{d.tables[messageTable]}
-	rows, err := d.conn.QueryContext(ctx, "SELECT session_id, "+t.number("timestamp")+", "+t.size(texts()...)+" FROM messages NOT INDEXED")
-	if err != nil {
-		return fmt.Errorf("list sessions: %w", err)
-	}
-	_, err = rowlog.Collect(rows, "list sessions", func(rows *sql.Rows) (none struct{}, err error) {
+	query := "SELECT session_id, " + t.number("timestamp") + ", " + t.size(texts()...) + " FROM messages"
+	w := rowlog.Weighing[Session]{Conn: d.conn, Query: query, All: all, ID: func(s Session) string { return s.ID }}
+	w.Take = func(rows *sql.Rows) error {
 		var id sql.RawBytes
 		var at sql.NullFloat64
 		var size int64
 		if err := rows.Scan(&id, &at, &size); err != nil {
-			return none, err
+			return err
 		}
 		if i, ok := place[string(id)]; ok {
 			s := &all[i]
@@ -234,8 +232,9 @@ func (d *Database) weigh(ctx context.Context, all []Session) error {
 				s.Active = when
 			}
 		}
-		return none, nil
-	})
+		return nil
+	}
+	err := w.Run(ctx)
 	for i := range all {
 		if all[i].Active.IsZero() {
 			all[i].Active = all[i].Started

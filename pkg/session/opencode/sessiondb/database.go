@@ -26,6 +26,8 @@ type Database struct {
 	*sqlitefile.Database
 	conn   *sql.Conn
 	tables rowlog.Tables
+	// Unread are tables in which something is said that is not read.
+	Unread []string
 }
 
 // Open opens a database for reading, without a trace ([sqlitefile.Open]). It
@@ -35,7 +37,9 @@ func Open(ctx context.Context, f File) (*Database, error) {
 	var err error
 	d.Database, err = sqlitefile.Open(ctx, f, func(ctx context.Context, conn *sql.Conn) (err error) {
 		d.conn = conn
-		d.tables, err = readSchema(ctx, conn)
+		if d.tables, err = readSchema(ctx, conn); err == nil {
+			d.Unread, err = d.tables.Filled(ctx, conn, boardTable)
+		}
 		return err
 	})
 	if err != nil {
@@ -67,7 +71,8 @@ const (
 	eventTable   = "event"
 	projectTable = "project"
 	countTable   = "event_sequence"
-	shareTable   = "session_share" // holds a secret
+	shareTable   = "session_share"      // holds a secret
+	boardTable   = "kilo_board_message" // what agents of Kilo say to each other
 )
 
 // readSchema reads what tables there are, and checks that they are OpenCode's.
@@ -145,16 +150,14 @@ func (d *Database) weigh(ctx context.Context, all []Session) error {
 	for i, s := range all {
 		place[s.ID] = i
 	}
+	damaged := (*sqlitefile.DamagedError)(nil)
 	for _, name := range []string{messageTable, partTable} {
-		rows, err := d.conn.QueryContext(ctx, "SELECT session_id, octet_length(data) FROM "+name+" NOT INDEXED")
-		if err != nil {
-			return fmt.Errorf("list sessions: %w", err)
-		}
-		_, err = rowlog.Collect(rows, "list sessions", func(rows *sql.Rows) (none struct{}, err error) {
+		w := rowlog.Weighing[Session]{Conn: d.conn, Query: "SELECT session_id, octet_length(data) FROM " + name, All: all, ID: func(s Session) string { return s.ID }}
+		w.Take = func(rows *sql.Rows) error {
 			var id sql.RawBytes
 			var size sql.NullInt64
 			if err := rows.Scan(&id, &size); err != nil {
-				return none, err
+				return err
 			}
 			if i, ok := place[string(id)]; ok {
 				all[i].Bytes += size.Int64
@@ -162,11 +165,14 @@ func (d *Database) weigh(ctx context.Context, all []Session) error {
 					all[i].Messages++
 				}
 			}
-			return none, nil
-		})
-		if err != nil {
+			return nil
+		}
+		if err := w.Run(ctx); err != nil && !errors.As(err, &damaged) {
 			return err
 		}
+	}
+	if damaged != nil {
+		return errors.Join(damaged, d.Unchanged())
 	}
 	return d.Unchanged()
 }
