@@ -24,7 +24,7 @@ func newMCPCommand(a *app) *cobra.Command {
 		Short: "Let agents search the memory: an MCP server on stdin and stdout",
 		Long: `Serve the Model Context Protocol on stdin and stdout, so that an agent can search
 what was said and done in earlier sessions. The tools only read: memory_recall,
-memory_read, memory_facts, sessions, session_sizes. --allow-write adds
+memory_read, memory_state, memory_facts, sessions, session_sizes. --allow-write adds
 memory_store, by which an agent keeps a summary, a lesson or a fact in its own
 words, and session_compact. --agent confines the server to one agent's sessions;
 where two runtimes have an agent of that name, name one: --agent pi/main.
@@ -88,6 +88,7 @@ func newMCPServer(a *app, o mcptool.MCPOptions) *mcp.Server {
 	server.AddReceivingMiddleware(briefErrors)
 	s := &mcpServer{app: a, options: o, working: make(chan struct{}, web.MaxWorking)}
 	addTool(server, s, "memory_recall", "Search the memory of earlier sessions by words and by meaning. Returns the best passages, each with the archive and lines it came from, or \"nothing found that fits\". Names, identifiers, paths and error messages are found word for word.", s.recall)
+	addTool(server, s, "memory_state", "Say where the work of an agent stands: what of its plan is open, what was asked last, what failed, which files are in hand, the last steps. Call it first when you go on with earlier work.", s.state)
 	addTool(server, s, "work_history", "Look up what was done in earlier sessions: to a file, with a command, about an error (where it appeared, which changes followed, and whether the same command succeeded then), or by words that stood in any of these (query). Questions in plain words are for memory_recall. Give one of file, command, error and query. Names need not be whole. Returns actions with the archive and lines they stand in, or \"nothing found that fits\".", s.work)
 	addTool(server, s, "memory_read", "Read the messages of an archived session around a hit of memory_recall: by archive and lines, as text.", s.read)
 	addTool(server, s, "memory_facts", "List what was stated outright in earlier sessions: preferences, decisions, projects, contacts. With query: only what answers it.", s.facts)

@@ -115,7 +115,7 @@ func TestMCPServesOneOfTwoAgentsOfOneName(t *testing.T) {
 		if text, failed := call(t, c, "memory_store", map[string]any{"category": "lesson", "text": said[runtime]}); !failed || !strings.Contains(text, "it repeats") {
 			t.Errorf("%s stores what it has said: %s", runtime, text)
 		}
-		for _, tool := range []string{"memory_recall", "work_history", "memory_facts", "sessions", "session_sizes", "session_compact"} {
+		for _, tool := range []string{"memory_recall", "work_history", "memory_state", "memory_facts", "sessions", "session_sizes", "session_compact"} {
 			if !shown[tool] {
 				t.Errorf("%s shows nothing of %s itself", tool, runtime)
 			}
@@ -202,6 +202,8 @@ func questionsTo(t *testing.T, tool string, his archive.Entry, records []string)
 			list = append(list, map[string]any{"hit": id, "neighbors": 10}, map[string]any{"hit": id[:min(len(id), 16)]})
 		}
 		return list
+	case "memory_state":
+		return []map[string]any{{}, {"session": his.Session}}
 	case "memory_facts":
 		return []map[string]any{{}, {"kind": "preference"}, {"query": "who counts the sacks"}, {"query": "heron otter"}, {"query": "where is the quorvxier or the brindlmoat"}}
 	case "sessions":

@@ -66,6 +66,28 @@ func (s *mcpServer) recall(ctx context.Context, in mcptool.RecallInput) (string,
 	return s.told.Keep(mcptool.RecallText(doc, mcptool.ReadingOf)), nil
 }
 
+// state says where the work of an agent stands.
+func (s *mcpServer) state(ctx context.Context, in mcptool.StateInput) (string, error) {
+	of, err := s.confined(ctx, in.Agent)
+	if err != nil {
+		return "", err
+	}
+	a := s.request(io.Discard, of)
+	defer workspace.End(a.Run)
+	o := steps.BriefOptions{Runtime: of.Runtime, Agent: of.Agent, Session: in.Session}
+	if err := o.Validate(); err != nil {
+		return "", err
+	}
+	if err := s.options.CheckKnown(ctx, a.Run, nil, of); err != nil {
+		return "", err
+	}
+	doc, err := steps.Brief(ctx, a.Run, o)
+	if err != nil {
+		return "", err
+	}
+	return s.told.Keep(steps.Quoted(steps.DescribeBrief(doc.Standing) + "\n")), nil
+}
+
 func (s *mcpServer) read(ctx context.Context, in mcptool.ReadInput) (string, error) {
 	of, err := s.confined(ctx, "")
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/sessctl/sessctl/pkg/jsonl"
+	"github.com/sessctl/sessctl/pkg/secrets"
 	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/sessctl/sessctl/pkg/summarize/state"
 	"github.com/sessctl/sessctl/pkg/work"
@@ -150,10 +151,10 @@ func (e *Extractive) add(m *session.Message, stays bool) {
 	switch m.Role {
 	case session.RoleUser:
 		base.by = person
-		e.push(base, withoutPasted(state.Said(m)), saidBytes)
+		e.push(base, withoutPasted(safe(state.Said(m))), saidBytes)
 	case session.RoleAssistant:
 		base.by = agent
-		e.push(base, state.Said(m), saidBytes)
+		e.push(base, safe(state.Said(m)), saidBytes)
 		e.calls(m, base)
 	case session.RoleToolResult:
 		e.result(m, base)
@@ -161,11 +162,18 @@ func (e *Extractive) add(m *session.Message, stays bool) {
 		e.shell(m, base)
 	case session.RoleSummary:
 		base.by = earlier
-		e.push(base, state.Said(m), saidBytes)
+		e.push(base, safe(state.Said(m)), saidBytes)
 	}
 	if e.bytes > maxEventBytes {
 		e.forget()
 	}
+}
+
+// safe is a text without what looks like a secret. It is asked for the whole of a text:
+// of a part of a key nothing tells that it is one.
+func safe(text []byte) []byte {
+	clean, _ := secrets.RedactBytes(text)
+	return clean
 }
 
 // push keeps an event, of a long text the beginning and the end.
@@ -187,7 +195,7 @@ func (e *Extractive) calls(m *session.Message, base event) {
 		if p := &m.Parts[i]; p.Kind == session.PartToolCall {
 			c := state.CallOf(&e.cursor, p)
 			base.by, base.tool, base.kind, base.paths, base.id = call, c.Tool, c.Kind, c.Paths, string(p.CallID)
-			e.push(base, []byte(strings.Join(slices.Concat(c.Head(), c.Texts), "\n")), callBytes)
+			e.push(base, safe([]byte(strings.Join(slices.Concat(c.Head(), c.Texts), "\n"))), callBytes)
 		}
 	}
 }
@@ -198,7 +206,7 @@ func (e *Extractive) result(m *session.Message, base event) {
 	if exit, known := work.ExitStatus(m); known && exit != 0 {
 		base.failed = true
 	}
-	e.push(base, state.Said(m), resultBytes)
+	e.push(base, safe(state.Said(m)), resultBytes)
 }
 
 // shell takes in a command that a person ran by hand.
@@ -207,7 +215,7 @@ func (e *Extractive) shell(m *session.Message, base event) {
 		if p := &m.Parts[i]; p.Kind == session.PartCommand {
 			command := base
 			command.by, command.kind = call, work.KindCommand
-			e.push(command, p.Text, callBytes)
+			e.push(command, safe(p.Text), callBytes)
 		}
 	}
 	e.result(m, base)

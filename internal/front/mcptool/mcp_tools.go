@@ -144,6 +144,12 @@ func messageText(m *session.Message) string {
 	return "   " + wording.Visible(steps.MessageHeading(m)) + "\n" + recall.Indent(CutMessage(text)) + "\n\n"
 }
 
+// StateInput is what memory_state is asked.
+type StateInput struct {
+	Agent   string `json:"agent,omitempty" jsonschema:"whose work: the newest session of this agent (default: of all)"`
+	Session string `json:"session,omitempty" jsonschema:"the session with this id or key"`
+}
+
 // FactsInput is what memory_facts is asked.
 type FactsInput struct {
 	Query string `json:"query,omitempty" jsonschema:"only facts that answer this, the best first; all facts without it"`

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/sessctl/sessctl/pkg/jsonl"
+	"github.com/sessctl/sessctl/pkg/secrets"
 	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/sessctl/sessctl/pkg/work"
 )
@@ -51,7 +52,8 @@ func (c *Call) changes() bool {
 func CallOf(cursor *jsonl.Cursor, p *session.Part) Call {
 	c := Call{Tool: string(p.Name), Kind: work.Does(string(p.Name)), id: string(p.CallID)}
 	r := argumentReader{call: &c, left: bodyBytes}
-	cursor.Reset(p.Text)
+	arguments, _ := secrets.RedactBytes(p.Text) // a name beside a value tells that it is a secret
+	cursor.Reset(arguments)
 	r.value("", cursor)
 	return c
 }
@@ -105,6 +107,7 @@ func (r *argumentReader) text(key string, text []byte) {
 		return
 	}
 	c := r.call
+	text, _ = secrets.RedactBytes(text)
 	kept := string(text[:min(len(text), argumentBytes, max(r.left, 0))])
 	kept = strings.ToValidUTF8(kept, "")
 	r.left -= len(kept)

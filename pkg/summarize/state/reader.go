@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/sessctl/sessctl/pkg/jsonl"
+	"github.com/sessctl/sessctl/pkg/secrets"
 	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/sessctl/sessctl/pkg/work"
 )
@@ -161,10 +162,16 @@ func (r *Reader) result(m *session.Message) {
 func (r *Reader) shell(m *session.Message, at Place) {
 	for i := range m.Parts {
 		if p := &m.Parts[i]; p.Kind == session.PartCommand && len(p.Text) > 0 {
-			r.push(step{call: Call{Kind: work.KindCommand, Command: string(p.Text[:min(len(p.Text), argumentBytes)])}, at: at, answered: true, ending: work.EndingOf(m, "bash")})
+			r.push(step{call: Call{Kind: work.KindCommand, Command: command(p.Text)}, at: at, answered: true, ending: work.EndingOf(m, "bash")})
 			r.ended(&r.steps[len(r.steps)-1])
 		}
 	}
+}
+
+// command is a command line of bounded length.
+func command(text []byte) string {
+	text, _ = secrets.RedactBytes(text)
+	return string(text[:min(len(text), argumentBytes)])
 }
 
 // ended takes in how a call ended: what works settles the failures of the same.
@@ -248,7 +255,9 @@ func (r *Reader) inHand() []*file {
 }
 
 // ends is the beginning and the end of what somebody said, of bounded length.
+// Secrets go before it is cut: of a part of a key nothing tells that it is one.
 func ends(text []byte) string {
+	text, _ = secrets.RedactBytes(text)
 	if len(text) <= quoteBytes {
 		return string(text)
 	}
