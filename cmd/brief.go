@@ -26,7 +26,7 @@ archive.
 		Example: `  sessctl brief
   sessctl brief --agent coordinator
   sessctl brief --agent coordinator --chars 800
-  sessctl brief --session 4f0c1d2e --json`,
+  sessctl brief --agent coordinator --json`,
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
 			if err := o.Validate(); err != nil {
