@@ -279,7 +279,7 @@ type Document struct {
 	Query  string    `json:"query"`
 	Rank   string    `json:"rank"`
 	Notice string    `json:"notice"`
-	Fit    float64   `json:"fit"` // of the best that was found, also if it is no hit
+	Fit    float64   `json:"fit"`             // of the best that was found, also if it is no hit
 	State  *Standing `json:"state,omitempty"` // of a question about where work stands
 	Hits   []Hit     `json:"hits"`
 	Work   []workHit `json:"work"` // what was done, if that is asked for; then there are no hits
