@@ -99,7 +99,8 @@ func LockMonitor(ctx context.Context, run *workspace.Run) (*durable.FileLock, er
 func sweepMonitor(run *workspace.Run) error {
 	left, err := run.Pins.Leftovers(run.DataDir(), 0)
 	for _, path := range left {
-		if strings.HasPrefix(filepath.Base(path), "."+filepath.Base(MonitorStatePath(&run.Settings))+".") {
+		name := filepath.Base(path)
+		if strings.HasPrefix(name, "."+filepath.Base(MonitorStatePath(&run.Settings))+".") || workspace.OfReserve(name) {
 			err = errors.Join(err, run.Pins.RemoveFile(path))
 		}
 	}

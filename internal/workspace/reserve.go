@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"path/filepath"
+	"strings"
 	"syscall"
 )
 
@@ -30,6 +31,9 @@ func KeepReserve(run *Run) {
 		return err
 	})
 }
+
+// OfReserve reports whether a file is what a killed run has left of the reserve.
+func OfReserve(name string) bool { return strings.HasPrefix(name, ".reserve.") }
 
 // UseReserve writes what must be written on a full disk too: where there is no room, it
 // is tried again with the room of [KeepReserve].
