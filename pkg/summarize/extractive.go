@@ -221,20 +221,30 @@ func (e *Extractive) shell(m *session.Message, base event) {
 	e.result(m, base)
 }
 
-// forget makes room: a quarter of the texts goes.
+// forget makes room: a quarter of the texts goes, of the older ones first what tools
+// printed and what was called, then what was summed up and said.
 func (e *Extractive) forget() {
-	for _, by := range []party{result, call, agent, person} {
-		most := len(e.events) * 3 / 4
-		kept := e.events[:0]
-		for i, x := range e.events {
-			if e.bytes > maxEventBytes*3/4 && x.by == by && i < most {
-				e.bytes -= len(x.text) + eventBytes
-				e.left++
-				continue
-			}
-			kept = append(kept, x)
-		}
-		clear(e.events[len(kept):])
-		e.events = kept
+	older := len(e.events) * 3 / 4
+	for _, by := range []party{result, call, earlier, agent, person} {
+		older -= e.drop(older, func(x *event) bool { return x.by == by })
 	}
+	e.drop(len(e.events), func(*event) bool { return true })
+}
+
+// drop forgets events among the first so many, the oldest first, until there is room,
+// and returns how many.
+func (e *Extractive) drop(first int, goes func(*event) bool) (dropped int) {
+	kept := e.events[:0]
+	for i, x := range e.events {
+		if e.bytes > maxEventBytes*3/4 && i < first && goes(&x) {
+			e.bytes -= len(x.text) + eventBytes
+			dropped++
+			continue
+		}
+		kept = append(kept, x)
+	}
+	clear(e.events[len(kept):])
+	e.events = kept
+	e.left += dropped
+	return dropped
 }

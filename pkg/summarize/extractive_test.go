@@ -171,7 +171,7 @@ func TestMemoryIsBounded(t *testing.T) {
 		return after.HeapAlloc - min(before.HeapAlloc, after.HeapAlloc)
 	}
 	few, many := kept(2_000), kept(20_000) // 10,000 and 100,000 messages
-	if many > 2<<20 || many > 2*few+100<<10 {
+	if many > 8<<20 || many > 2*few+100<<10 {
 		t.Errorf("%d bytes are kept of 10,000 messages and %d of 100,000", few, many)
 	}
 }
