@@ -226,14 +226,14 @@ func (e *Extractive) shell(m *session.Message, base event) {
 func (e *Extractive) forget() {
 	older := len(e.events) * 3 / 4
 	for _, by := range []party{result, call, earlier, agent, person} {
-		older -= e.drop(older, func(x *event) bool { return x.by == by })
+		older -= drop(e, older, func(x *event) bool { return x.by == by })
 	}
-	e.drop(len(e.events), func(*event) bool { return true })
+	drop(e, len(e.events), func(*event) bool { return true })
 }
 
 // drop forgets events among the first so many, the oldest first, until there is room,
 // and returns how many.
-func (e *Extractive) drop(first int, goes func(*event) bool) (dropped int) {
+func drop(e *Extractive, first int, goes func(*event) bool) (dropped int) {
 	kept := e.events[:0]
 	for i, x := range e.events {
 		if e.bytes > maxEventBytes*3/4 && i < first && goes(&x) {
