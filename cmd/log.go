@@ -87,7 +87,7 @@ func runLog(ctx context.Context, a *app, o audit.LogOptions) error {
 			return err
 		}
 	}
-	return renderLog(a, audit.NewLogDocument(a.Run, o, rows))
+	return renderLog(a, o, audit.NewLogDocument(a.Run, o, rows))
 }
 
 // runLogOfHosts lists what was done on several hosts.
@@ -108,14 +108,18 @@ func runLogOfHosts(ctx context.Context, a *app, o audit.LogOptions) error {
 	}
 	doc := audit.NewLogDocument(a.Run, o, rows)
 	doc.Hosts = hosts
-	return cmp.Or(renderLog(a, doc), outcome)
+	return cmp.Or(renderLog(a, o, doc), outcome)
 }
 
-func renderLog(a *app, doc audit.LogDocument) error {
+func renderLog(a *app, o audit.LogOptions, doc audit.LogDocument) error {
 	if a.JSON {
 		return a.printJSON(doc)
 	}
-	t := table{empty: "nothing was done yet", columns: []column{
+	empty := "nothing was done yet"
+	if o.Agent != "" || o.Since != "" || len(o.Actions) > 0 || a.Global.Runtime != "" {
+		empty = "nothing that was done fits these options"
+	}
+	t := table{empty: empty, columns: []column{
 		{name: "WHEN"}, {name: "ID"}, {name: "WHAT", least: 9}, {name: "RUNTIME", drop: 3}, {name: "AGENT", least: 8}, {name: "SESSION", least: 8},
 		{name: "TOKENS", right: true, drop: 2}, {name: "FREED", right: true, drop: 1}, {name: "UNDO", drop: 4},
 	}}

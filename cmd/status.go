@@ -122,10 +122,14 @@ func describeStatus(a *app, doc *audit.StatusDocument) string {
 		line("due", fmt.Sprintf("%s: %s; %s", p.What, wording.Count(int64(p.Count)), p.Advice))
 	}
 	b.WriteByte('\n')
-	describeRuns(line, doc.Runs)
+	describeRuns(line, doc)
 	describeGrowth(line, doc.Grew)
 	for _, p := range doc.Purges {
 		line("will go", fmt.Sprintf("%s deletes %s of %s, the first on %s; %s", p.Runtime, wording.Plural(p.Sessions, "log"), p.Agent, p.First[:len("2006-01-02")], unarchivedText(p.Unarchived)))
+	}
+	if !doc.ArchivesKnown {
+		line("archives", "not known: they could not be listed, see above")
+		return b.String()
 	}
 	line("saved", fmt.Sprintf("%s tokens out of contexts by %s, %s out of logs", wording.Count(doc.Saved.Tokens), wording.Plural(doc.Saved.Compactions, "compaction"), wording.Bytes(doc.Saved.LogBytes)))
 	line("verified", checkText(doc))
@@ -146,8 +150,12 @@ func (a *app) problemText(p audit.StatusProblem) string {
 // mostOfStatus bounds the lines of a kind: the rest is counted.
 const mostOfStatus = 5
 
-func describeRuns(line func(what, text string), runs []audit.StatusRun) {
-	if len(runs) == 0 {
+func describeRuns(line func(what, text string), doc *audit.StatusDocument) {
+	runs := doc.Runs
+	switch {
+	case !doc.RunsKnown:
+		line("last run", "not known: the records of runs could not be read, see above")
+	case len(runs) == 0:
 		line("last run", "none is on record; sessctl schedule install nightly runs every night")
 	}
 	for _, r := range runs[:min(len(runs), mostOfStatus)] {
@@ -184,7 +192,7 @@ func checkText(doc *audit.StatusDocument) string {
 	case doc.Archives == 0:
 		return "there is no archive yet"
 	case doc.Checked.At == "":
-		return "never since each archive was made; sessctl archive verify reads them all"
+		return "each archive when it was made, never since; sessctl archive verify reads them all"
 	}
 	text := "all archives were read on " + wording.ShownTime(doc.Checked.At)
 	if doc.Checked.Problems > 0 {

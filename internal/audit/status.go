@@ -20,23 +20,27 @@ import (
 
 // StatusDocument is `status --json` (docs/json.md): what a person asks in the morning.
 type StatusDocument struct {
-	Schema   int                   `json:"schema"`
-	MadeAt   string                `json:"made_at"` // RFC 3339, UTC
-	Host     string                `json:"host"`
-	Well     bool                  `json:"well"`    // nothing is wrong, and nothing waits for a person
-	Wrong    []StatusProblem       `json:"wrong"`   // what matters most first
-	Due      []report.Pending      `json:"due"`     // what is to be done
-	Runs     []StatusRun           `json:"runs"`    // the last of each profile
-	Grew     []StatusGrowth        `json:"grew"`    // since it was last archived, by agent, the most first
-	Purges   []report.Purge        `json:"purges"`  // what runtimes delete by themselves
-	Saved    SavedDocument         `json:"saved"`   // by all compactions
-	Checked  StatusCheck           `json:"checked"` // when the archives were last read
-	Stores   int                   `json:"stores"`
-	Agents   int                   `json:"agents"`
-	Sessions int                   `json:"sessions"`
-	Archives int                   `json:"archives"`
-	Unread   []workspace.UnreadRow `json:"unread"` // what was seen and not read
-	Notes    []workspace.Note      `json:"notes"`
+	Schema   int              `json:"schema"`
+	MadeAt   string           `json:"made_at"` // RFC 3339, UTC
+	Host     string           `json:"host"`
+	Well     bool             `json:"well"`    // nothing is wrong, and nothing waits for a person
+	Wrong    []StatusProblem  `json:"wrong"`   // what matters most first
+	Due      []report.Pending `json:"due"`     // what is to be done
+	Runs     []StatusRun      `json:"runs"`    // the last of each profile
+	Grew     []StatusGrowth   `json:"grew"`    // since it was last archived, by agent, the most first
+	Purges   []report.Purge   `json:"purges"`  // what runtimes delete by themselves
+	Saved    SavedDocument    `json:"saved"`   // by all compactions
+	Checked  StatusCheck      `json:"checked"` // when the archives were last read
+	Stores   int              `json:"stores"`
+	Agents   int              `json:"agents"`
+	Sessions int              `json:"sessions"`
+	Archives int              `json:"archives"`
+	// What could not be read is not none: without ArchivesKnown nothing is known of
+	// archives, growth and savings, without RunsKnown nothing of runs.
+	ArchivesKnown bool                  `json:"archives_known"`
+	RunsKnown     bool                  `json:"runs_known"`
+	Unread        []workspace.UnreadRow `json:"unread"` // what was seen and not read
+	Notes         []workspace.Note      `json:"notes"`
 
 	Hosts []selection.HostAnswer `json:"hosts,omitempty"`    // of --host
 	There []StatusDocument       `json:"statuses,omitempty"` // of --host
@@ -99,8 +103,12 @@ func Status(ctx context.Context, run *workspace.Run) (StatusDocument, error) {
 		return doc, err
 	}
 	doc.Due, doc.Purges = o.Waiting(), o.Purges()
-	doc.Wrong, doc.Unread = wrong(o.AlertsOf(state, settings)), o.Unread
-	doc.Runs, doc.Grew, doc.Checked = o.lastRuns(), o.unarchivedGrowth(), o.lastCheck()
+	doc.Runs, doc.RunsKnown, doc.Checked = o.lastRuns(), o.RunsSeen, o.lastCheck()
+	doc.Grew, doc.ArchivesKnown = []StatusGrowth{}, o.catalogued
+	if o.catalogued {
+		doc.Grew = o.unarchivedGrowth()
+	}
+	doc.Wrong, doc.Unread = wrong(o.AlertsOf(state, settings)), o.Unread // after all that may fail
 	u := Usage{App: run}
 	u.CountSaved(o.AllReceipts)
 	doc.Saved = u.Doc.Saved
