@@ -234,7 +234,6 @@ func statements(text string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for line := range strings.SplitSeq(text, "\n") {
 			line, _, _ = strings.Cut(line, " (line ")
-			line = withoutPlace(line)
 			for part := range strings.SplitSeq(line, " → line ") {
 				if _, later, is := strings.Cut(part, ": "); is && part != line && part[0] >= '0' && part[0] <= '9' {
 					part = later
@@ -245,20 +244,6 @@ func statements(text string) iter.Seq[string] {
 			}
 		}
 	}
-}
-
-// withoutPlace is a line that says where the work stands without its beginning: "Asked
-// last [681]: ", "[96] ".
-func withoutPlace(line string) string {
-	head, said, found := strings.Cut(line, "] ")
-	if before, after, colon := strings.Cut(line, "]: "); colon && len(before) <= len(head) {
-		head, said, found = before, after, true
-	}
-	at := strings.IndexByte(head, '[')
-	if !found || at < 0 || at > 20 || at+1 == len(head) || strings.Trim(head[at+1:], "0123456789") != "" {
-		return line
-	}
-	return said
 }
 
 func isQuoted(line, piece map[string]bool) bool {
