@@ -1,4 +1,4 @@
-package smallpackages
+package smallpackages_test
 
 import (
 	"bytes"

@@ -14,8 +14,8 @@ import (
 // headsName is the directory of heads below the prefix.
 const headsName = "heads"
 
-// mostHead bounds a head, in bytes.
-const mostHead = 64 << 10
+// mostLedgerHead bounds a head, in bytes.
+const mostLedgerHead = 64 << 10
 
 // Heads are the signed heads of a ledger in a bucket: an object each, which nothing
 // replaces and which object lock keeps where archive.retain asks for it. They are not
@@ -42,7 +42,7 @@ func (h Heads) Last(ctx context.Context) ([]byte, error) {
 		return nil, fmt.Errorf("%s/%s: %w", h.Bucket.URL(), h.dir(), fs.ErrNotExist)
 	}
 	var text bytes.Buffer
-	_, err := h.Bucket.get(ctx, last, &atMost{&text, mostHead})
+	_, err := h.Bucket.get(ctx, last, &atMost{&text, mostLedgerHead})
 	return text.Bytes(), err
 }
 

@@ -6,8 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 
+	"github.com/sessctl/sessctl/pkg/ledger"
 	"golang.org/x/mod/sumdb/tlog"
 )
 
@@ -33,14 +33,14 @@ type Options struct {
 // Checked is what a file proves.
 type Checked struct {
 	Header   Header
-	Heads    []Head // the smallest first; the last is the one to which the rest belongs
+	Heads    []ledger.Head // the smallest first; the last is the one to which the rest belongs
 	Shown    int64
 	Complete int64             // from this entry on, all are shown
 	Archives map[string]string // SHA-256 of those whose bytes are in the file, by their ids
 }
 
 // Head is the newest head.
-func (c Checked) Head() Head { return c.Heads[len(c.Heads)-1] }
+func (c Checked) Head() ledger.Head { return c.Heads[len(c.Heads)-1] }
 
 // Check reads a proof to its end.
 func Check(ctx context.Context, from io.Reader, o Options) (Checked, error) {
@@ -50,7 +50,7 @@ func Check(ctx context.Context, from io.Reader, o Options) (Checked, error) {
 		return c.done, err
 	}
 	for _, h := range c.done.Heads {
-		if err := h.of(c.nodes); err != nil {
+		if err := fits(h, c.nodes); err != nil {
 			return c.done, fmt.Errorf("%w: %w", ErrRefused, err)
 		}
 	}
@@ -117,14 +117,14 @@ func (h Header) check() error {
 }
 
 // open reports whether leaves are to come.
-func (c *checker) open() bool { return len(c.done.Heads) > 0 && c.nodes.end() < c.done.Head().Size }
+func (c *checker) open() bool { return len(c.done.Heads) > 0 && c.nodes.end() < c.done.Head().N }
 
 // whole reports whether all leaves were there.
-func (c *checker) whole() bool { return len(c.done.Heads) > 0 && c.nodes.end() == c.done.Head().Size }
+func (c *checker) whole() bool { return len(c.done.Heads) > 0 && c.nodes.end() == c.done.Head().N }
 
 func (c *checker) head(text string) error {
-	h, err := OpenHead(text, c.done.Header.Key)
-	if err == nil && len(c.done.Heads) > 0 && h.Size <= c.done.Head().Size {
+	h, err := ledger.ParseHead([]byte(text), c.done.Header.Key)
+	if err == nil && len(c.done.Heads) > 0 && h.N <= c.done.Head().N {
 		err = errOrder
 	}
 	c.done.Heads = append(c.done.Heads, h)
@@ -132,7 +132,7 @@ func (c *checker) head(text string) error {
 }
 
 func (c *checker) tree(t tree) error {
-	if len(t.Hash) != tlog.HashSize || t.To > c.done.Head().Size {
+	if len(t.Hash) != tlog.HashSize || t.To > c.done.Head().N {
 		return errOrder
 	}
 	c.done.Complete = t.To
@@ -163,16 +163,16 @@ func (c *checker) continues(earlier string) error {
 	if earlier == "" {
 		return nil
 	}
-	h, err := OpenHead(strings.TrimLeft(earlier, "\n"), c.done.Header.Key)
+	h, err := ledger.ParseHead([]byte(earlier), c.done.Header.Key)
 	if err != nil {
 		return fmt.Errorf("%w: of the ledger of this head: %w", ErrRefused, err)
 	}
-	if newest := c.done.Head(); h.Size > newest.Size {
-		return fmt.Errorf("%w: the head has %d entries and the file %d: the file is older, or the history was cut back", ErrRefused, h.Size, newest.Size)
+	if newest := c.done.Head(); h.N > newest.N {
+		return fmt.Errorf("%w: the head has %d entries and the file %d: the file is older, or the history was cut back", ErrRefused, h.N, newest.N)
 	}
-	err = h.of(c.nodes)
+	err = fits(h, c.nodes)
 	if errors.Is(err, errUncut) {
-		return fmt.Errorf("%w of %d entries", ErrUncovered, h.Size)
+		return fmt.Errorf("%w of %d entries", ErrUncovered, h.N)
 	}
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrRefused, err)

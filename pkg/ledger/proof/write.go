@@ -9,6 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/sessctl/sessctl/pkg/ledger"
 	"golang.org/x/mod/sumdb/tlog"
 )
 
@@ -49,7 +50,7 @@ func Write(ctx context.Context, to io.Writer, leaves iter.Seq2[[]byte, error], r
 		return w.done, err
 	}
 	for _, h := range w.heads {
-		if err := h.of(w.nodes); err != nil {
+		if err := fits(h, w.nodes); err != nil {
 			return w.done, err
 		}
 	}
@@ -60,7 +61,7 @@ func Write(ctx context.Context, to io.Writer, leaves iter.Seq2[[]byte, error], r
 type writer struct {
 	to      io.Writer
 	request Request
-	heads   []Head
+	heads   []ledger.Head
 	cuts    []int64     // sizes of heads
 	nodes   nodes       // written
 	hidden  []tlog.Hash // leaves after them that are not shown
@@ -85,17 +86,17 @@ func (w *writer) begin() error {
 		return err
 	}
 	for _, text := range r.Heads {
-		h, err := OpenHead(text, r.Key)
+		h, err := ledger.ParseHead([]byte(text), r.Key)
 		if err != nil {
 			return err
 		}
-		if n := len(w.heads); n > 0 && h.Size <= w.heads[n-1].Size {
-			if h.Size < w.heads[n-1].Size || h.Root != w.heads[n-1].Root {
-				return fmt.Errorf("the ledger has %d entries, and an earlier head %d: it was cut back or rewritten", h.Size, w.heads[n-1].Size)
+		if n := len(w.heads); n > 0 && h.N <= w.heads[n-1].N {
+			if h.N < w.heads[n-1].N || h.Hash != w.heads[n-1].Hash {
+				return fmt.Errorf("the ledger has %d entries, and an earlier head %d: it was cut back or rewritten", h.N, w.heads[n-1].N)
 			}
 			continue
 		}
-		w.heads, w.cuts = append(w.heads, h), append(w.cuts, h.Size)
+		w.heads, w.cuts = append(w.heads, h), append(w.cuts, h.N)
 		if err := w.line(line{Head: text}); err != nil {
 			return err
 		}
