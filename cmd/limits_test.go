@@ -16,6 +16,7 @@ var unattendedForce = map[string]struct{ key, why string }{
 	"sessctl archive prune":   {key: "archive_prune.force"},
 	"sessctl extract-facts":   {key: "extract_facts.max"},
 	"sessctl archive restore": {why: "puts one log in the place of another, which a person chooses"},
+	"sessctl prove":           {why: "replaces a file that a person names"},
 	"sessctl memory export":   {why: "replaces a file that a person names"},
 }
 

@@ -44,6 +44,7 @@ func Main(args []string, in io.Reader, out, errOut io.Writer) int {
 	err = app.blameConfig(c, err)
 	if app.EventsWait {
 		workspace.TellEvents(ctx, app.Run)
+		workspace.KeepHeads(ctx, app.Run, false)
 	}
 	app.stopProfile()
 	workspace.End(app.Run)
@@ -178,6 +179,7 @@ func (a *app) commands() []*cobra.Command {
 		newArchiveCommand(a),
 		newCleanCommand(a),
 		newPinCommand(a),
+		newProveCommand(a),
 		newMemoryCommand(a),
 		newStoresCommand(a),
 		newReplayContextCommand(a),

@@ -32,11 +32,13 @@ type Options struct {
 
 // Checked is what a file proves.
 type Checked struct {
-	Header   Header
-	Heads    []ledger.Head // the smallest first; the last is the one to which the rest belongs
-	Shown    int64
-	Complete int64             // from this entry on, all are shown
-	Archives map[string]string // SHA-256 of those whose bytes are in the file, by their ids
+	Header Header
+	Heads  []ledger.Head // the smallest first; the last is the one to which the rest belongs
+	Shown  int64
+	// Continues is how many entries the head of [Options.Earlier] has.
+	Continues int64
+	Complete  int64             // from this entry on, all are shown
+	Archives  map[string]string // SHA-256 of those whose bytes are in the file, by their ids
 }
 
 // Head is the newest head.
@@ -54,7 +56,8 @@ func Check(ctx context.Context, from io.Reader, o Options) (Checked, error) {
 			return c.done, fmt.Errorf("%w: %w", ErrRefused, err)
 		}
 	}
-	return c.done, c.continues(o.Earlier)
+	err := c.continues(o.Earlier)
+	return c.done, err
 }
 
 // checker is a file that is being checked.
@@ -167,6 +170,7 @@ func (c *checker) continues(earlier string) error {
 	if err != nil {
 		return fmt.Errorf("%w: of the ledger of this head: %w", ErrRefused, err)
 	}
+	c.done.Continues = h.N
 	if newest := c.done.Head(); h.N > newest.N {
 		return fmt.Errorf("%w: the head has %d entries and the file %d: the file is older, or the history was cut back", ErrRefused, h.N, newest.N)
 	}

@@ -13,6 +13,9 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
+// ErrRewritten is returned where the leaves are not those of a head.
+var ErrRewritten = errors.New("the history is not that of its head: it was cut back or rewritten")
+
 // Request says what a file is to prove.
 type Request struct {
 	Key       string   // verifies the heads
@@ -32,26 +35,20 @@ type Archive struct {
 	Open   func(context.Context) (io.ReadCloser, error)
 }
 
-// Written counts what a file has.
-type Written struct {
-	Size     int64 // leaves of the ledger
-	Shown    int64
-	Archives int
-}
-
 // Write writes a proof from the leaves of a ledger, from the first to the last.
 // What the heads do not fit is an error: a file that was written verifies.
-func Write(ctx context.Context, to io.Writer, leaves iter.Seq2[[]byte, error], r Request) (Written, error) {
+func Write(ctx context.Context, to io.Writer, leaves iter.Seq2[[]byte, error], r Request) (Checked, error) {
 	w := writer{to: to, request: r}
+	w.done.Archives = map[string]string{}
 	if err := w.begin(); err != nil {
 		return w.done, err
 	}
 	if err := w.leaves(ctx, leaves); err != nil {
 		return w.done, err
 	}
-	for _, h := range w.heads {
+	for _, h := range w.done.Heads {
 		if err := fits(h, w.nodes); err != nil {
-			return w.done, err
+			return w.done, fmt.Errorf("%w: %w", ErrRewritten, err)
 		}
 	}
 	return w.done, w.archives(ctx)
@@ -61,11 +58,10 @@ func Write(ctx context.Context, to io.Writer, leaves iter.Seq2[[]byte, error], r
 type writer struct {
 	to      io.Writer
 	request Request
-	heads   []ledger.Head
 	cuts    []int64     // sizes of heads
 	nodes   nodes       // written
 	hidden  []tlog.Hash // leaves after them that are not shown
-	done    Written
+	done    Checked     // what it proves
 }
 
 func (w *writer) line(l line) error {
@@ -82,7 +78,8 @@ func (w *writer) begin() error {
 	if len(r.Heads) == 0 {
 		return errors.New("the ledger has no head yet")
 	}
-	if err := w.line(line{Proof: &Header{Version: Version, Key: r.Key, Made: r.Made.UTC().Format(time.RFC3339), Selection: r.Selection}}); err != nil {
+	w.done.Header = Header{Version: Version, Key: r.Key, Made: r.Made.UTC().Format(time.RFC3339), Selection: r.Selection}
+	if err := w.line(line{Proof: &w.done.Header}); err != nil {
 		return err
 	}
 	for _, text := range r.Heads {
@@ -90,19 +87,26 @@ func (w *writer) begin() error {
 		if err != nil {
 			return err
 		}
-		if n := len(w.heads); n > 0 && h.N <= w.heads[n-1].N {
-			if h.N < w.heads[n-1].N || h.Hash != w.heads[n-1].Hash {
-				return fmt.Errorf("the ledger has %d entries, and an earlier head %d: it was cut back or rewritten", h.N, w.heads[n-1].N)
+		if last, n := w.last(), len(w.done.Heads); n > 0 && h.N <= last.N {
+			if h.N < last.N || h.Hash != last.Hash {
+				return fmt.Errorf("%w: the ledger has %d entries, and an earlier head %d", ErrRewritten, h.N, last.N)
 			}
 			continue
 		}
-		w.heads, w.cuts = append(w.heads, h), append(w.cuts, h.N)
+		w.done.Heads, w.cuts = append(w.done.Heads, h), append(w.cuts, h.N)
 		if err := w.line(line{Head: text}); err != nil {
 			return err
 		}
 	}
-	w.done.Size = w.cuts[len(w.cuts)-1]
 	return nil
+}
+
+// last is the newest head so far.
+func (w *writer) last() ledger.Head {
+	if len(w.done.Heads) == 0 {
+		return ledger.Head{}
+	}
+	return w.done.Head()
 }
 
 // leaves writes the pieces of the tree.
@@ -112,7 +116,7 @@ func (w *writer) leaves(ctx context.Context, leaves iter.Seq2[[]byte, error]) er
 		if err = errors.Join(err, ctx.Err()); err != nil {
 			return err
 		}
-		if at == w.done.Size {
+		if at == w.done.Head().N {
 			break // it was written while this was read
 		}
 		hash := tlog.RecordHash(text)
@@ -147,6 +151,7 @@ func (w *writer) hide(at int64) error {
 		if err := w.nodes.add(n); err != nil {
 			return err
 		}
+		w.done.Complete = n.to
 		if err := w.line(line{Tree: &tree{From: n.from, To: n.to, Hash: n.hash[:]}}); err != nil {
 			return err
 		}
@@ -167,7 +172,7 @@ func (w *writer) archives(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("archive %s: %w", a.ID, err)
 		}
-		w.done.Archives++
+		w.done.Archives[a.ID] = a.SHA256
 	}
 	return nil
 }
