@@ -65,7 +65,7 @@ type ProvenArchive struct {
 
 // Prove writes a proof.
 func Prove(ctx context.Context, run *workspace.Run, o ProveOptions) (ProveDocument, error) {
-	p := prover{Run: run, log: run.Ledger(), options: o}
+	p := prover{Run: run, log: workspace.LedgerOf(run), options: o}
 	request, err := p.request(ctx)
 	if err != nil {
 		return ProveDocument{}, err

@@ -44,7 +44,7 @@ const headsTimeout = 10 * time.Second
 var plainName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$`) })
 
 // LedgerName is the name under which places keep heads of this ledger.
-func (s *Settings) LedgerName() string {
+func LedgerName(s *Settings) string {
 	if s.Config.Ledger.Name != "" {
 		return s.Config.Ledger.Name
 	}
@@ -52,26 +52,26 @@ func (s *Settings) LedgerName() string {
 	if err != nil || !plainName().MatchString(host) {
 		host = "host"
 	}
-	return host + "-" + s.dataDirDigest()
+	return host + "-" + dataDirDigest(s)
 }
 
 // dataDirDigest tells the data directories of a machine apart.
-func (s *Settings) dataDirDigest() string {
+func dataDirDigest(s *Settings) string {
 	sum := sha256.Sum256([]byte(filepath.Clean(s.DataDir())))
 	return hex.EncodeToString(sum[:4])
 }
 
 // StateHead is the copy of the last head that every run leaves outside of the data
 // directory, so that its loss, or its rollback, is seen.
-func (s *Settings) StateHead() heads.File {
-	return heads.File{Path: filepath.Join(s.Xdg("XDG_STATE_HOME", filepath.Join(".local", "state")), "sessctl", "heads", s.dataDirDigest()+".head"), Make: true}
+func StateHead(s *Settings) heads.File {
+	return heads.File{Path: filepath.Join(s.Xdg("XDG_STATE_HOME", filepath.Join(".local", "state")), "sessctl", "heads", dataDirDigest(s)+".head"), Make: true}
 }
 
 // HeadPlaces are the places of heads: the copy of this machine, and those that the
 // configuration names.
 func HeadPlaces(run *Run) ([]heads.Place, error) {
 	var all []heads.Place
-	if state := run.StateHead(); filepath.IsAbs(state.Path) {
+	if state := StateHead(&run.Settings); filepath.IsAbs(state.Path) {
 		all = append(all, state)
 	}
 	if name := run.Config.Ledger.Name; name != "" && !plainName().MatchString(name) {
@@ -95,18 +95,18 @@ func headPlace(run *Run, address string) (heads.Place, error) {
 	case kind == "file" && filepath.IsAbs(rest):
 		return heads.File{Path: rest}, nil
 	case kind == "git" && filepath.IsAbs(rest):
-		return heads.Repository{Dir: rest, As: run.LedgerName()}, nil
+		return heads.Repository{Dir: rest, As: LedgerName(&run.Settings)}, nil
 	case kind == "ssh" && plainName().MatchString(rest):
-		return heads.Host{Host: rest, As: run.LedgerName()}, nil
+		return heads.Host{Host: rest, As: LedgerName(&run.Settings)}, nil
 	case address == "s3":
 		bucket, err := Bucket(run)
 		if err != nil {
 			return nil, err
 		}
-		return bucketOfHeads{objects.Heads{Bucket: bucket, As: run.LedgerName()}}, nil
+		return bucketOfHeads{objects.Heads{Bucket: bucket, As: LedgerName(&run.Settings)}}, nil
 	case kind == "http" || kind == "https":
 		if to, err := url.Parse(address); err == nil && to.Hostname() != "" {
-			return heads.Webhook{URL: to, As: run.LedgerName()}, nil
+			return heads.Webhook{URL: to, As: LedgerName(&run.Settings)}, nil
 		}
 	}
 	return nil, failure.Usage(HeadsHint, "ledger.heads: an entry is no place for heads")
@@ -127,12 +127,12 @@ func (b bucketOfHeads) Keep(ctx context.Context, head ledger.Head) error {
 // may have added to it; with near alone to the copy of this machine, which takes no
 // time. What is not possible is told, and the command has not failed.
 func KeepHeads(ctx context.Context, run *Run, near bool) {
-	if ctx.Err() != nil || !Exists(run.Ledger().Dir()) {
+	if ctx.Err() != nil || !Exists(LedgerOf(run).Dir()) {
 		return
 	}
-	head, err := run.Ledger().Seal(ctx)
+	head, err := LedgerOf(run).Seal(ctx)
 	if err != nil {
-		run.Notice(Note{Path: run.Ledger().Dir(), Message: "the ledger has no new head: " + err.Error(), Hint: "sessctl doctor says more"})
+		run.Notice(Note{Path: LedgerOf(run).Dir(), Message: "the ledger has no new head: " + err.Error(), Hint: "sessctl doctor says more"})
 		return
 	}
 	places, err := HeadPlaces(run)
@@ -142,11 +142,11 @@ func KeepHeads(ctx context.Context, run *Run, near bool) {
 	if near {
 		places = places[:min(1, len(places))]
 	}
-	if len(places) > 1 && run.published(head, places) {
+	if len(places) > 1 && published(&run.Settings, head, places) {
 		return
 	}
 	if publish(ctx, run, head, places) == nil && len(places) > 1 {
-		_ = run.notePublished(head, places) // the next run asks them again
+		_ = notePublished(&run.Settings, head, places) // the next run asks them again
 	}
 }
 
@@ -158,7 +158,7 @@ func publish(ctx context.Context, run *Run, head ledger.Head, places []heads.Pla
 	ctx, cancel := context.WithTimeout(ctx, headsTimeout)
 	defer cancel()
 	for _, place := range places {
-		seen := heads.Publish(ctx, run.Ledger(), head, place)
+		seen := heads.Publish(ctx, LedgerOf(run), head, place)
 		tellHead(run, seen)
 		if seen.State != heads.Same && seen.State != heads.Mute {
 			err = errUnpublished
@@ -169,7 +169,7 @@ func publish(ctx context.Context, run *Run, head ledger.Head, places []heads.Pla
 
 // publishedFile says which head every place has, so that a run that has added nothing
 // asks nobody.
-func (s *Settings) publishedFile() string { return s.StateHead().Path + ".published" }
+func publishedFile(s *Settings) string { return StateHead(s).Path + ".published" }
 
 func publishedText(head ledger.Head, places []heads.Place) []byte {
 	text := bytes.Clone(head.Note)
@@ -179,13 +179,13 @@ func publishedText(head ledger.Head, places []heads.Place) []byte {
 	return text
 }
 
-func (s *Settings) published(head ledger.Head, places []heads.Place) bool {
-	text, err := durable.ReadSmall(s.publishedFile(), 1<<20)
+func published(s *Settings, head ledger.Head, places []heads.Place) bool {
+	text, err := durable.ReadSmall(publishedFile(s), 1<<20)
 	return err == nil && bytes.Equal(text, publishedText(head, places))
 }
 
-func (s *Settings) notePublished(head ledger.Head, places []heads.Place) error {
-	return durable.ReplaceFile(s.publishedFile(), 0o600, func(w io.Writer) error {
+func notePublished(s *Settings, head ledger.Head, places []heads.Place) error {
+	return durable.ReplaceFile(publishedFile(s), 0o600, func(w io.Writer) error {
 		_, err := w.Write(publishedText(head, places))
 		return err
 	})
@@ -215,14 +215,14 @@ func CompareHeads(ctx context.Context, run *Run) (all []heads.Seen, err error) {
 	if err != nil {
 		return nil, err
 	}
-	size, err := run.Ledger().Size()
+	size, err := LedgerOf(run).Size()
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, headsTimeout)
 	defer cancel()
 	for _, place := range places {
-		all = append(all, heads.Compare(ctx, run.Ledger(), size, place))
+		all = append(all, heads.Compare(ctx, LedgerOf(run), size, place))
 	}
 	return all, nil
 }

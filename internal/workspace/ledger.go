@@ -6,6 +6,7 @@ import (
 	"github.com/sessctl/sessctl/pkg/ledger"
 )
 
-func (run *Run) Ledger() *ledger.Log {
+// LedgerOf is the ledger of a data directory.
+func LedgerOf(run *Run) *ledger.Log {
 	return ledger.Open(filepath.Join(run.DataDir(), "ledger"), run.Pins)
 }
