@@ -109,6 +109,9 @@ func (p *prover) request(ctx context.Context) (r proof.Request, err error) {
 	if err != nil {
 		return r, err
 	}
+	if !workspace.Exists(p.log.Dir()) {
+		return r, &failure.Error{Code: "no_ledger", Exit: failure.ExitFailed, Path: p.log.Dir(), Hint: "the next run that archives something begins it", Err: errors.New("there is no ledger yet")}
+	}
 	head, err := p.log.Seal(ctx)
 	if err != nil {
 		return r, err
