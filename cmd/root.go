@@ -119,19 +119,27 @@ read it with archive show.
 		PersistentPreRunE: func(c *cobra.Command, _ []string) error {
 			return a.prepare(c)
 		},
-		RunE: func(*cobra.Command, []string) error {
-			_, err := io.WriteString(a.Out, startPage)
-			return err
-		},
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	root.SetFlagErrorFunc(flagError)
 	root.Version = programVersion()
 	root.SetVersionTemplate(versionLine() + "\n")
 	root.Flags().Bool("version", false, "print the version")
-	root.SetHelpCommand(newHelpCommand(a))
+	var all bool
+	root.SetHelpCommand(newHelpCommand(a, &all))
 	a.addGlobalFlags(root.PersistentFlags())
-	root.AddCommand(a.commands()...)
+	groups := a.groups()
+	for _, g := range groups {
+		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title + ":"})
+		for _, c := range g.commands {
+			c.GroupID = g.title
+			root.AddCommand(c)
+		}
+	}
+	root.SetHelpCommandGroupID("Settings")
+	root.SetCompletionCommandGroupID("Settings")
 	listTopics(root)
+	shortenHelp(a, root, groups, &all)
 	root.InitDefaultCompletionCmd()
 	checkCompletionArguments(root)
 	return root
@@ -140,59 +148,6 @@ read it with archive show.
 // CommandTree returns the program's commands below its root, for programs that
 // describe them, such as the one that writes the man pages.
 func CommandTree() *cobra.Command { return newRootCommand(&app{Run: &workspace.Run{}}) }
-
-// startPage is what sessctl alone prints: it fits on a small terminal, the list of
-// all commands does not.
-const startPage = `sessctl keeps the session logs of LLM agents small without losing a word.
-
-What fills the disk, what was said, undo, all on one screen:
-  sessctl browse
-
-The same, one by one:
-  sessctl sizes                      how full every session's context is
-  sessctl usage                      what sessions, archives and memory take on the disk
-  sessctl archive --all --remember   copy all sessions and make them searchable; changes none
-  sessctl recall "QUESTION"          find what was said, with the file and the line
-  sessctl compact --all --dry-run    what a compaction would do
-  sessctl log                        what was done; sessctl compact --undo takes it back
-
-sessctl --help lists all commands and options. sessctl help memory explains what
-is remembered; other topics are archives, configuration, exit-codes, files and runtimes.
-`
-
-// commands are those below the root, in the order in which help lists them.
-func (a *app) commands() []*cobra.Command {
-	return []*cobra.Command{
-		newStatusCommand(a),
-		newSizesCommand(a),
-		newBrowseCommand(a),
-		newCompactCommand(a),
-		newRunCommand(a),
-		newScheduleCommand(a),
-		newLogCommand(a),
-		newUsageCommand(a),
-		newReportCommand(a),
-		newRecallCommand(a),
-		newBriefCommand(a),
-		newPushCommand(a),
-		newArchiveCommand(a),
-		newCleanCommand(a),
-		newPinCommand(a),
-		newMemoryCommand(a),
-		newStoresCommand(a),
-		newReplayContextCommand(a),
-		newExtractFactsCommand(a),
-		newMonitorCommand(a),
-		newMetricsCommand(a),
-		newServeCommand(a),
-		newDoctorCommand(a),
-		newMCPCommand(a),
-		newHookCommand(a),
-		newEventsCommand(a),
-		newConfigCommand(a),
-		newVersionCommand(a),
-	}
-}
 
 // prepare reads the configuration before a command runs. What says what this
 // program is works whatever the configuration says.
