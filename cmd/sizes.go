@@ -20,7 +20,6 @@ func addSizesFlags(o *selection.SizesOptions, fs *pflag.FlagSet) {
 	fs.Var(&o.Threshold, "threshold", "mark sessions of at least this many `tokens`, or of this share of their window, such as 80% (default 150000,80%)")
 	fs.BoolVar(&o.Over, "over", false, "only sessions at or over the threshold")
 	fs.StringVar(&o.Sort, "sort", "tokens", "sort by `key`: tokens, bytes, age or agent")
-	fs.BoolVar(&o.Exact, "exact", false, "count messages exactly, reading every log in full")
 	fs.BoolVar(&o.All, "all", false, "also closed logs, backups and checkpoints that the runtime keeps")
 	fs.BoolVar(&o.ByType, "by-type", false, "show what fills the logs: bytes by type of record, base64, repeated text")
 	fs.BoolVar(&o.Orphans, "orphans", false, "only sessions that the runtime's index does not name")
@@ -39,8 +38,8 @@ comes from, and whether it is large enough for compact --all: at or over the
 threshold, or, where none is given, by the runtime's own rule if it has one.
 
 The figure is the last model call's own count plus an estimate of what was added
-since ("usage"), or an estimate of everything ("estimate"). Only the end of each
-log is read.
+since ("usage"), or an estimate of everything ("estimate"). A log is read when it
+has changed since the last run.
 ` + exitHelp,
 		Example: `  sessctl sizes
   sessctl sizes --over

@@ -24,18 +24,12 @@ import (
 	"github.com/sessctl/sessctl/pkg/session/tailcache"
 )
 
-// exactCountBytes is the total size of all sessions up to which messages are
-// counted exactly; above it the count of a large log is estimated from its
-// end, so that sizes stays faster than reading the files.
-const exactCountBytes = 32 << 20
-
 // SizesOptions are the options of sizes.
 type SizesOptions struct {
 	Agent     string
 	Threshold compact.Threshold
 	Over      bool
 	Sort      string
-	Exact     bool
 	All       bool
 	ByType    bool
 	Orphans   bool
@@ -154,13 +148,6 @@ func SessionsFor(ctx context.Context, run *workspace.Run, o SizesOptions) (works
 	return all, nil
 }
 
-func totalBytes(sessions []workspace.Found) (total int64) {
-	for _, s := range sessions {
-		total += s.Bytes
-	}
-	return total
-}
-
 // SortRows sorts sessions as the option says.
 func SortRows(rows []*SessionRow, key string) {
 	slices.SortFunc(rows, func(x, y *SessionRow) int {
@@ -171,7 +158,7 @@ func SortRows(rows []*SessionRow, key string) {
 		case "bytes":
 			first = cmp.Compare(y.Bytes, x.Bytes)
 		case "age":
-			first = x.Last.Compare(y.Last)
+			first = y.Last.Compare(x.Last)
 		}
 		if first != 0 {
 			return first
@@ -213,7 +200,7 @@ func (r *SessionRow) messageCount() string {
 	if r.MessagesSource == "estimate" {
 		return "~" + wording.Count(int64(r.Messages))
 	}
-	return fmt.Sprint(wording.Count(int64(r.Messages)))
+	return wording.Count(int64(r.Messages))
 }
 
 // MeasureAll makes the row of every session, and tells of logs that cannot be
@@ -223,7 +210,7 @@ func MeasureAll(ctx context.Context, run *workspace.Run, sessions []workspace.Fo
 		All: true, Threshold: o.Threshold, ThresholdAsked: o.ThresholdAsked, Strategy: run.Config.Compaction.Strategy,
 		Quiet: run.Config.Compaction.Quiet, Gateway: run.Config.Compaction.Gateway, KeepRecentTokens: run.Config.Compaction.Keep,
 	}
-	m := Measurer{Run: run, Policy: all.Policy(run), InDatabase: inDatabase, exact: o.Exact || totalBytes(sessions) <= exactCountBytes}
+	m := Measurer{Run: run, Policy: all.Policy(run), InDatabase: inDatabase, counts: true}
 	rows, err := m.Rows(ctx, sessions)
 	for _, row := range rows {
 		TellUnread(run, row.Path, row.Unread)
@@ -289,13 +276,13 @@ type Measurer struct {
 	*workspace.Run
 	Policy     compact.Policy           // that of compact --all
 	InDatabase map[workspace.Owner]bool // agents whose sessions are in a database
-	exact      bool                     // messages are to be counted, not estimated
+	counts     bool                     // all messages are counted, which reads a log that has changed to its beginning
 }
 
 // known says whether a row can be made without reading.
 func (m *Measurer) known(s *workspace.Found) bool {
 	seen, ok := m.TailCache.Seen(s.Path)
-	return ok && (seen.Tail.MessagesExact || !m.exact)
+	return ok && (seen.Tail.MessagesExact || !m.counts)
 }
 
 // measure reads the end of one log. A log that cannot be read is a row that
@@ -352,7 +339,7 @@ func (m *Measurer) readLog(ctx context.Context, r *SessionRow, s *workspace.Foun
 		return nil
 	}
 	r.MessagesSource = "estimate"
-	if !m.exact {
+	if !m.counts {
 		return nil
 	}
 	if counter := s.Adapter.Capabilities().Counter; counter != nil {
