@@ -98,14 +98,17 @@ func (h *historyHome) read(path string) []byte {
 	return text
 }
 
-func (h *historyHome) remove(paths ...string) bool {
+// remove removes files and directories, and reports whether there were any.
+func (h *historyHome) remove(paths ...string) (any bool) {
 	h.t.Helper()
 	for _, path := range paths {
+		_, err := os.Lstat(path)
+		any = any || err == nil
 		if err := os.RemoveAll(path); err != nil {
 			h.t.Fatal(err)
 		}
 	}
-	return len(paths) > 0
+	return any
 }
 
 func (h *historyHome) glob(pattern ...string) []string {
@@ -124,7 +127,7 @@ func (h *historyHome) one(paths []string) string {
 	return paths[h.r.IntN(len(paths))]
 }
 
-// copyTo makes a copy of a directory with the times of its files.
+// copyHome makes a copy of a directory with the times of its files.
 func copyHome(t *testing.T, from, to string) {
 	t.Helper()
 	err := filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
@@ -225,12 +228,12 @@ func (h *historyHome) document(path string) map[string]any {
 	return document
 }
 
-// edit changes a file.
+// edit changes a file, if there is one.
 func (h *historyHome) edit(path string, change func([]byte) []byte) bool {
-	if path == "" {
+	before, err := os.ReadFile(path)
+	if err != nil {
 		return false
 	}
-	before := h.read(path)
 	after := change(bytes.Clone(before))
 	if bytes.Equal(before, after) {
 		return false
