@@ -126,7 +126,7 @@ func sizesTable(a *workspace.Settings, doc selection.SizesDocument) table {
 	t := table{
 		empty: "no sessions",
 		columns: []column{
-			{name: "AGENT", least: 10, middle: true}, {name: "SESSION", least: 12, middle: true}, {name: "TITLE", least: 16, drop: 3}, {name: "RUNTIME", drop: 4}, {name: "TOKENS", right: true}, {name: "CONTEXT", drop: 1},
+			{name: "AGENT", least: 10, middle: true}, {name: "SESSION", least: 12, middle: true}, {name: "TITLE", least: 16, drop: 1}, {name: "RUNTIME", drop: 4}, {name: "TOKENS", right: true}, {name: "CONTEXT", drop: 3},
 			{name: "SOURCE", drop: 7}, {name: "SIZE", right: true, drop: 5}, {name: "MESSAGES", right: true, drop: 6}, {name: "IDLE", right: true, drop: 2}, {name: "STATE", least: 10},
 		},
 	}
