@@ -50,6 +50,7 @@ var layers = map[string][]string{
 	"pkg/memory/remote":      {"pkg/memory", "pkg/embed"},
 	"pkg/memory/remote/...":  {"pkg/memory", "pkg/memory/remote", "pkg/embed", "internal/httpclient"},
 	"pkg/archive":            {"pkg/durable", "pkg/jsonl", "pkg/relocate"},
+	"pkg/ledger":             {"pkg/durable"},
 	"pkg/archive/objects":    {"internal/httpclient", "pkg/archive", "pkg/durable"},
 	"pkg/printable":          {},
 	"pkg/statements":         {},

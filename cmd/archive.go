@@ -64,7 +64,7 @@ kept only in it, once it was read back and compared: their ids work as before.
 	}
 	addArchiveFlags(&o, c.Flags())
 	c.AddCommand(newArchiveListCommand(a), newArchiveShowCommand(a), newArchiveVerifyCommand(a),
-		newArchiveRestoreCommand(a), newArchivePruneCommand(a), newArchiveUploadCommand(a), newArchivePullCommand(a))
+		newArchivePruneCommand(a), newArchiveUploadCommand(a), newArchivePullCommand(a))
 	return c
 }
 
@@ -97,7 +97,7 @@ func runArchive(ctx context.Context, a *app, o steps.ArchiveOptions) error {
 	if err != nil {
 		return err
 	}
-	doc := steps.ArchiveDocument{Schema: 1, Archives: []selection.ArchiveRow{}, Folds: o.All || a.Quiet}
+	doc := steps.ArchiveDocument{Schema: 1, Archives: make([]selection.ArchiveRow, 0, len(sessions)), Folds: o.All || a.Quiet}
 	for i, s := range sessions {
 		if s.Bytes == 0 && s.Kind != session.KindDatabase {
 			continue

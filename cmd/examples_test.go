@@ -26,7 +26,7 @@ var notRunHere = map[string]string{
 	"sessctl doctor --give-up": "needs a change that cannot be finished", "sessctl archive prune --undelete": "needs an archive in the trash", "sessctl clean --undelete": "needs a session in the trash",
 	"sessctl metrics --textfile":                  "writes below /var",
 	"sessctl replay-context --file fixture.jsonl": "needs a fixture and what it should give",
-	"sessctl compact --shrink":                    "needs a database of OpenCode", "sessctl memory forget --session": "asks on a terminal",
+	"sessctl shrink":                              "needs a database of OpenCode", "sessctl memory forget --session": "asks on a terminal",
 	"sessctl memory forget --agent scout": "needs an agent of that name", "sessctl memory forget --id": "needs the id of a record",
 }
 

@@ -41,7 +41,7 @@ func advised(text string) (commands []string) {
 		for end < len(words) && (strings.HasPrefix(words[end], "-") || strings.ContainsAny(words[end], "0123456789") || strings.HasPrefix(words[end-1], "--") && takesValue(c, words[end-1])) {
 			end++
 		}
-		if !slices.ContainsFunc(words[:end], toFillIn.MatchString) {
+		if !slices.ContainsFunc(words[:min(end+1, len(words))], toFillIn.MatchString) {
 			commands = append(commands, strings.Join(words[:end], " "))
 		}
 	}
@@ -192,7 +192,7 @@ func TestHintsWork(t *testing.T) {
 		},
 		"several sessions of one agent": {
 			home: func(t *testing.T) { openclaw.home(t, "", 30*24*time.Hour) },
-			asks: []string{"compact --agent coordinato", "compact --session 6", "archive show 1", "compact", "log --agent x", "pin", "archive restore 9"},
+			asks: []string{"compact --agent coordinato", "compact --session 6", "archive show 1", "compact", "log --agent x", "pin", "restore 9"},
 		},
 		"logs that their runtime deletes soon": {
 			home: func(t *testing.T) { claudePurge(t) },
@@ -250,8 +250,9 @@ func TestAdvised(t *testing.T) {
 		"make room; sessctl archive prune and sessctl clean say what may go":                          {"archive prune", "clean"},
 		"as it is: sessctl archive --session 01JKTS --remember archives and remembers it":             {"archive --session 01JKTS --remember"},
 		"only claude makes its sessions smaller; sessctl compact --runtime claude --agent x archives": {"compact --runtime claude --agent x"},
-		"sessctl compact --undo 9k2x7q4m":                                                             {"compact --undo 9k2x7q4m"},
-		"another sessctl is working on this data directory":                                           nil,
+		"sessctl undo 9k2x7q4m":                             {"undo 9k2x7q4m"},
+		"sessctl undo ID reverses a compaction":             nil,
+		"another sessctl is working on this data directory": nil,
 	} {
 		if got := advised(text); !slices.Equal(got, want) {
 			t.Errorf("%q: %q, want %q", text, got, want)

@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -49,6 +50,9 @@ func Main(args []string, in io.Reader, out, errOut io.Writer) int {
 	workspace.End(app.Run)
 	if err != nil && ctx.Err() != nil {
 		err = context.Cause(ctx)
+	}
+	if usage := (*failure.Error)(nil); errors.As(err, &usage) && usage.Exit == failure.ExitUsage {
+		usage.Hint = cmp.Or(wording.Moved(args), usage.Hint)
 	}
 	reportError(errOut, err, app.JSON || asksJSON(args))
 	if code := failure.ExitCode(err); code != failure.ExitOK || app.Incomplete == 0 {

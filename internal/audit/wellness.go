@@ -2,9 +2,11 @@ package audit
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/sessctl/sessctl/internal/failure"
 	"github.com/sessctl/sessctl/pkg/operate"
@@ -16,6 +18,9 @@ import (
 const (
 	lastRun monitor.Kind = "run"    // the last run of a profile did not succeed
 	unseen  monitor.Kind = "unseen" // a part of what is watched could not be looked at
+	// refused are settings with which a run would end before it begins: it leaves no
+	// record that could tell.
+	refused monitor.Kind = "config"
 )
 
 // AlertsOf takes a look into the state of the monitor and returns all that keeps a
@@ -24,6 +29,9 @@ const (
 // due.
 func (o *Observed) AlertsOf(state *monitor.State, options monitor.Options) []monitor.Alert {
 	alerts := append([]monitor.Alert{}, state.Step(o.Look(), options)...)
+	for _, err := range o.refused {
+		alerts = append(alerts, refusal(err, o.At))
+	}
 	for _, n := range o.Failures {
 		alerts = append(alerts, monitor.Alert{Kind: unseen, Subject: n.Path, Since: o.At, Message: n.Message, Advice: n.Hint})
 	}
@@ -41,6 +49,15 @@ func (o *Observed) AlertsOf(state *monitor.State, options monitor.Options) []mon
 		}
 	}
 	return alerts
+}
+
+// refusal is an alert of settings that are refused.
+func refusal(err error, at time.Time) monitor.Alert {
+	a := monitor.Alert{Kind: refused, Since: at, Message: err.Error()}
+	if f := (*failure.Error)(nil); errors.As(err, &f) {
+		a.Subject, a.Advice = f.Path, f.Hint
+	}
+	return a
 }
 
 // reasonOf is why a run ended as it did, after a colon.
@@ -75,7 +92,7 @@ const (
 // statusOf is the state that an alert of a kind makes.
 func statusOf(kind monitor.Kind) int {
 	switch kind {
-	case monitor.ArchiveDamaged, monitor.PurgeSoon, monitor.DiskLow, monitor.StoreMissing, monitor.LogUnreadable, monitor.RunOverdue, lastRun:
+	case monitor.ArchiveDamaged, monitor.PurgeSoon, monitor.DiskLow, monitor.StoreMissing, monitor.LogUnreadable, monitor.RunOverdue, lastRun, refused:
 		return critical
 	}
 	return warning

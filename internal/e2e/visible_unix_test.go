@@ -106,10 +106,10 @@ func hostileCommands() [][]string {
 	return [][]string{
 		{"sizes"}, {"sizes", "--all"}, {"sizes", "--by-type"}, {"stores"}, {"doctor"}, {"config", "show"},
 		{"compact", "--all", "--force", "--dry-run"}, {"compact", "--all", "--force"}, {"compact", "--agent", "plain", "--force"},
-		{"compact", "--session", hostile}, {"compact", "--session", "6f0c1c2e", "--force"}, {"compact", "--undo", hostile}, {"archive", "verify", hostile}, {"doctor", "--fix"}, {"doctor", hostile},
+		{"compact", "--session", hostile}, {"compact", "--session", "6f0c1c2e", "--force"}, {"undo", hostile}, {"archive", "verify", hostile}, {"doctor", "--fix"}, {"doctor", hostile},
 		{"compact", "--agent", hostile}, {"compact", "--strategy", hostile, "--all"}, {"compact", "--" + hostileName},
-		{"archive", "--all"}, {"archive", "list"}, {"archive", "verify"}, {"archive", "show", hostile}, {"archive", "restore", hostile},
-		{"archive", "restore", "5f0c1c2e-6d0a-4f57-9d2b-0c8e1f1a2b3c", "--dry-run"}, {"archive", "prune", "--max-age", hostile},
+		{"archive", "--all"}, {"archive", "list"}, {"archive", "verify"}, {"archive", "show", hostile}, {"restore", hostile},
+		{"restore", "5f0c1c2e-6d0a-4f57-9d2b-0c8e1f1a2b3c", "--dry-run"}, {"archive", "prune", "--max-age", hostile},
 		{"recall", "importer"}, {"recall", "--full", "importer"}, {"recall", hostile}, {"recall", "--agent", hostile, "x"}, {"recall", "--since", hostile, "x"},
 		{"memory", "stats"}, {"memory", "verify"}, {"memory", "reindex"}, {"memory", "reindex", "--from-archives"},
 		{"memory", "forget", "--agent", "plain"}, {"memory", "forget", "--agent", hostile, "--yes"}, {"memory", "forget", "--agent", "plain", "--dry-run"},
@@ -118,7 +118,7 @@ func hostileCommands() [][]string {
 		{"--config", "/" + hostileName, "sizes"}, {"--config", "CONFIG", "sizes"}, {"--config", "CONFIG", "doctor"}, {"--data-dir", "/dev/null/" + hostileName, "compact", "--all"},
 		{"log"}, {"log", "--agent", hostile}, {"archive", "show", "5f0c1c2e", "--text"}, {"archive", "show", "--lines", hostile, "5f0c1c2e"}, {"help", hostile},
 		{"__complete", "sizes", "--agent", ""}, {"__complete", "compact", "--session", ""}, {"__complete", "recall", "--session", ""},
-		{"__complete", "archive", "show", ""}, {"__complete", "compact", "--undo", ""}, {"__complete", "archive", "show", hostile},
+		{"__complete", "archive", "show", ""}, {"__complete", "undo", ""}, {"__complete", "archive", "show", hostile},
 		{"memory", "forget", "--agent", "plain", "--yes"},
 	}
 }

@@ -36,7 +36,7 @@ func offsite() []Command {
 			Prepare: hostLost, Done: pulled, Whole: claimsHold,
 		},
 		{
-			Name: "archive restore, fetched", Runtime: "pi", Slow: true, Args: []string{"archive", "restore", "$ARCHIVE", "--to", "$DIR/restored.jsonl"}, Env: []string{remote, cache},
+			Name: "restore, fetched", Runtime: "pi", Slow: true, Args: []string{"restore", "$ARCHIVE", "--to", "$DIR/restored.jsonl"}, Env: []string{remote, cache},
 			Prepare: onlyOffsite, Done: restoredTo, Whole: claimsHold,
 		},
 		{

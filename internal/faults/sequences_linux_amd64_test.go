@@ -115,8 +115,8 @@ func (s *sequence) draw(t *rapid.T) []string {
 		"archive prune --max-age 0s --force --keep 1 --yes", "memory forget --agent " + agent + " --yes",
 	}
 	for kind, forms := range map[string][]string{
-		"receipts":       {"compact --undo %s" + now, "compact --undo %s --force" + now, "compact --undo %s --force --keep-memory" + now},
-		"archives":       {"archive restore %s" + now, "archive restore %s --force" + now},
+		"receipts":       {"undo %s" + now, "undo %s --force" + now, "undo %s --force --keep-memory" + now},
+		"archives":       {"restore %s" + now, "restore %s --force" + now},
 		"trash/archives": {"archive prune --undelete %s"},
 		"journal":        {"doctor --give-up %s"},
 	} {

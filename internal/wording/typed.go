@@ -3,6 +3,7 @@ package wording
 import (
 	"maps"
 	"slices"
+	"strings"
 )
 
 // commandFor is what is said to a word that is typed for a command and is none: one
@@ -65,7 +66,7 @@ var commandFor = map[string]string{
 	"top":       "sessctl sizes shows the fullest sessions first, sessctl browse the same on the whole screen",
 	"tui":       "sessctl browse shows the sessions on the terminal",
 	"ui":        "sessctl browse shows the sessions on the terminal",
-	"vacuum":    "sessctl compact --shrink says what the databases of runtimes would give back",
+	"vacuum":    "sessctl shrink says what the databases of runtimes would give back",
 	"verify":    "sessctl archive verify reads the archives back, sessctl memory verify the memory",
 	"watch":     "sessctl monitor reports what needs a person, once or every few minutes",
 	"webhook":   "sessctl events lists what was sent to webhooks and commands",
@@ -79,3 +80,41 @@ func CommandFor(word string) string { return commandFor[word] }
 
 // TypedWords are the words that [CommandFor] knows.
 func TypedWords() []string { return slices.Sorted(maps.Keys(commandFor)) }
+
+// Moved is a command line as it is written now that began with sessctl, "" if nothing
+// of it ever had another place.
+func Moved(args []string) string {
+	compact := slices.Index(args, "compact")
+	for i, word := range args {
+		name, value, _ := strings.Cut(strings.TrimPrefix(word, "--"), "=")
+		if compact < 0 || i < compact || !slices.Contains([]string{"--undo", "--shrink", "--resummarize"}, "--"+name) || name == word {
+			continue
+		}
+		command, rest := []string{name}, args[i+1:]
+		switch {
+		case name == "shrink" && value != "report":
+			command = append(command, strings.FieldsFunc(value, func(r rune) bool { return r == ',' })...)
+		case name == "undo" && value != "":
+			command = append(command, value)
+		case name == "undo" && len(rest) > 0:
+			command, rest = append(command, rest[0]), rest[1:]
+		}
+		return shellLine(slices.Concat(args[:compact], command, args[compact+1:i], rest))
+	}
+	if i := slices.Index(args, "archive"); i >= 0 && i+1 < len(args) && args[i+1] == "restore" {
+		return shellLine(slices.Delete(slices.Clone(args), i, i+1))
+	}
+	return ""
+}
+
+// shellLine is a command line of sessctl for a shell of POSIX.
+func shellLine(args []string) string {
+	line := "sessctl"
+	for _, word := range args {
+		if word == "" || strings.Trim(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./=:,%@+") != "" {
+			word = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+		}
+		line += " " + word
+	}
+	return line
+}

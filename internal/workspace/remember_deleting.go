@@ -12,7 +12,7 @@ import (
 // Why a session was remembered that is deleted next, as its receipt says it.
 const (
 	AboutToClean  = "archived and remembered, because clean was about to delete it"
-	AboutToShrink = "archived and remembered, because compact --shrink was about to take it out of its database"
+	AboutToShrink = "archived and remembered, because shrink was about to take it out of its database"
 )
 
 // RememberOnce remembers what an archived log says, unless memory has all of it and a

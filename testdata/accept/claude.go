@@ -40,7 +40,7 @@ func playClaude(ctx context.Context, s *stage) {
 	before, err = os.ReadFile(logs[0])
 	s.must("read the log", err)
 	s.must("delete the log, as Claude Code does after 30 days", os.Remove(logs[0]))
-	_, err = s.output(ctx, s.home, s.sessctl, "archive", "restore", archive)
+	_, err = s.output(ctx, s.home, s.sessctl, "restore", archive)
 	s.must("restore the log", err)
 	now, err = os.ReadFile(logs[0])
 	same(s, "a log that was deleted comes back as it was", err == nil && bytes.Equal(now, before), true)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -144,8 +145,14 @@ func (l *Lister) Located(d *Dir, name, reason string) (session.Ref, bool) {
 	return ref, ok
 }
 
-// Add adds a reference.
-func (l *Lister) Add(ref session.Ref) { l.Listing.Refs = append(l.Listing.Refs, ref) }
+// Add adds a reference. The list doubles when it is full: append by itself copies
+// a list of 100,000 five times over.
+func (l *Lister) Add(ref session.Ref) {
+	if refs := l.Listing.Refs; len(refs) == cap(refs) {
+		l.Listing.Refs = slices.Grow(refs, len(refs)+8)
+	}
+	l.Listing.Refs = append(l.Listing.Refs, ref)
+}
 
 // MarkNewest marks the newest live log of each key as the one that its runtime
 // goes on with.
