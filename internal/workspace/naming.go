@@ -16,8 +16,10 @@ func Naming(run *Run) func(context.Context, session.Ref) session.Name {
 				return naming.Of(ctx, store, ref)
 			}
 		}
-		if reader := ReaderOf(&run.Settings, ref.Runtime); reader != nil && ref.Kind.InFile() {
-			return naming.Of(ctx, reader, ref)
+		if ref.Kind.InFile() {
+			if reader := ReaderOf(&run.Settings, ref.Runtime); reader != nil {
+				return naming.Of(ctx, reader, ref)
+			}
 		}
 		return session.Name{Title: ref.Title, Project: ref.Project}
 	}
