@@ -40,6 +40,7 @@ func (b *browser) perform(ctx context.Context, r browse.Request, progress func(w
 	err := x.run(ctx)
 	if x.app.EventsWait {
 		workspace.TellEvents(ctx, x.app.Run)
+		workspace.KeepHeads(ctx, x.app.Run, false)
 	}
 	return x, err
 }

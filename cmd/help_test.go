@@ -158,7 +158,7 @@ var withoutDocument = map[string]string{
 var argumentsOf = map[string][]string{
 	"archive": {"--all", "--remember"}, "compact": {"--all", "--dry-run"}, "recall": {"port"}, "clean": {"--max-age", "365d", "--dry-run"},
 	"archive prune": {"--max-age", "365d", "--dry-run"}, "restore": {"ARCHIVE", "--dry-run"}, "undo": {"RECEIPT", "--dry-run"}, "resummarize": {"--all"}, "memory forget": {"--agent", "librarian", "--dry-run"},
-	"memory reindex": {"--pending"}, "extract-facts": {"--agent", "librarian", "--dry-run"}, "run": {"nightly", "--dry-run"},
+	"prove": {"--output", "PROOF"}, "memory reindex": {"--pending"}, "extract-facts": {"--agent", "librarian", "--dry-run"}, "run": {"nightly", "--dry-run"},
 	"hook install": {"claude", "--dry-run"}, "hook remove": {"claude", "--dry-run"},
 }
 
@@ -170,7 +170,7 @@ func TestEveryDocumentHasASchema(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Setenv("HOME", home)
-	for _, name := range []string{"XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_RUNTIME_DIR", "CODEX_HOME", "CLAUDE_CONFIG_DIR", "GEMINI_CLI_HOME", "PI_CODING_AGENT_DIR", "OPENCLAW_STATE_DIR"} {
+	for _, name := range []string{"XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR", "CODEX_HOME", "CLAUDE_CONFIG_DIR", "GEMINI_CLI_HOME", "PI_CODING_AGENT_DIR", "OPENCLAW_STATE_DIR"} {
 		t.Setenv(name, "")
 	}
 	run := func(args ...string) (out, errs string, code int) {
@@ -198,6 +198,8 @@ func TestEveryDocumentHasASchema(t *testing.T) {
 				arg, _, _ = strings.Cut(archives, "\t")
 			case "RECEIPT":
 				arg = receipts[0]
+			case "PROOF":
+				arg = filepath.Join(home, "proof.jsonl")
 			}
 			args = append(args, arg)
 		}

@@ -18,6 +18,7 @@ var unattendedForce = map[string]struct{ key, why string }{
 	"sessctl restore":       {why: "puts one log in the place of another, which a person chooses"},
 	"sessctl undo":          {why: "takes one compaction back, which a person chooses"},
 	"sessctl resummarize":   {why: "replaces summaries that a person names"},
+	"sessctl prove":         {why: "replaces a file that a person names"},
 	"sessctl memory export": {why: "replaces a file that a person names"},
 }
 

@@ -45,6 +45,7 @@ func Main(args []string, in io.Reader, out, errOut io.Writer) int {
 	err = app.blameConfig(c, err)
 	if app.EventsWait {
 		workspace.TellEvents(ctx, app.Run)
+		workspace.KeepHeads(ctx, app.Run, false)
 	}
 	app.stopProfile()
 	workspace.End(app.Run)
