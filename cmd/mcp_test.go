@@ -161,7 +161,9 @@ func printedCall(t *testing.T, text string) (tool string, args map[string]any, f
 	return found[1], args, strconv.Itoa(int(line))
 }
 
-func printedCalls() *regexp.Regexp { return regexp.MustCompile(`\b(memory_\w+|work_history|sessions|session_\w+) (\{"[^\n]*\})`) }
+func printedCalls() *regexp.Regexp {
+	return regexp.MustCompile(`\b(memory_\w+|work_history|sessions|session_\w+) (\{"[^\n]*\})`)
+}
 
 // countLog counts the lines with a mark in the archived log.
 func countLog(t *testing.T, a *app, mark string) int {
