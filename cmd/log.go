@@ -33,7 +33,7 @@ func newLogCommand(a *app) *cobra.Command {
 		Short: "List what was done: compactions, undos, archives, restores and deletions",
 		Long: `List what earlier runs did, the newest first: sessions that were compacted or
 remembered, undos, archives that archive made and that are still there, logs
-that restore put back, and files that clean and archive prune deleted or
+that restore put back, and files that clean and archives prune deleted or
 brought back. ID is the end of a receipt's id, which undo takes. FREED
 is how much smaller a session's log became, or the size of a file that was purged.
 TOKENS is the context before and after.
