@@ -64,7 +64,7 @@ kept only in it, once it was read back and compared: their ids work as before.
 	}
 	addArchiveFlags(&o, c.Flags())
 	c.AddCommand(newArchiveListCommand(a), newArchiveShowCommand(a), newArchiveVerifyCommand(a),
-		newArchiveRestoreCommand(a), newArchivePruneCommand(a), newArchiveUploadCommand(a), newArchivePullCommand(a))
+		newArchiveRestoreCommand(a), newArchivePruneCommand(a), newArchiveUploadCommand(a), newArchivePullCommand(a), newArchiveAdoptCommand(a))
 	return c
 }
 
