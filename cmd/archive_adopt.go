@@ -18,7 +18,7 @@ func newArchiveAdoptCommand(a *app) *cobra.Command {
 		Long: `Enters archives again that the ledger names, whose entry in the catalogue is lost
 and whose file is still there. The file is read in full and must have the hash that
 the ledger has. Exit code 4: of some no such file was found.`,
-		Example: "  sessctl archive adopt --dry-run\n  sessctl archive adopt",
+		Example: "  sessctl archives adopt --dry-run\n  sessctl archives adopt",
 		Args:    usageArgs(cobra.NoArgs),
 		RunE:    func(c *cobra.Command, _ []string) error { return runArchiveAdopt(c.Context(), a, dryRun) },
 	}

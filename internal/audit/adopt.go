@@ -16,7 +16,7 @@ import (
 	"github.com/sessctl/sessctl/pkg/ledger"
 )
 
-// AdoptDocument is `archive adopt --json`.
+// AdoptDocument is `archives adopt --json`.
 type AdoptDocument struct {
 	Schema  int              `json:"schema"`
 	DryRun  bool             `json:"dry_run"`
@@ -67,7 +67,7 @@ func Adopt(ctx context.Context, run *workspace.Run, store *archive.Store, dryRun
 // lostArchives are those that the ledger says are there, and that the catalogue does not
 // have.
 func lostArchives(ctx context.Context, run *workspace.Run, store *archive.Store) (lost []archive.Lost, err error) {
-	known, err := workspace.Ledger(run).State(ctx)
+	known, err := workspace.LedgerOf(run).State(ctx)
 	if err != nil {
 		return nil, err
 	}

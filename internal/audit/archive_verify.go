@@ -21,7 +21,7 @@ import (
 	"github.com/sessctl/sessctl/pkg/memory"
 )
 
-// VerifyOptions are the options of archive verify.
+// VerifyOptions are the options of archives verify.
 type VerifyOptions struct {
 	Agent    string
 	IDs      []string
@@ -73,7 +73,7 @@ func (o VerifyOptions) Parts() int {
 // DayOf is the number of a day: each day another part of the copies is read.
 func DayOf(t time.Time) int { return int(t.Unix() / (24 * 60 * 60)) }
 
-// VerifyDocument is `archive verify --json`.
+// VerifyDocument is `archives verify --json`.
 type VerifyDocument struct {
 	Schema   int              `json:"schema"`
 	DryRun   bool             `json:"dry_run,omitempty"` // nothing was looked at
@@ -136,7 +136,7 @@ func (v *Verifier) noteNotUploaded(run *workspace.Run, entries []archive.Entry) 
 			without++
 		}
 	}
-	const hint = "sessctl archive upload"
+	const hint = "sessctl archives upload"
 	switch {
 	case len(entries) == 0:
 		run.Notice(workspace.Note{Message: "there is nothing on object storage to verify: there is no archive"})
@@ -186,7 +186,7 @@ func AdviseDamaged(problems ...Problem) string {
 	if len(ids) == 0 {
 		return ""
 	}
-	return "sessctl archive upload " + strings.Join(ids, " ")
+	return "sessctl archives upload " + strings.Join(ids, " ")
 }
 
 // Advices are what to do about problems of which each says so, each once.

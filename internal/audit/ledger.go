@@ -28,7 +28,7 @@ type WitnessedProblem struct {
 // of the audit log, what was forgotten. What the ledger does not know is no problem. It
 // returns how many leaves there are. Of a ledger that cannot be read that is a problem.
 func AgainstLedger(ctx context.Context, run *workspace.Run) ([]WitnessedProblem, int64, error) {
-	known, err := workspace.Ledger(run).State(ctx) // before all else: what it names was there by now
+	known, err := workspace.LedgerOf(run).State(ctx) // before all else: what it names was there by now
 	if ctx.Err() != nil {
 		return nil, 0, ctx.Err()
 	}
@@ -67,7 +67,7 @@ func (w *witness) problem(p Problem, advice, format string, args ...any) {
 }
 
 // AdviseAdopt is what to do about an archive whose entry is lost.
-const AdviseAdopt = "sessctl archive adopt enters an archive again whose file is still there; else restore file and entry from a backup"
+const AdviseAdopt = "sessctl archives adopt enters an archive again whose file is still there; else restore file and entry from a backup"
 
 func (w *witness) archives(ctx context.Context) error {
 	store, err := w.run.OpenArchive()
@@ -186,7 +186,7 @@ func (w *witness) forgotten(context.Context) error {
 // VerifyLedger computes the hashes of the ledger again, and compares all that is there
 // with it.
 func VerifyLedger(ctx context.Context, run *workspace.Run) ([]WitnessedProblem, int64, error) {
-	_, err := workspace.Ledger(run).Verify(ctx)
+	_, err := workspace.LedgerOf(run).Verify(ctx)
 	if ctx.Err() != nil {
 		return nil, 0, ctx.Err()
 	}

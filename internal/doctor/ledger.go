@@ -30,8 +30,8 @@ func examineLedger(ctx context.Context, run *workspace.Run, report *findings) er
 // hashes, entries of archives whose file is there, pins. What it does not know is
 // adopted.
 func mendLedger(ctx context.Context, run *workspace.Run, w *workspace.Workspace) error {
-	if _, err := workspace.Ledger(run).Verify(ctx); errors.Is(err, ledger.ErrDamaged) {
-		if workspace.Ledger(run).Remake(ctx) != nil {
+	if _, err := workspace.LedgerOf(run).Verify(ctx); errors.Is(err, ledger.ErrDamaged) {
+		if workspace.LedgerOf(run).Remake(ctx) != nil {
 			return nil // doctor tells
 		}
 	} else if err != nil {

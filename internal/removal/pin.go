@@ -40,7 +40,7 @@ func ReadPinned(ctx context.Context, run *workspace.Run) (PinnedSessions, error)
 			Hint: "put the file back from a backup, or remove it and pin the sessions again: until then nothing is deleted",
 		}
 	}
-	known, err := workspace.Ledger(run).State(ctx)
+	known, err := workspace.LedgerOf(run).State(ctx)
 	if err != nil {
 		return p, &failure.Error{Code: "damaged", Exit: failure.ExitIntegrity, Path: run.LedgerDir(), Err: fmt.Errorf("which sessions are pinned cannot be checked: %w", err), Hint: workspace.AdviseLedger}
 	}
@@ -57,7 +57,7 @@ func ReadPinned(ctx context.Context, run *workspace.Run) (PinnedSessions, error)
 // RestorePins pins the sessions again that the ledger says are pinned, and returns how
 // many there were. The caller holds the lock.
 func RestorePins(ctx context.Context, run *workspace.Run) (int, error) {
-	known, err := workspace.Ledger(run).State(ctx)
+	known, err := workspace.LedgerOf(run).State(ctx)
 	if err != nil {
 		return 0, err
 	}
@@ -275,8 +275,8 @@ const pinnedNoMore = "no longer pinned"
 // DescribePins says what was done with the sessions that were named.
 func DescribePins(doc PinDocument) string {
 	what := map[[2]bool]string{
-		{false, false}: "pinned: clean, archive prune and compact --shrink keep it", {true, false}: "would be pinned: clean, archive prune and compact --shrink keep it then",
-		{false, true}: pinnedNoMore, {true, true}: "would no longer be pinned: clean and archive prune may delete it by their rules then",
+		{false, false}: "pinned: clean, archives prune and shrink keep it", {true, false}: "would be pinned: clean, archives prune and shrink keep it then",
+		{false, true}: pinnedNoMore, {true, true}: "would no longer be pinned: clean and archives prune may delete it by their rules then",
 	}[[2]bool{doc.DryRun, doc.Removed}]
 	if doc.Changed == 0 {
 		what = map[bool]string{false: "pinned already", true: "is not pinned"}[doc.Removed]

@@ -24,10 +24,9 @@ import (
 // history is what a run has to enter in the ledger. Archives wait for the receipt of
 // their session, so that both take one sync.
 type history struct {
-	mutex    sync.Mutex
-	waiting  []ledger.Leaf
-	unsealed bool // something was entered since the last head
-	told     bool // that it cannot be entered
+	mutex   sync.Mutex
+	waiting []ledger.Leaf
+	told    bool // that it cannot be entered
 }
 
 // mostWaiting bounds how many archives wait: those of a run that writes no receipts.
@@ -35,9 +34,6 @@ const mostWaiting = 64
 
 // LedgerDir is the directory of the ledger.
 func (s *Settings) LedgerDir() string { return filepath.Join(s.DataDir(), "ledger") }
-
-// Ledger is the history of what was done with this data directory.
-func Ledger(run *Run) *ledger.Log { return ledger.Open(run.LedgerDir(), run.Pins) }
 
 // Witness enters leaves in the ledger, and before them what waits.
 func Witness(run *Run, leaves ...ledger.Leaf) error {
@@ -52,10 +48,10 @@ func Witness(run *Run, leaves ...ledger.Leaf) error {
 		return nil
 	}
 	// What was done is entered after an interrupt too.
-	if err := Ledger(run).Append(context.Background(), all...); err != nil {
+	if err := LedgerOf(run).Append(context.Background(), all...); err != nil {
 		return err
 	}
-	h.waiting, h.unsealed = nil, true
+	h.waiting = nil
 	return nil
 }
 
@@ -102,24 +98,8 @@ func tellNoLedger(run *Run, err error) {
 // AdviseLedger is what to do about a damaged ledger.
 const AdviseLedger = "sessctl doctor --fix makes hashes again from sound leaves; else restore the directory from a backup, or move it away and a new one is begun"
 
-// EndHistory enters what waits and signs the head. A step leaves that to its run.
-func EndHistory(run *Run) {
-	Enter(run)
-	h := run.history
-	if h == nil || run.Outer != nil {
-		return
-	}
-	h.mutex.Lock()
-	due := h.unsealed
-	h.unsealed = false
-	h.mutex.Unlock()
-	if !due {
-		return
-	}
-	if _, err := Ledger(run).Seal(context.Background()); err != nil {
-		tellNoLedger(run, err)
-	}
-}
+// EndHistory enters what waits.
+func EndHistory(run *Run) { Enter(run) }
 
 // beginHistory enters what the ledger does not know: all that is there, if there is no
 // ledger yet, and what the run before has not entered, if it was killed.
@@ -140,7 +120,7 @@ func beginHistory(ctx context.Context, run *Run, killed bool) {
 // AdoptUnknown enters the archives and receipts that the ledger does not know, and
 // returns how many there were. adopted says so of them: nobody has seen them made.
 func AdoptUnknown(ctx context.Context, run *Run, adopted bool) (int, error) {
-	known, err := Ledger(run).State(ctx)
+	known, err := LedgerOf(run).State(ctx)
 	if err != nil {
 		return 0, err
 	}
