@@ -36,11 +36,6 @@ func ledgerDefaults() map[string]any {
 	return map[string]any{"ledger.heads": []string{}, "ledger.name": ""}
 }
 
-// LedgerOf is the ledger of a data directory.
-func LedgerOf(run *Run) *ledger.Log {
-	return ledger.Open(filepath.Join(run.DataDir(), "ledger"), run.Pins)
-}
-
 // HeadsHint is the hint for a place that there is none of.
 const HeadsHint = "a file, git:DIRECTORY, s3 (archive.remote), postgres (memory.remote.url), ssh:HOST or https://... (docs/ledger.md)"
 
