@@ -185,7 +185,7 @@ func (h *historyHome) prepare(root string) {
 	h.talk("pi", "a4", 14, 4, 3*time.Hour)
 	h.must("compact", "--all", "--force")
 	h.must("pin", "5f0c1c2e-6d0a-4f57-9d2b-14")
-	h.must("archive", "verify")
+	h.must("archives", "verify")
 	heads := h.glob(".local", "state", "sessctl", "heads", "*.head")
 	if len(heads) != 1 {
 		h.t.Fatalf("the last head is in %q", heads)
@@ -199,7 +199,7 @@ func (h *historyHome) noticed() string {
 	proof := h.dir + ".proof"
 	for _, ask := range [][]string{
 		{"prove", "--head", h.kept, "--output", proof, "--force"}, {"prove", "--check", proof, "--head", h.kept},
-		{"archive", "verify"}, {"memory", "verify"}, {"doctor"},
+		{"archives", "verify"}, {"memory", "verify"}, {"doctor"},
 	} {
 		if h.run(ask...) != 0 {
 			return strings.Join(ask[:2], " ")
@@ -211,6 +211,11 @@ func (h *historyHome) noticed() string {
 // archives are the files of archives, and entries those of the catalogue.
 func (h *historyHome) archives() []string {
 	return append(h.glob(".openclaw", "session_archive", "*", "*.jsonl"), h.glob(".local", "share", "sessctl", "archive", "*", "*", "*")...)
+}
+
+// trashed are the logs that clean deleted.
+func (h *historyHome) trashed() []string {
+	return h.glob(".pi", "agent", "sessions", "*", ".sessctl-trash", "*")
 }
 
 func (h *historyHome) entries() []string {
@@ -454,7 +459,12 @@ var rewritings = map[string]func(h *historyHome) bool{
 	"the agent of the audit log": func(h *historyHome) bool {
 		return h.edit(h.data("audit.jsonl"), replaced(`"--repo-a1--"`, `"--repo-a2--"`))
 	},
-	"the ledger removed": func(h *historyHome) bool { return h.remove(h.data("ledger")) },
+	"a file of the trash cut":          func(h *historyHome) bool { return h.edit(h.one(h.trashed()), withoutLastLine) },
+	"a byte of a file of the trash":    func(h *historyHome) bool { return h.edit(h.one(h.trashed()), h.flipped) },
+	"a file of the trash removed":      func(h *historyHome) bool { p := h.one(h.trashed()); return p != "" && h.remove(p) },
+	"two files of the trash exchanged": func(h *historyHome) bool { return h.exchange(h.trashed()) },
+	"the records of the trash removed": func(h *historyHome) bool { return h.remove(h.data("trash")) },
+	"the ledger removed":               func(h *historyHome) bool { return h.remove(h.data("ledger")) },
 	"a byte of the leaves": func(h *historyHome) bool {
 		return h.edit(h.one(h.glob(".local", "share", "sessctl", "ledger", "leaves-*")), h.flipped)
 	},

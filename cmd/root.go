@@ -49,7 +49,7 @@ func Main(args []string, in io.Reader, out, errOut io.Writer) int {
 	}
 	app.stopProfile()
 	workspace.End(app.Run)
-	if changed {
+	if changed || workspace.Entered(app.Run) {
 		workspace.KeepHeads(ctx, app.Run, false)
 	}
 	if err != nil && ctx.Err() != nil {

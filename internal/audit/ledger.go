@@ -165,8 +165,8 @@ const AdvisePins = "sessctl doctor --fix pins them again; until then nothing is 
 
 func (w *witness) pins(context.Context) error {
 	lost, err := workspace.LostPins(w.run, w.known)
-	if err != nil {
-		return nil // who deletes says so, and deletes nothing
+	if err != nil { // who deletes says so too, and deletes nothing
+		w.problem(Problem{Path: w.run.PinnedFile()}, AdvisePins, "which sessions are pinned cannot be read: %v", err)
 	}
 	for _, f := range lost {
 		w.problem(Problem{Path: w.run.PinnedFile()}, AdvisePins, "session %s of %s is pinned by the ledger, and the list of pins does not have it", f.Session, f.Agent)
