@@ -34,7 +34,7 @@ type completer func(a *app, c *cobra.Command) []selection.Candidate
 func completeFlags() map[string]completer {
 	return map[string]completer{
 		"agent": completeAgents, "session": completeSessions, "runtime": words(workspace.RuntimeList()...), "store": completeStores,
-		"archive prune undelete": completeTrashedArchives, "clean undelete": completeTrashedSessions, "give-up": completeUnfinished,
+		"archives prune undelete": completeTrashedArchives, "clean undelete": completeTrashedSessions, "give-up": completeUnfinished,
 		"recall session": completeRemembered, "memory forget session": completeRemembered, "memory export session": completeRemembered,
 		"sort": words("tokens", "bytes", "age", "agent"), "strategy": words(steps.StrategyNames()...), "gateway": words("auto", "never", "require"),
 		"rank": words("hybrid", "text", "vector", "seed"), "category": words(recall.Categories()[1:]...), "kind": words(strings.Split(recall.KindNames(), ", ")...), "recall kind": words(append(strings.Split(recall.KindNames(), ", "), recall.KindWork)...),
@@ -52,7 +52,7 @@ func completeArguments() map[string]completer {
 	return map[string]completer{
 		"schedule install": completeSchedules, "schedule show": completeSchedules, "schedule remove": completeSchedules,
 		"hook install": words(hooks.Names()...), "hook remove": words(hooks.Names()...), "hook run": words(hooks.Names()...),
-		"archive show": completeArchives, "restore": completeArchives, "archive verify": completeArchives, "archive upload": completeArchives,
+		"archives show": completeArchives, "restore": completeArchives, "archives verify": completeArchives, "archives upload": completeArchives,
 		"undo": completeReceipts, "shrink": words(removal.Shrinkable()...),
 		"run": completeProfiles, "schedule failed": completeProfiles,
 		"pin": completePins, "events show": completeEvents, "events retry": completeEvents, "events test": completeTargets,

@@ -25,7 +25,8 @@ func (a *app) groups() []group {
 		}},
 		{"Keep", []*cobra.Command{
 			inBrief(newArchiveCommand(a), "copy every byte, checked"), inBrief(newRestoreCommand(a), "put a log back"),
-			inBrief(newPinCommand(a), "never delete these"), inBrief(newProveCommand(a), "what was kept"),
+			inBrief(newArchivesCommand(a), "list, show, check, prune"), inBrief(newPinCommand(a), "never delete these"),
+			inBrief(newProveCommand(a), "what was kept"),
 		}},
 		{"Make small", []*cobra.Command{
 			inBrief(newCompactCommand(a), "archive, remember, cut"), inBrief(newUndoCommand(a), "take that back"),

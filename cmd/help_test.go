@@ -147,7 +147,7 @@ func TestEveryCommandLineOfThePages(t *testing.T) {
 // withoutDocument are the commands that print no document of their own with
 // --json, and why.
 var withoutDocument = map[string]string{
-	"archive show": "prints a log", "completion": "prints a script", "config": "prints its help", "hook": "prints its help", "memory": "prints its help", "events": "prints its help", "schedule": "prints its help",
+	"archives show": "prints a log", "archives": "prints its help", "completion": "prints a script", "config": "prints its help", "hook": "prints its help", "memory": "prints its help", "events": "prints its help", "schedule": "prints its help",
 	"memory export": "prints JSON Lines", "replay-context": "prints what --format says",
 	"browse": "is a screen", "mcp": "speaks a protocol of its own", "serve": "runs until it is stopped", "metrics": "prints what Prometheus reads",
 	"schedule install": "changes the system", "schedule remove": "changes the system", "schedule status": "asks the system",
@@ -157,7 +157,7 @@ var withoutDocument = map[string]string{
 // argumentsOf are what a command needs to run on the samples.
 var argumentsOf = map[string][]string{
 	"archive": {"--all", "--remember"}, "compact": {"--all", "--dry-run"}, "recall": {"port"}, "clean": {"--max-age", "365d", "--dry-run"},
-	"archive prune": {"--max-age", "365d", "--dry-run"}, "restore": {"ARCHIVE", "--dry-run"}, "undo": {"RECEIPT", "--dry-run"}, "resummarize": {"--all"}, "memory forget": {"--agent", "librarian", "--dry-run"},
+	"archives prune": {"--max-age", "365d", "--dry-run"}, "restore": {"ARCHIVE", "--dry-run"}, "undo": {"RECEIPT", "--dry-run"}, "resummarize": {"--all"}, "memory forget": {"--agent", "librarian", "--dry-run"},
 	"prove": {"--output", "PROOF"}, "memory reindex": {"--pending"}, "extract-facts": {"--agent", "librarian", "--dry-run"}, "run": {"nightly", "--dry-run"},
 	"hook install": {"claude", "--dry-run"}, "hook remove": {"claude", "--dry-run"},
 }
@@ -181,7 +181,7 @@ func TestEveryDocumentHasASchema(t *testing.T) {
 	if _, errs, code := run("archive", "--all", "--remember", "--allow-root"); code != 0 {
 		t.Fatalf("archive: %d\n%s", code, errs)
 	}
-	archives, _, _ := run("archive", "list", "--allow-root")
+	archives, _, _ := run("archives", "list", "--allow-root")
 	receipts, err := filepath.Glob(filepath.Join(home, ".local/share/sessctl/receipts/*.json"))
 	if err != nil || len(receipts) == 0 {
 		t.Fatal(receipts, err)

@@ -112,7 +112,7 @@ func newRootCommand(a *app) *cobra.Command {
 		Long: `sessctl reads the session logs of LLM agents, puts verified copies of them in
 an archive, cuts them into searchable memory, writes a summary, and starts the
 agent on a fresh session. You can find what it took away with recall, and
-read it with archive show.
+read it with archives show.
 ` + exitHelp,
 		Example: `  sessctl sizes
   sessctl compact --agent coordinator --dry-run

@@ -21,7 +21,7 @@ import (
 )
 
 // ReceiptAudit holds receipts against the catalogue and memory. It is the one
-// judge of archive verify and of doctor: it knows what was withdrawn, forgotten
+// judge of archives verify and of doctor: it knows what was withdrawn, forgotten
 // or deleted on purpose.
 type ReceiptAudit struct {
 	*workspace.Run
@@ -34,7 +34,7 @@ type ReceiptAudit struct {
 	// chains are, of the sessions of which that had to be read, the archives that begin
 	// with each other's bytes, see chainsOf.
 	chains map[memory.Source][][]string
-	// Reading says whether archives may be read: archive verify and memory verify take
+	// Reading says whether archives may be read: archives verify and memory verify take
 	// the time for that, doctor does not.
 	Reading bool
 	copies  *archive.Store

@@ -33,7 +33,7 @@ func (v *ReceiptAudit) lackOfItsBytes(ctx context.Context, store *memory.Store, 
 	}
 	same, err := v.sharing(ctx, e)
 	if err != nil {
-		return "", ctx.Err() // archive verify tells of an archive that cannot be read
+		return "", ctx.Err() // archives verify tells of an archive that cannot be read
 	}
 	if lack, err = v.lackIn(ctx, store, r, same); err != nil || lack == "" {
 		return "", err

@@ -172,18 +172,18 @@ func fragmentCarried(h *Home) error {
 }
 
 func prunings() []Command {
-	const prune = "archive prune --max-age 90d --keep 1 --force --yes"
+	const prune = "archives prune --max-age 90d --keep 1 --force --yes"
 	return []Command{
 		{
-			Name: "archive prune", Runtime: "openclaw", Args: strings.Fields(prune),
+			Name: "archives prune", Runtime: "openclaw", Args: strings.Fields(prune),
 			Prepare: oldArchives, Done: pruned,
 		},
 		{
-			Name: "archive prune, purge", Runtime: "openclaw", Args: strings.Fields(prune + " --grace 0h"),
+			Name: "archives prune, purge", Runtime: "openclaw", Args: strings.Fields(prune + " --grace 0h"),
 			Prepare: oldArchives, Done: pruned,
 		},
 		{
-			Name: "archive prune, trash emptied", Runtime: "openclaw", Args: strings.Fields(prune + " --grace 0h"),
+			Name: "archives prune, trash emptied", Runtime: "openclaw", Args: strings.Fields(prune + " --grace 0h"),
 			Prepare: func(h *Home) error {
 				if err := oldArchives(h); err != nil {
 					return err

@@ -43,7 +43,7 @@ func changeShare(c faults.Command) int {
 func smoke() []string {
 	return []string{
 		"compact, rotate, openclaw", "compact, rotate, pi", "compact, overlay, pi", "compact, rewrite, annabelle", "shrink sessions",
-		"undo, rotate, pi", "late lines, pi", "archive, and remember", "restore", "archive prune, purge", "clean, purge",
+		"undo, rotate, pi", "late lines, pi", "archive, and remember", "restore", "archives prune, purge", "clean, purge",
 		"memory forget", "hook install",
 	}
 }

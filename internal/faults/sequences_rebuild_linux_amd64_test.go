@@ -59,7 +59,7 @@ func (s *sequence) playRebuilds() {
 	s.t.Repeat(map[string]func(*rapid.T){
 		"grow": grow, "grow again": grow,
 		"prune": func(t *rapid.T) {
-			s.run(strings.Fields("archive prune --max-age 0s --force --keep 0 --yes --grace 0s")...)
+			s.run(strings.Fields("archives prune --max-age 0s --force --keep 0 --yes --grace 0s")...)
 		},
 		"forget":  func(t *rapid.T) { s.forget(t) },
 		"limit":   func(t *rapid.T) { s.rebuild("--config", limited) },
@@ -80,7 +80,7 @@ func (s *sequence) forget(t *rapid.T) {
 
 // judged are the exit codes of the commands that judge.
 func (s *sequence) judged() (codes []int, said string) {
-	for _, judge := range []string{"archive verify", "memory verify", "doctor"} {
+	for _, judge := range []string{"archives verify", "memory verify", "doctor"} {
 		code, out, err := s.home.Run(strings.Fields(judge)...)
 		s.must(err)
 		codes, said = append(codes, code), said+judge+":\n"+out

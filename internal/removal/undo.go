@@ -104,7 +104,7 @@ func (u *UndoRun) Failure(err error) error {
 	case errors.Is(err, compact.ErrNotWithdrawn):
 		return &failure.Error{
 			Code: "not_withdrawn", Exit: failure.ExitCode(err), Path: u.Request.Receipt.Source.Path, Err: fmt.Errorf("not undone: %w", err),
-			Hint: "--keep-memory undoes it and leaves memory as it is; or bring that archive back (sessctl archive prune --undelete ID, or from a backup) and try again",
+			Hint: "--keep-memory undoes it and leaves memory as it is; or bring that archive back (sessctl archives prune --undelete ID, or from a backup) and try again",
 		}
 	case errors.Is(err, session.ErrUnsupported):
 		hint := ""

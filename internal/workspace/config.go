@@ -345,8 +345,8 @@ type ProfileConfig struct {
 	Archive       ArchiveStep   `mapstructure:"archive" json:"archive"`
 	ExtractFacts  FactsStep     `mapstructure:"extract_facts" json:"extract_facts"`
 	Clean         CleanStep     `mapstructure:"clean" json:"clean"`
-	ArchivePrune  PruneStep     `mapstructure:"archive_prune" json:"archive_prune"`
-	ArchiveVerify ArchiveVerify `mapstructure:"archive_verify" json:"archive_verify"`
+	ArchivePrune  PruneStep     `mapstructure:"archives_prune" json:"archives_prune"`
+	ArchiveVerify ArchiveVerify `mapstructure:"archives_verify" json:"archives_verify"`
 }
 
 // CompactStep is the step of a profile that compacts.

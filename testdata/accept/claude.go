@@ -140,7 +140,7 @@ func playClaudeOutputs(ctx context.Context, s *stage) {
 // isArchived reports whether an archive has exactly these bytes.
 func (s *stage) isArchived(ctx context.Context, want []byte) bool {
 	for _, id := range s.archives(ctx) {
-		if out, err := s.output(ctx, s.home, s.sessctl, "archive", "show", id, "--raw"); err == nil && bytes.Equal(out, want) {
+		if out, err := s.output(ctx, s.home, s.sessctl, "archives", "show", id, "--raw"); err == nil && bytes.Equal(out, want) {
 			return true
 		}
 	}

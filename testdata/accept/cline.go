@@ -48,7 +48,7 @@ func playCline(ctx context.Context, s *stage) {
 	same(s, "the program lists it again", c.lists(ctx, id), true)
 	c.hub(ctx, "stop")
 	same(s, "the restored session is asked about with the same request", fmt.Sprint(c.asked(ctx, id)), fmt.Sprint(want))
-	_, err = s.output(ctx, s.home, s.sessctl, "archive", "verify")
+	_, err = s.output(ctx, s.home, s.sessctl, "archives", "verify")
 	same(s, "nothing is damaged", err, nil)
 	c.discard(ctx, id)
 }

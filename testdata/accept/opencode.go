@@ -78,7 +78,7 @@ func shrinkOpenCode(ctx context.Context, o *openCode) {
 	o.must("restore it", err)
 	same(o.stage, o.program+" lists it again", o.listed(ctx, second), true)
 	same(o.stage, "the restored session is asked about with the same request", o.asked(ctx, second, next), before)
-	_, err = o.output(ctx, o.home, o.sessctl, "archive", "verify")
+	_, err = o.output(ctx, o.home, o.sessctl, "archives", "verify")
 	same(o.stage, "nothing is damaged", err, nil)
 }
 
