@@ -3,6 +3,7 @@ package browse
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/charmbracelet/x/ansi"
@@ -16,6 +17,9 @@ type textScreen struct {
 	// compacted is what a compaction was of whose result this is, nil for any other
 	// text.
 	compacted *Target
+	find      string // what is looked for in it, in small letters
+	found     int    // row of wrapped that it was found in last, -1 for none
+	seeking   int    // of the part that is left: in which direction the next is searched
 
 	top     int
 	anchor  int // line of the text that is at the top when the width changes
@@ -32,7 +36,7 @@ type wrappedLine struct {
 }
 
 func newReader(p Page) *textScreen {
-	return &textScreen{name: p.Place.Title, lines: p.Lines, page: &p, anchor: p.At}
+	return &textScreen{name: p.Place.Title, lines: p.Lines, page: &p, anchor: p.At, found: -1}
 }
 
 func (s *textScreen) title() string {
@@ -50,7 +54,7 @@ func (s *textScreen) wrap(width int) {
 	if s.wrapped != nil && s.top < len(s.wrapped) {
 		s.anchor = s.wrapped[s.top].of
 	}
-	s.width, s.wrapped = width, nil
+	s.width, s.wrapped, s.found = width, nil, -1
 	for i, line := range s.lines {
 		for _, row := range breakLine(safe(line.Text), max(width, 1), line.Indent) {
 			s.wrapped = append(s.wrapped, wrappedLine{row, line.Style, i})
@@ -125,7 +129,15 @@ func (s *textScreen) press(m *Model, k Key) Request {
 	case k.Name == "u" && s.compacted != nil:
 		return m.listUndoable(*s.compacted)
 	case k.Name == "/":
+		m.show(s.findPrompt())
+	case k.Name == "n":
+		return s.next(m, 1)
+	case k.Name == "N":
+		return s.next(m, -1)
+	case k.Name == "m":
 		m.show(&promptScreen{})
+	case k.Name == "L":
+		m.showDone()
 	case k.Name == "?":
 		if s.name != keysTitle {
 			m.show(keysScreen())
@@ -163,8 +175,15 @@ func (s *textScreen) body(_ *Model, width, height int) (lines []Line) {
 		s.top = len(s.wrapped)
 	}
 	s.top = max(min(s.top, len(s.wrapped)-height), 0)
-	for _, w := range s.wrapped[s.top:min(s.top+height, len(s.wrapped))] {
-		lines = append(lines, Line{{" " + w.text, w.style}})
+	for i, w := range s.wrapped[s.top:min(s.top+height, len(s.wrapped))] {
+		mark, style := " ", w.style
+		if s.has(s.top + i) {
+			style = Marked
+		}
+		if s.find != "" && s.top+i == s.found {
+			mark = ">"
+		}
+		lines = append(lines, Line{{mark + w.text, style}})
 	}
 	if s.anchor = 0; s.top < len(s.wrapped) {
 		s.anchor = s.wrapped[s.top].of
@@ -184,7 +203,11 @@ func (s *textScreen) hints(*Model) []hint {
 	if s.page == nil && where == "all" {
 		return hints
 	}
-	return append(hints, hint{"↑↓ space", "scroll (" + where + ")"}, hint{"g G", "first, last"}, hint{"/", "ask memory"})
+	hints = append(hints, hint{"↑↓ space", "scroll (" + where + ")"}, hint{"/", "search here"})
+	if s.find != "" {
+		hints = append(hints, hint{"n N", "next, previous"})
+	}
+	return append(hints, hint{"g G", "first, last"}, hint{"m", "ask memory"})
 }
 
 const keysTitle = "keys"
@@ -193,8 +216,9 @@ const keysTitle = "keys"
 func keysScreen() *textScreen {
 	var lines []Text
 	for _, group := range [][]hint{
-		{{"↑ ↓  j k", "move; PgUp, PgDn, space: by a page; g, G: first, last"}, {"enter  →", "open a runtime or an agent; read a session"}, {"esc  ←", "back"}, {"s", "sort by size, tokens, age or name"}},
-		{{"/", "ask the memory what was said; enter on a hit opens the session at that line"}},
+		{{"↑ ↓  j k", "move; PgUp, PgDn, space: by a page; g, G: first, last"}, {"enter  →", "open a runtime or an agent; read a session"}, {"esc  ←", "back"}, {"s", "sort by size, tokens, age or name"}, {"&", "show only sessions with some words; esc ends it"}},
+		{{"/  m", "ask the memory what was said; enter on a hit opens the session at that line"}, {"/  n N", "in a text: search in it; the next, the previous"}},
+		{{"x", "mark a session, or all below an agent; then c, a, p and f act on all that is marked"}},
 		{
 			{"c", "compact: archive, remember, and make the context small"},
 			{"a", "archive: make a verified copy and remember it; the session stays as it is"},
@@ -202,7 +226,7 @@ func keysScreen() *textScreen {
 			{"f", "forget what the memory has of a session or an agent; archives stay"},
 			{"p", "pin a session, or let it go: what is pinned is never deleted by clean or archives prune"},
 		},
-		{{"r", "look again"}, {"n", "notes about stores that could not be read"}, {"ctrl+z", "suspend; fg comes back"}, {"q  ctrl+c", "quit; while something is under way esc and ctrl+c break it off"}},
+		{{"L", "what was done since the start"}, {"r", "look again"}, {"n", "notes about stores that could not be read"}, {"ctrl+z", "suspend; fg comes back"}, {"q  ctrl+c", "quit; while something is under way esc and ctrl+c break it off"}},
 	} {
 		for _, h := range group {
 			lines = append(lines, Text{Text: fmt.Sprintf("%-10s %s", h.key, h.does), Indent: 11})
@@ -212,64 +236,6 @@ func keysScreen() *textScreen {
 	lines = append(lines, Text{Text: "c, a, u, f and p show first what they would do, and change nothing before you say yes.", Style: Strong})
 	return &textScreen{name: keysTitle, lines: lines}
 }
-
-// promptScreen asks for a question to the memory.
-type promptScreen struct{ text []rune }
-
-const mostQuestion = 1000 // runes
-
-func (p *promptScreen) title() string { return "ask memory" }
-
-func (p *promptScreen) insert(text string) {
-	for _, r := range strings.Join(strings.Fields(text), " ") {
-		if len(p.text) < mostQuestion {
-			p.text = append(p.text, r)
-		}
-	}
-}
-
-func (p *promptScreen) press(m *Model, k Key) Request {
-	switch k.Name {
-	case "esc":
-		m.back()
-	case "enter":
-		question := strings.TrimSpace(string(p.text))
-		m.back()
-		if question == "" {
-			return Request{}
-		}
-		return m.await("asking the memory", Request{Do: Recall, Question: question})
-	case "backspace":
-		p.text = p.text[:max(len(p.text)-1, 0)]
-	case "ctrl+u":
-		p.text = nil
-	case "space":
-		p.text = append(p.text, ' ')
-	default:
-		if len(p.text) < mostQuestion {
-			p.text = append(p.text, []rune(k.Text)...)
-		}
-	}
-	return Request{}
-}
-
-func (p *promptScreen) body(_ *Model, width, height int) (lines []Line) {
-	text := safe(string(p.text))
-	room := width - 4
-	for ansi.StringWidth(text) > room && text != "" { // the end of a long question is what is typed
-		runes := []rune(text)
-		text = string(runes[1:])
-	}
-	lines = append(lines, Line{{" > ", Strong}, {text, Plain}, {"█", Cursor}})
-	if height > 4 {
-		lines = append(lines, Line{})
-		lines = append(lines, rowsOf("Memory knows what was said in sessions that were archived and remembered (a) or compacted (c).", Dim, width)...)
-		lines = append(lines, rowsOf("For example: which port did we choose for the importer", Dim, width)...)
-	}
-	return lines
-}
-
-func (p *promptScreen) hints(*Model) []hint { return []hint{{"enter", "ask"}, {"esc", "back"}} }
 
 // hitsScreen shows what the memory has found.
 type hitsScreen struct {
@@ -388,16 +354,16 @@ func (p *planScreen) press(m *Model, k Key) Request {
 		m.say("there is more of the plan: ↓ or G shows it; then y")
 	case p.plan.Question != "" && k.Name == "y":
 		return m.await(string(p.request.Action), Request{
-			Do: Carry, Action: p.request.Action, Target: p.request.Target, Force: p.request.Force, Of: p.plan.Of,
+			Do: Carry, Action: p.request.Action, Target: p.request.Target, Force: p.request.Force, Of: p.plan.Of, Parts: p.plan.Parts,
 		})
 	case p.plan.Force != "" && k.Name == "F":
-		return m.await("making the plan", Request{Do: MakePlan, Action: p.request.Action, Target: p.request.Target, Force: true})
+		return m.await("making the plan", Request{Do: MakePlan, Action: p.request.Action, Target: p.request.Target, Parts: p.request.Parts, Force: true})
 	case k.Name == "n" || isBack(k):
 		m.back()
 		m.say("nothing was changed")
 	case k.Name == "?":
 		m.show(keysScreen())
-	case p.text != nil && k.Name != "enter":
+	case p.text != nil && !slices.Contains([]string{"enter", "/", "m", "L", "N"}, k.Name):
 		p.text.press(m, k)
 	case k.Name == "enter" && p.plan.Question != "":
 		m.say("press y to do it, n to leave everything as it is")

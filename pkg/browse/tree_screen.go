@@ -10,12 +10,19 @@ import (
 // treeScreen shows runtimes, agents and sessions.
 type treeScreen struct {
 	list
-	open map[string]bool
+	open   map[string]bool
+	filter string          // words that shown sessions have, "" for all
+	marked map[string]bool // keys of sessions
 }
 
 func (t *treeScreen) title() string { return "" }
 
-func (t *treeScreen) rows(m *Model) []*node { return rows(m.nodes, t.open) }
+func (t *treeScreen) rows(m *Model) []*node {
+	if t.filter != "" {
+		return matching(m.nodes, strings.Fields(strings.ToLower(t.filter)))
+	}
+	return rows(m.nodes, t.open)
+}
 
 // current is the node under the cursor, nil if there is none.
 func (t *treeScreen) current(m *Model) *node {
@@ -51,15 +58,21 @@ func (t *treeScreen) press(m *Model, k Key) Request {
 	case "q":
 		return Request{Do: Quit}
 	case "esc":
-		m.say("q quits")
+		t.clear(m)
 	case "enter", "right", "l":
 		return t.enter(m, k.Name == "enter")
 	case "left", "h", "backspace":
 		t.leave(m)
 	case "s":
 		t.sort(m, (m.by+1)%Sort(len(Sorts())))
-	case "/":
+	case "/", "m":
 		m.show(&promptScreen{})
+	case "&":
+		m.show(t.filterPrompt())
+	case "x":
+		t.mark(m)
+	case "L":
+		m.showDone()
 	case "?":
 		m.show(keysScreen())
 	case "n":
@@ -82,6 +95,9 @@ func (t *treeScreen) enter(m *Model, toggle bool) Request {
 	switch {
 	case n == nil:
 		return Request{}
+	case n.session == nil && t.filter != "":
+		m.say("the filter shows all that fits; esc ends it")
+		return Request{}
 	case n.session == nil:
 		if t.open == nil {
 			t.open = map[string]bool{}
@@ -103,7 +119,7 @@ func (t *treeScreen) leave(m *Model) {
 	if n == nil {
 		return
 	}
-	if t.open[n.key] {
+	if t.open[n.key] && t.filter == "" {
 		delete(t.open, n.key)
 		return
 	}
@@ -131,8 +147,14 @@ func (t *treeScreen) act(m *Model, key string) Request {
 		return Request{}
 	}
 	action := map[string]Action{"a": Archive, "c": Compact, "f": Forget, "p": Pin, "u": Undo}[key]
+	if len(t.marked) > 0 {
+		return t.actOnMarked(m, action)
+	}
 	target := n.target()
 	switch {
+	case n.session == nil && t.filter != "":
+		m.say("the filter hides a part of this: x marks what is shown, esc ends the filter")
+		return Request{}
 	case action == Undo:
 		return m.listUndoable(target)
 	case n.level == 0 && (action == Forget || action == Pin):
@@ -175,7 +197,10 @@ func (t *treeScreen) hints(m *Model) []hint {
 	if n := t.current(m); n != nil && n.session != nil {
 		open = "read"
 	}
-	return []hint{{"enter", open}, {"/", "ask memory"}, {"c", "compact"}, {"u", "undo"}, {"a", "archive"}, {"s", "sort"}, {"f", "forget"}, {"p", "pin"}}
+	if n := len(t.marked); n > 0 {
+		return []hint{{"esc", "unmark"}, {"x", "mark"}, {"c", fmt.Sprintf("compact %d", n)}, {"a", "archive"}, {"p", "pin"}, {"f", "forget"}}
+	}
+	return []hint{{"enter", open}, {"/", "ask memory"}, {"c", "compact"}, {"u", "undo"}, {"a", "archive"}, {"&", "filter"}, {"x", "mark"}, {"s", "sort"}, {"f", "forget"}, {"p", "pin"}}
 }
 
 func (t *treeScreen) body(m *Model, width, height int) []Line {
@@ -192,6 +217,9 @@ func (t *treeScreen) body(m *Model, width, height int) []Line {
 		height -= 2
 	}
 	all := t.rows(m)
+	if len(all) == 0 {
+		return append(lines, Line{{"  nothing has all of these words: " + t.filter, Strong}})
+	}
 	top, end := t.window(len(all), height)
 	for i := top; i < end; i++ {
 		lines = append(lines, t.row(m, all[i], i == t.at, width))
