@@ -16,27 +16,29 @@ type label struct {
 	word   string
 	strong bool // a password: any value behind a sign is one
 	login  bool // what is told beside it may be one: by its form alone
+	stem   bool // endings stand behind it
+	option bool // of a command: its argument may be one
+	signed bool // an ordinary word too: near it only what is random is one
 }
 
 func labels() (all []label) {
-	for _, w := range []string{
-		"password", "passwd", "passphrase", "passcode", "passwort", "kennwort", "contraseña", "contrasena", "mot de passe", "mots de passe",
-		"senha", "palavra-passe", "wachtwoord", "пароль", "Пароль", "密码", "密碼", "口令", "パスワード", "비밀번호", "암호", "hasło", "haslo", "şifre", "sifre", "mdp", "requirepass", "_pass", "_pwd", "pw:", "pw ", "pw=", "pwd", "pass",
-	} {
-		all = append(all, label{word: w, strong: true})
+	add := func(kind label, words ...string) {
+		for _, kind.word = range words {
+			all = append(all, kind)
+		}
 	}
-	for _, w := range []string{
-		"token", "secret", "api key", "api-key", "api_key", "apikey", "access key", "access-key", "access_key", "secret key", "private key", "signing key", "encryption key", "license key", "clé api", "clé d'api", "clave", "chave", "chiave", "schlüssel",
-		"sleutel", "ключ", "токен", "Токен", "密钥", "密鑰", "令牌", "金鑰", "トークン", "シークレット", "キー", "토큰", "klucz", "anahtar", "jeton", "parola", "geheimnis", "_key", "-key", "apikey", "wi-fi key", "jwtkey", "_salt", "authkey", "requirepass",
-	} {
-		all = append(all, label{word: w})
-	}
-	for _, w := range []string{
-		"log in", "login", "log into", "sign in", "logged in", "credential", "basic_auth", "bearer_auth", "basicauth", "hmac", "jwt.sign", "encrypt(", "zugangsdaten", "einloggen", "anmelden", "melde dich", "connecte", "identifiant", "inicia sesi", "credencial",
-		"accedi", "credenzial", "inloggen", "войти", "войди", "логин", "登录", "登入", "ログイン", "로그인", "zaloguj", "giriş",
-	} {
-		all = append(all, label{word: w, login: true})
-	}
+	add(label{strong: true}, "password", "passwd", "passphrase", "passcode", "passkey", "contraseña", "contrasena", "mot de passe", "mots de passe", "mdp", "senha", "palavra-passe", "wachtwoord",
+		"密码", "密碼", "口令", "パスワード", "パスコード", "合言葉", "暗証番号", "비밀번호", "비번", "암호", "requirepass", "rootpw", "bindpw", "_pass", "_pwd", "pw:", "pw ", "pw=")
+	add(label{strong: true, stem: true}, "passwort", "kennwort", "парол", "Парол", "hasło", "hasła", "hasłe", "haslo", "şifre", "sifre", "parolas")
+	add(label{strong: true, signed: true}, "pwd", "pass")
+	add(label{}, "token", "secret", "api key", "api-key", "api_key", "apikey", "access key", "access-key", "access_key", "accesskey", "secret key", "private key", "signing key", "encryption key", "license key", "shared key", "unseal key", "master key",
+		"recovery key", "wi-fi key", "the key", "_key", "-key", "jwtkey", "authkey", "authtoken", "_salt", "salt", "psk", "_pat", "secret_id", "key_base", "creds", "community", "createuser", "clé api", "clé d'api", "clé secrète", "clave", "chave", "chiave", "sleutel",
+		"密钥", "密鑰", "令牌", "金鑰", "凭证", "トークン", "シークレット", "キー", "秘密鍵", "토큰", "api 키", "비밀 키", "인증키", "geheim", "jeton", "segredo", "segreto", "parola")
+	add(label{stem: true}, "schlüssel", "ключ", "токен", "Токен", "секрет", "klucz", "anahtar")
+	add(label{login: true}, "log in", "login", "log into", "sign in", "logged in", "credential", "basic_auth", "bearer_auth", "basicauth", "bearer ", "twine ", "obscure ", "http-basic", "kinit ", "net use", "xfreerdp", "wg genkey", "new pdo", " eap ", " psk ",
+		"snmp", "hmac", "jwt.sign", "encrypt(", "decrypt(", "cipher", "radius", "sasl", "zugangsdaten", "einloggen", "anmelden", "melde dich", "connecte", "identifiant", "inicia sesi", "credencia", "accedi", "credenzial", "inloggen", "войти", "войди", "логин",
+		"登录", "登入", "ログイン", "로그인", "zaloguj", "giriş")
+	add(label{option: true}, " -p", " -w", " -a", " -k", " -t", " -n", " -x", " -s")
 	return all
 }
 
@@ -79,26 +81,43 @@ func (k *knowledge) labelledAt(text []byte, i int) (from, to int) {
 			continue
 		}
 		l := k.labels.all[a.bit]
-		r := labelReader{text: text, at: i + len(l.word), strong: l.strong, begin: i}
-		if !r.isWhole() {
+		r := labelReader{text: text, at: i + len(l.word), strong: l.strong, signed: l.signed, begin: i, word: i + len(l.word)}
+		switch {
+		case l.stem:
+			r.skipLetters()
+		case l.option && i+len(l.word) < len(text) && isWord(text[i+len(l.word)]) && l.word != " -p":
+			continue // the name of an option goes on
+		case !l.login && !l.option && !r.isWhole():
 			continue
 		}
-		if from, to = r.value(); !l.login && to > from && !k.computed.Match(text[from:to]) {
+		if from, to = r.value(); !l.login && !l.option && to > from && !k.computed.Match(text[from:to]) {
 			return from, to
 		}
-		if from, to = nearLabel(text, i, i+len(l.word), l); to > from {
+		if l.login && isField(text[i+len(l.word):]) {
+			continue
+		}
+		if from, to = nearLabel(text, i, r.word, l); to > from {
 			return from, to
 		}
 	}
 	return 0, 0
 }
 
+// isField reports whether a word is the name of a field: its value is the name of an
+// account.
+func isField(behind []byte) bool {
+	behind, isQuoted := bytes.CutPrefix(bytes.TrimLeft(behind, `\`), []byte(`"`))
+	return isQuoted && bytes.HasPrefix(bytes.TrimLeft(behind, " "), []byte(":"))
+}
+
 // labelReader reads from behind a label to the value.
 type labelReader struct {
 	text   []byte
 	begin  int // of the label
+	word   int // where it ends
 	at     int
 	strong bool
+	signed bool
 	told   bool // by a verb, or by blanks alone: prose goes on so as well
 	cell   bool // of a table
 	opener []byte
@@ -121,7 +140,7 @@ func (r *labelReader) value() (from, to int) {
 }
 
 // isWhole reports whether the label ends where its word does: one within another word
-// is none. "pass", "pw" and the like begin where a word does, too.
+// is none. "pass" and the like begin where a word does, too, or with a capital letter.
 func (r *labelReader) isWhole() bool {
 	word := r.text[r.begin:r.at]
 	last, _ := utf8.DecodeLastRune(word)
@@ -132,7 +151,20 @@ func (r *labelReader) isWhole() bool {
 	if next == 's' && size == 1 { // plural
 		return false
 	}
-	return len(word) > len("pass") || word[0] == '_' || word[0] == '-' || word[0] >= utf8.RuneSelf || wordBegins(r.text, r.begin)
+	return len(word) > len("pass") || word[0] >= utf8.RuneSelf || !isWord(word[0]) || word[0] == '_' || wordBegins(r.text, r.begin) || word[0] == 'P'
+}
+
+// skipLetters steps over the ending of a word.
+func (r *labelReader) skipLetters() {
+	const most = 6
+	for range most {
+		c, size := utf8.DecodeRune(r.text[r.at:])
+		if !unicode.IsLetter(c) {
+			break
+		}
+		r.at += size
+	}
+	r.word = r.at
 }
 
 // qualifier steps over a remark in parentheses.
@@ -186,7 +218,7 @@ func (r *labelReader) sign() bool {
 	case r.verb():
 		r.told = true
 		return true
-	case tab || blanks > 2:
+	case tab || blanks > 2, r.strong && !r.signed && blanks > 0 && len(rest) > 0 && bytes.IndexByte([]byte("\"'`"), rest[0]) >= 0:
 		r.told = true
 		return true
 	}
@@ -300,7 +332,7 @@ func (r *labelReader) isSecret(value []byte) bool {
 	case r.strong:
 		return hasShape(value)
 	}
-	return len(value) >= leastToken && looksRandom(value) && bitsOf(value) >= leastBits && !isName(value)
+	return isRandom(value) || len(value) >= leastToken && looksRandom(value) && bitsOf(value) >= leastBits && !isName(value) || marked && isHuman(value)
 }
 
 // What the value of a key or token has at least: letters and digits, this many bytes,

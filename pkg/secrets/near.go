@@ -22,6 +22,9 @@ func nearLabel(text []byte, begin, end int, l label) (from, to int) {
 	if l.strong {
 		reach = nearStrong
 	}
+	if l.option {
+		reach = 2
+	}
 	if from, to = firstSecret(text, end, min(len(text), end+reach), l); to > from {
 		return from, to
 	}
@@ -34,7 +37,7 @@ func nearLabel(text []byte, begin, end int, l label) (from, to int) {
 
 // firstSecret is the first word between two places that has the form of a secret.
 func firstSecret(text []byte, from, end int, l label) (int, int) {
-	lines := 0
+	lines, words := 0, 0
 	for at := from; at < end; {
 		r, size := utf8.DecodeRune(text[at:])
 		if r == '\n' {
@@ -51,10 +54,13 @@ func firstSecret(text []byte, from, end int, l label) (int, int) {
 			stop++
 		}
 		a, b := trimWord(text, at, stop)
-		if (at == 0 || at > from || !isSecretByte(text[at-1])) && stop <= end+64 && l.fits(text[a:b], lines) && !insideName(text, a, b) {
+		if b-a >= leastHuman && (at == 0 || at > from || !isSecretByte(text[at-1])) && stop <= end+64 && l.fits(text[a:b], lines, words == 0 && from > 0 || isMarked(text, from, a) || isAlone(text, at, stop)) && !insideName(text, a, b) {
 			return a, b
 		}
 		at = stop
+		if bytes.IndexByte([]byte(":=-"), text[stop-1]) < 0 || b > a {
+			words++
+		}
 	}
 	return 0, 0
 }
@@ -96,6 +102,22 @@ func isNameOnly(text []byte) bool {
 	return len(text) < 24
 }
 
+// isMarked reports whether a quote, a mark of code or a sign stands before a word.
+func isMarked(text []byte, from, at int) bool {
+	before := bytes.TrimRight(text[from:at], " *")
+	if len(before) == 0 {
+		return false
+	}
+	return bytes.IndexByte([]byte("\"'`:=(>"), before[len(before)-1]) >= 0 || bytes.HasSuffix(before, []byte("：")) || bytes.HasSuffix(before, []byte("«"))
+}
+
+// isAlone reports whether a word is all that stands on its line, behind another.
+func isAlone(text []byte, from, to int) bool {
+	before := bytes.TrimRight(text[:from], " \t>`")
+	behind := bytes.TrimLeft(text[to:], " \t`")
+	return len(before) > 0 && before[len(before)-1] == '\n' && (len(behind) == 0 || behind[0] == '\n')
+}
+
 // insideName reports whether a word goes on before or behind: it is a part of a path or
 // of an address.
 func insideName(text []byte, from, to int) bool {
@@ -103,40 +125,78 @@ func insideName(text []byte, from, to int) bool {
 }
 
 // fits reports whether a word has the form of a secret that the label may stand for.
-func (l label) fits(word []byte, lines int) bool {
+// marked says that a sign or a mark leads to it.
+func (l label) fits(word []byte, lines int, marked bool) bool {
+	return l.mayBe(word, lines, marked) && !isPlaceholder(word) && !bytes.Contains(word, []byte("://")) && !isIdentifier(word)
+}
+
+func (l label) mayBe(word []byte, lines int, marked bool) bool {
 	switch {
-	case isPlaceholder0(word) || bytes.Contains(word, []byte("://")):
+	case len(word) < leastHuman:
 		return false
 	case isRandom(word):
 		return true
+	case isHex(word) && l.option:
+		return l.word == " -p" || l.word == " -w"
 	case isHex(word):
-		return l.strong && lines == 0 || l.strong && lines > 0 && len(word) >= 32
+		return lines == 0 && (l.strong || l.login) || marked
 	}
-	return (l.strong || l.login) && isHuman(word)
+	return !l.signed && !l.option && (l.strong || l.login || marked) && isHuman(word)
 }
 
-func isPlaceholder0(word []byte) bool { return len(word) == 0 || isPlaceholder(word) }
+// isIdentifier reports the ids that runtimes and services give: their letters are as
+// random, and everybody may know them.
+func isIdentifier(word []byte) bool {
+	for _, prefix := range []string{"toolu_", "call_", "msg_", "req_", "resp_", "chatcmpl-", "fc_", "rs_", "run_", "ses_", "session_", "evt_", "item_", "prt_", "thread_", "asst_", "gen-", "srvtoolu_"} {
+		if bytes.HasPrefix(word, []byte(prefix)) {
+			return true
+		}
+	}
+	return false
+}
 
 // isRandom reports a word that no one has chosen: letters of both cases and digits that
-// change from one to the next as by chance.
+// change from one to the next as by chance. Without digits its capital letters stand
+// together, as those of a name that is put together do not.
 func isRandom(word []byte) bool {
 	const least, most = 14, 200
-	if len(word) < least || len(word) > most || isName(word) {
+	if len(word) < least || len(word) > most || isFileName(word) {
 		return false
 	}
-	changes, classes, last := 0, 0, 0
-	for _, c := range word {
+	changes, classes, last, capitals, singles, run := 0, 0, 0, 0, 0, 0
+	for i, c := range word {
 		class := classOf(c)
 		if class == 0 {
 			return false
 		}
-		if class != last {
+		if class == last {
+			run++
+		} else {
 			changes++
+			if last == 1 && run == 1 && i > 1 {
+				singles++
+			}
+			run = 1
+		}
+		if class == 2 && run == 2 {
+			capitals++
 		}
 		classes |= 1 << class
 		last = class
 	}
-	return classes&0b1110 == 0b1110 && changes*5 >= len(word)*2 && bitsOf(word) >= leastBits
+	switch {
+	case changes*5 < len(word)*2 || bitsOf(word) < leastBits:
+		return false
+	case classes&0b1110 == 0b1110:
+		return capitals+singles > 0
+	}
+	return classes&0b110 == 0b110 && capitals > 1 && singles > 1
+}
+
+// isFileName reports a word that ends as the names of files do.
+func isFileName(word []byte) bool {
+	dot := bytes.LastIndexByte(word, '.')
+	return dot > 0 && len(word)-dot <= 5
 }
 
 // classOf is the kind of a byte of a random value: 1 lower, 2 upper, 3 digit, 4 sign; 0
@@ -172,10 +232,13 @@ func isHex(word []byte) bool {
 	return letters > 4
 }
 
+// leastHuman is how many bytes a word has at least that stands near a label.
+const leastHuman = 8
+
 // isHuman reports a password as people make them: letters and digits with a sign that no
 // word, number or address has.
 func isHuman(word []byte) bool {
-	if len(word) < 8 || len(word) > 40 || bytes.ContainsAny(word, "/=:") {
+	if len(word) < leastHuman || len(word) > 40 || bytes.ContainsAny(word, "/=:") {
 		return false
 	}
 	letters, digits, signs := 0, 0, 0

@@ -3,6 +3,7 @@ package secrets
 import (
 	"bytes"
 	"regexp"
+	"slices"
 	"sync"
 )
 
@@ -173,20 +174,11 @@ func newRules() []rule {
 		anywhere([]string{"login "}, `(?i)\b(login\s+\S+\s+password\s+)[^\s"']{4,}`, "${1}"+Mark), // .netrc
 		anywhere([]string{`"auth`}, `("auth\\*"\s*:\s*\\*")[A-Za-z0-9+/=]{16,}`, "${1}"+Mark),     // Docker
 		anywhere([]string{"password>", "passwd>", "passphrase>", "secret>", "token>", "key>"}, `(?i)(<[a-z0-9_:-]*(?:passw(?:or)?d|passphrase|secret|token|api[_-]?key)>)[^<>\s]{4,}(</)`, "${1}"+Mark+"${2}"),
-		anywhere([]string{"sshpass", "redis-cli", "docker login", "ldap", "smbclient"}, `\b((?:sshpass\s+-p\s*|redis-cli\b[^\n|;&]*?\s(?:-a|--pass)\s+|docker login\b[^\n|;&]*?\s-p\s+|ldap(?:search|modify|add|delete|whoami|passwd)\b[^\n|;&]*?\s-w\s+|smbclient\b[^\n|;&]*?\s-U\s*["']?[\w\\.-]+%)["']?)[^\s"'$\\-][^\s"'\\]{3,}`, "${1}"+Mark),
-		anywhere([]string{"pass:", "storepass", "keypass"}, `(-pass(?:in|out)?\s+["']?pass:["']?|-(?:store|key)pass\s+["']?)[^\s"'$\\]{4,}`, "${1}"+Mark),
-		anywhere([]string{"identified "}, `(?i)(\bidentified\s+(?:with\s+\S+\s+)?by\s+(?:password\s+)?\\?['"]?)[^\s'";\\]{4,}`, "${1}"+Mark),
-		anywhere([]string{":5432:", ":5433:", ":6432:", ":*:"}, `(?m)((?:^|[\s"'\x60])[\w.*-]+:(?:\d{2,5}|\*):[\w.*-]+:[\w.*-]+:)[^\s"'\x60:$<]{4,}`, "${1}"+Mark), // .pgpass
-		anywhere([]string{"$1$", "$5$", "$6$", "$y$", "$7$", "$2a$", "$2b$", "$2y$", "$apr1$", "$argon2"}, `\$(?:[1567y]|2[aby]|apr1|argon2(?:id|i|d))\$[./A-Za-z0-9$=,+-]{20,}`, Mark), // hashes of passwords
-		anywhere([]string{"private-lines:"}, `(Private-Lines: *\d+\s+)(?:[A-Za-z0-9+/=]{20,}\s*)+`, "${1}"+Mark+"\n"),                                        // PuTTY
-		anywhere([]string{"presharedkey", "client-key-data", "secret_key_base", "app_key=", "_auth"}, `(?i)((?:presharedkey|client-key-data|secret_key_base|\bapp_key|[\s/:_]_auth)\\?["']?\s*(?:=>|[:=])\s*\\?["']?(?:base64:)?)[A-Za-z0-9+/=_-]{16,}`, "${1}"+Mark),
-		anywhere([]string{"zip", "7z ", "7za", "mongo", "sqlcmd", "ssh-keygen", "rabbitmqctl", "sqlplus", "mysqladmin"}, `\b((?:(?:un)?zip|7za?|mongo(?:dump|restore|export|import|sh)?|sqlcmd)\b[^\n|;&]*?\s-[pP]\s*["']?|ssh-keygen\b[^\n|;&]*?\s-N\s*["']?|rabbitmqctl\s+(?:add_user|change_password)\s+\S+\s+["']?|sqlplus\s+[^\s/]+/|mysqladmin\b[^\n|;&]*?\spassword\s+["']?)[^\s"'$\\@/-][^\s"'\\@]{3,}`, "${1}"+Mark),
-		anywhere([]string{"htpasswd"}, `(\bhtpasswd\s+-[a-zA-Z]*b[a-zA-Z]*\s+\S+\s+\S+\s+["']?)[^\s"'$\\]{4,}`, "${1}"+Mark),
 		// Tokens of bots have no letters to begin with, only their shapes:
 		// Hugging Face, SendGrid, Telegram, Discord.
 		starting([]string{`\bhf_`}, `\bhf_[A-Za-z0-9]{20,}`, Mark),
 		starting([]string{`\bSG.`}, `\bSG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}`, Mark),
-		anywhere([]string{":aa"}, `\b[0-9]{8,10}:AA[A-Za-z0-9_-]{30,}`, Mark),
+		anywhere([]string{":aa"}, `(?:\b|bot)[0-9]{8,10}:AA[A-Za-z0-9_-]{30,}`, Mark),
 		anywhere(nil, `\b[MNO][A-Za-z0-9_-]{22,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,}`, Mark), // Discord
 	}
 }
@@ -213,7 +205,7 @@ const (
 // known is made when the first text is searched: most commands search none.
 var known = sync.OnceValue(func() *knowledge {
 	k := &knowledge{rules: newRules(), assigned: newAssigned(), computed: newComputed(), anchors: newAnchorSet(), names: newAnchorSet(), labels: newLabelSet()}
-	k.shapes = newShapeSet(append(ownShapes(), publishedShapes()...))
+	k.shapes = newShapeSet(slices.Concat(ownShapes(), toldShapes(), publishedShapes()))
 	for _, s := range k.shapes.shapes {
 		for _, word := range s.keywords {
 			k.anchors.add(word, 1<<shapeBit)

@@ -84,17 +84,61 @@ func ownShapes() []shape {
 		token("anthropic-admin", "sk-ant-", `\bsk-ant-[A-Za-z0-9_-]{20,}`),
 		token("doppler", "dp.", `\bdp\.(?:pt|st|ct|sa|scim|audit)\.(?:[a-z0-9_-]+\.)?[A-Za-z0-9]{40,}`),
 		token("terraform", ".atlasv1.", `[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_=-]{60,}`).within(),
-		token("vercel", "vcp_", `\bvc[pairk]_[A-Za-z0-9]{40,}`),
-		token("hubspot", "pat-na1-", `\bpat-(?:na|eu)\d-[a-f0-9]{8}-[a-f0-9]{4}-[a-f0-9]{4}-[a-f0-9]{4}-[a-f0-9]{12}`),
-		token("hubspot-europe", "pat-eu1-", `\bpat-eu\d-[a-f0-9]{8}-[a-f0-9]{4}-[a-f0-9]{4}-[a-f0-9]{4}-[a-f0-9]{12}`),
+		{name: "vercel", keywords: []string{"vcp_", "vca_", "vci_", "vcr_", "vck_"}, expression: `\bvc[pairk]_[A-Za-z0-9]{40,}`},
+		{name: "hubspot", keywords: []string{"pat-na1-", "pat-na2-", "pat-eu1-"}, expression: `\bpat-(?:na[12]|eu1)-[a-f0-9]{8}-[a-f0-9]{4}-[a-f0-9]{4}-[a-f0-9]{4}-[a-f0-9]{12}`},
 		token("contentful", "cfpat-", `\bCFPAT-[A-Za-z0-9_-]{40,}`),
 		token("postman", "pmak-", `\bPMAK-[a-f0-9]{24}-[a-f0-9]{34}`),
 		token("composio", "ck_", `\bck_[A-Za-z0-9_-]{16,}`),
 		token("notion", "secret_", `\bsecret_[A-Za-z0-9]{40,}`),
 		token("flutterwave", "flwseck", `\bFLWSECK(?:_TEST)?-[A-Za-z0-9]{12,}(?:-X)?`),
 		token("new-relic", "nrak-", `\bNRAK-[A-Z0-9]{27}`),
-		token("dynatrace", "dt0c01.", `\bdt0[a-z]\d\d\.[A-Z0-9]{24}\.[A-Z0-9]{64}`),
+		token("dynatrace", "dt0c01.", `\bdt0c01\.[A-Z0-9]{24}\.[A-Z0-9]{64}`),
+		token("fireworks", "fw_", `\bfw_[A-Za-z0-9]{20,}`),
+		token("twitch", "oauth:", `\boauth:[a-z0-9]{30}\b`),
+		token("braintree", "access_token$", `\baccess_token\$(?:production|sandbox)\$[a-z0-9]{16}\$[a-f0-9]{32}`),
+		token("okta", "ssws ", `\bSSWS 00[A-Za-z0-9_-]{30,}`),
+		token("firebase", ":apa91", `AAAA[A-Za-z0-9_-]{7}:APA91[A-Za-z0-9_-]{100,}`).within(),
+		{name: "extended-private-key", keywords: []string{"xprv", "yprv", "zprv"}, expression: `\b[xyz]prv[1-9A-HJ-NP-Za-km-z]{80,}`},
 		token("jwt-in-cookie", "eyj", `\beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}(?:\.[A-Za-z0-9_-]*)?`),
+	}
+}
+
+// toldShapes are secrets that programs take as arguments and that their files hold, by
+// the word that tells so.
+func toldShapes() []shape {
+	const (
+		rest  = `[^\n|;&]{0,200}?`
+		value = `["']?([^\s"'$\\-][^\s"'\\]{3,})`
+	)
+	told := func(name, expression string, keywords ...string) shape {
+		return shape{name: name, keywords: keywords, expression: expression}
+	}
+	return []shape{
+		told("sshpass", `sshpass\s+-p\s*`+value, "sshpass"),
+		told("redis", `redis-cli\b`+rest+`\s(?:-a|--pass)\s+`+value, "redis-cli"),
+		told("docker", `docker login\b`+rest+`\s-p\s+`+value, "docker login"),
+		told("ldap", `ldap(?:search|modify|add|delete|whoami|passwd)\b`+rest+`\s-w\s+`+value, "ldap"),
+		told("smbclient", `smbclient\b`+rest+`\s-U\s*["']?[\w\\.-]+%`+value, "smbclient"),
+		told("openssl", `-pass(?:in|out)?\s+["']?pass:`+value, "-pass"),
+		told("keytool", `-(?:store|key)pass\s+`+value, "-storepass", "-keypass"),
+		told("identified", `(?i)identified\s+(?:with\s+\S+\s+)?by\s+(?:password\s+)?\\?['"]?([^\s'";\\]{4,})`, "identified "),
+		told("archive", `(?:zip|7za?)\b`+rest+`\s-[pP]\s*["']?([^\s"'$\\@/-][^\s"'\\@]{3,})`, "zip ", "7z ", "7za "),
+		told("mongo", `mongo(?:dump|restore|export|import|sh)?\b`+rest+`\s-p\s*`+value, "mongo"),
+		told("sqlcmd", `sqlcmd\b`+rest+`\s-P\s*`+value, "sqlcmd"),
+		told("ssh-keygen", `ssh-keygen\b`+rest+`\s-N\s*`+value, "ssh-keygen"),
+		told("rabbitmq", `rabbitmqctl\s+(?:add_user|change_password)\s+\S+\s+`+value, "rabbitmqctl"),
+		told("sqlplus", `sqlplus\s+[^\s/]+/([^\s@]{4,})@`, "sqlplus"),
+		told("mysqladmin", `mysqladmin\b`+rest+`\spassword\s+`+value, "mysqladmin"),
+		told("htpasswd", `htpasswd\s+-[a-zA-Z]*b[a-zA-Z]*\s+\S+\s+\S+\s+`+value, "htpasswd"),
+		told("pgpass", `(?m)^[\w.*-]+:(?:5432|5433|6432|\*):[\w.*-]+:[\w.*-]+:([^\s"'\x60:$<]{4,})`, ":5432:", ":5433:", ":6432:", ":*:").within(),
+		told("go-sql", `\b[\w.-]+:([^\s"'@/]{4,})@(?:tcp|unix)\(`, "@tcp(", "@unix(").within(),
+		told("crypt", `\$(?:[1567y]|2[aby]|apr1|argon2(?:id|i|d))\$[./A-Za-z0-9$=,+-]{20,}`, "$1$", "$5$", "$6$", "$y$", "$7$", "$2a$", "$2b$", "$2y$", "$apr1$", "$argon2"),
+		told("putty", `(?i)Private-Lines: *\d+\s+((?:[A-Za-z0-9+/=]{20,}\s*)+)`, "private-lines:"),
+		told("wireguard", `(?i)presharedkey\s*=\s*([A-Za-z0-9+/=]{40,})`, "presharedkey"),
+		told("kubeconfig", `(?i)client-key-data["']?\s*:\s*["']?([A-Za-z0-9+/=]{16,})`, "client-key-data"),
+		told("rails", `(?i)secret_key_base\\?["']?\s*(?:=>|[:=])\s*\\?["']?([A-Za-z0-9+/=_-]{16,})`, "secret_key_base"),
+		told("laravel", `(?i)app_key=["']?(?:base64:)?([A-Za-z0-9+/=_-]{16,})`, "app_key="),
+		told("npmrc", `(?i)_auth\s*=\s*["']?([A-Za-z0-9+/=_-]{12,})`, "_auth"),
 	}
 }
 
