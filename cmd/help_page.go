@@ -24,13 +24,17 @@ func (a *app) groups() []group {
 			inBrief(newStoresCommand(a), "where sessions are found"), inBrief(newDoctorCommand(a), "what is wrong"),
 		}},
 		{"Keep", []*cobra.Command{
-			inBrief(newArchiveCommand(a), "copy every byte, checked"), inBrief(newPinCommand(a), "never delete these"),
+			inBrief(newArchiveCommand(a), "copy every byte, checked"), inBrief(newRestoreCommand(a), "put a log back"),
+			inBrief(newArchivesCommand(a), "list, show, check, prune"), inBrief(newPinCommand(a), "never delete these"),
+			inBrief(newProveCommand(a), "what was kept"),
 		}},
 		{"Make small", []*cobra.Command{
-			inBrief(newCompactCommand(a), "archive, remember, cut"), inBrief(newCleanCommand(a), "delete old logs"),
+			inBrief(newCompactCommand(a), "archive, remember, cut"), inBrief(newUndoCommand(a), "take that back"),
+			inBrief(newShrinkCommand(a), "databases of runtimes"), inBrief(newCleanCommand(a), "delete old logs"),
 		}},
 		{"Find", []*cobra.Command{
-			inBrief(newRecallCommand(a), "what was said, and where"), inBrief(newMemoryCommand(a), "what is remembered"),
+			inBrief(newRecallCommand(a), "what was said, and where"), inBrief(newExtractFactsCommand(a), "facts from logs"),
+			inBrief(newMemoryCommand(a), "what is remembered"), inBrief(newResummarizeCommand(a), "better summaries"),
 		}},
 		{"Every night", []*cobra.Command{
 			inBrief(newRunCommand(a), "all of it, by a profile"), inBrief(newScheduleCommand(a), "at which time"),
@@ -38,8 +42,8 @@ func (a *app) groups() []group {
 		}},
 		{"Agents", []*cobra.Command{
 			inBrief(newHookCommand(a), "act when sessions end"), inBrief(newReplayContextCommand(a), "what a model gets"),
-			inBrief(newMCPCommand(a), "memory as a tool"), inBrief(newExtractFactsCommand(a), "facts from logs"),
-			inBrief(newBriefCommand(a), "what to know at a start"), inBrief(newPushCommand(a), "to a shared memory"),
+			inBrief(newMCPCommand(a), "memory as a tool"), inBrief(newPushCommand(a), "to a shared memory"),
+			inBrief(newBriefCommand(a), "what to know at a start"),
 		}},
 		{"Many hosts", []*cobra.Command{
 			inBrief(newServeCommand(a), "answer over HTTP"), inBrief(newMetricsCommand(a), "for Prometheus"),

@@ -156,7 +156,7 @@ func (p *reportPrinter) proof() {
 	if w := proof.Whole; w != nil {
 		p.line("all %s read back %s: %s; %s made since", wording.Plural(w.Archives, "archive"), wording.ShownTime(w.At), wording.Plural(w.Problems, "problem"), wording.Plural(proof.Since, "archive"))
 	} else {
-		p.line("no run of sessctl archive verify that read all archives is recorded; each was read back when it was made")
+		p.line("no run of sessctl archives verify that read all archives is recorded; each was read back when it was made")
 	}
 	switch {
 	case !proof.Looked:

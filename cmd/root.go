@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -44,11 +45,15 @@ func Main(args []string, in io.Reader, out, errOut io.Writer) int {
 	err = app.blameConfig(c, err)
 	if app.EventsWait {
 		workspace.TellEvents(ctx, app.Run)
+		workspace.KeepHeads(ctx, app.Run, false)
 	}
 	app.stopProfile()
 	workspace.End(app.Run)
 	if err != nil && ctx.Err() != nil {
 		err = context.Cause(ctx)
+	}
+	if usage := (*failure.Error)(nil); errors.As(err, &usage) && usage.Exit == failure.ExitUsage {
+		usage.Hint = cmp.Or(wording.Moved(args), usage.Hint)
 	}
 	reportError(errOut, err, app.JSON || asksJSON(args))
 	if code := failure.ExitCode(err); code != failure.ExitOK || app.Incomplete == 0 {
@@ -107,7 +112,7 @@ func newRootCommand(a *app) *cobra.Command {
 		Long: `sessctl reads the session logs of LLM agents, puts verified copies of them in
 an archive, cuts them into searchable memory, writes a summary, and starts the
 agent on a fresh session. You can find what it took away with recall, and
-read it with archive show.
+read it with archives show.
 ` + exitHelp,
 		Example: `  sessctl sizes
   sessctl compact --agent coordinator --dry-run

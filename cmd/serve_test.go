@@ -100,7 +100,7 @@ func TestServeDocuments(t *testing.T) {
 	fixed := s.Now()
 	s.Now = func() time.Time { return fixed } // scores depend on the time
 	var list steps.ArchiveDocument
-	if err := json.Unmarshal(s.command("archive", "list"), &list); err != nil || len(list.Archives) == 0 {
+	if err := json.Unmarshal(s.command("archives", "list"), &list); err != nil || len(list.Archives) == 0 {
 		t.Fatal(err, list)
 	}
 	id := list.Archives[0].ID
@@ -115,8 +115,8 @@ func TestServeDocuments(t *testing.T) {
 		{"/api/v1/recall?q=why+does+the+label+printer+refuse", []string{"recall", "why does the label printer refuse"}},
 		{"/api/v1/recall?q=port&limit=2&neighbors=1&rank=text&agent=coordinator", []string{"recall", "--limit", "2", "--neighbors", "1", "--rank", "text", "--agent", "coordinator", "port"}},
 		{"/api/v1/recall?q=zebra+quantum+unicorn", []string{"recall", "zebra quantum unicorn"}},
-		{"/api/v1/archives/" + id + "/lines", []string{"archive", "show", id}},
-		{"/api/v1/archives/" + id[:8] + "/lines?lines=3-5", []string{"archive", "show", id, "--lines", "3-5"}},
+		{"/api/v1/archives/" + id + "/lines", []string{"archives", "show", id}},
+		{"/api/v1/archives/" + id[:8] + "/lines?lines=3-5", []string{"archives", "show", id, "--lines", "3-5"}},
 		{"/api/v1/runs?limit=1", []string{"log", "--runs", "--limit", "1"}},
 		{"/openapi.json", []string{"serve", "--openapi"}},
 	} {

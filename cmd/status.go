@@ -193,7 +193,7 @@ func checkText(doc *audit.StatusDocument) string {
 	case doc.Archives == 0:
 		return "there is no archive yet"
 	case doc.Checked.At == "":
-		return "each archive when it was made, never since; sessctl archive verify reads them all"
+		return "each archive when it was made, never since; sessctl archives verify reads them all"
 	}
 	text := "all archives were read on " + wording.ShownTime(doc.Checked.At)
 	if doc.Checked.Problems > 0 {

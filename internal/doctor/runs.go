@@ -97,7 +97,7 @@ func adviseStuck(run *workspace.Run, in compact.Intent) string {
 	for _, item := range items {
 		e, err := retention.ArchiveOf(item)
 		if err == nil && e.Runtime == in.Rotation.Runtime && e.Agent == in.Rotation.Agent && e.Session == in.Rotation.Session {
-			advice += "sessctl archive prune --undelete " + e.ID + " brings back an archive of the session; "
+			advice += "sessctl archives prune --undelete " + e.ID + " brings back an archive of the session; "
 		}
 	}
 	return advice + "sessctl doctor --fix tries again; " + removal.AdviseGiveUp(in.ID)

@@ -441,7 +441,7 @@ func source(s audit.RecallSource) string {
 		}
 		return fmt.Sprintf("line %d of %s (not archived)", s.FirstLine, wording.Visible(s.Path))
 	}
-	return fmt.Sprintf("sessctl archive show %s --lines %d-%d", wording.Visible(s.Archive), s.FirstLine, s.LastLine)
+	return fmt.Sprintf("sessctl archives show %s --lines %d-%d", wording.Visible(s.Archive), s.FirstLine, s.LastLine)
 }
 
 // Indent puts spaces before each line of a text.

@@ -380,7 +380,7 @@ func (c *Cleaner) Undelete(stores []session.Store, item retention.Item) error {
 	if err := retention.MayReturn(stores, item); err != nil {
 		hint := ""
 		if s.Archive != "" {
-			hint = "sessctl archive restore " + s.Archive + " --to FILE puts its bytes into a file elsewhere"
+			hint = "sessctl restore " + s.Archive + " --to FILE puts its bytes into a file elsewhere"
 		}
 		c.leaveInTrash(item, err.Error(), hint)
 		return nil

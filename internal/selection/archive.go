@@ -1,6 +1,6 @@
 package selection
 
-// ArchiveRow is one archive of `archive` and `archive list`.
+// ArchiveRow is one archive of `archive` and `archives list`.
 type ArchiveRow struct {
 	ID          string `json:"id"`
 	Runtime     string `json:"runtime"`

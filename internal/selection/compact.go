@@ -27,7 +27,6 @@ type CompactOptions struct {
 	Quiet            time.Duration
 	Gateway          string
 	MaxCalls         int
-	Resummarize      bool
 
 	// Whether they were given as flags: not as defaults or by the configuration.
 	ThresholdAsked, KeepAsked bool

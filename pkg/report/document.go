@@ -190,7 +190,7 @@ type Proof struct {
 	Looked   bool      `json:"looked"`  // false: another sessctl was at work, and Damaged is not known
 }
 
-// Check is one run of archive verify.
+// Check is one run of archives verify.
 type Check struct {
 	At       string `json:"at"`
 	All      bool   `json:"all"`                   // all archives and receipts were meant

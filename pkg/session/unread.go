@@ -47,7 +47,7 @@ var causes = []struct {
 	{CauseDamaged, true, "the database is damaged", "databases are damaged", "stop the program, keep a copy of the file, and put back a whole one: from a backup, or what sqlite3 FILE .recover makes of it"},
 	{CauseNoLog, true, "the database lacks its write-ahead log", "databases lack their write-ahead log", "copy the file of the same name with -wal at its end beside it, from where the database came from"},
 	{CauseTables, true, "the database has no tables of sessions", "databases have no tables of sessions", "put back the database that the program wrote; a newer program may need a newer sessctl"},
-	{CauseGone, true, "the index names logs that are gone", "indexes name logs that are gone", "sessctl archive list says which of them have an archive; archive restore puts one back"},
+	{CauseGone, true, "the index names logs that are gone", "indexes name logs that are gone", "sessctl archives list says which of them have an archive; restore puts one back"},
 	{CauseNewer, false, "the schema is newer than those that are known", "databases have a newer schema than those that are known", "look for a newer sessctl"},
 	{CauseOlder, false, "the schema is older than those that were tried", "databases have an older schema than those that were tried", "start the program once, which brings its database up to date"},
 	{CauseTable, false, "it has tables with text that is not read", "tables have text that is not read", "keep the database: what they say is in no archive"},
