@@ -118,6 +118,8 @@ type Ref struct {
 	Bytes         int64     // size of the log
 	ModTime       time.Time // of the log
 	Model         string    // as the runtime's index names it, or ""
+	Title         string    // as the runtime's index gives it, or "" (see Traits.Titles)
+	Project       string    // the working directory, if the listing knows it, or ""
 	ContextWindow int       // tokens, or 0 if unknown
 	Counter       Counter   // the runtime's own count: shown, never trusted
 
