@@ -27,11 +27,16 @@ const (
 	shapeAfter  = 700
 )
 
+// token is the shape of a token that begins with its keyword.
+func token(name, keyword, expression string) shape {
+	return shape{name: name, keywords: []string{keyword}, expression: expression}
+}
+
 // ownShapes are those that the published table lacks.
-func ownShapes() []shape {
-	token := func(name, keyword, expression string) shape {
-		return shape{name: name, keywords: []string{keyword}, expression: expression}
-	}
+func ownShapes() []shape { return append(cloudShapes(), serviceShapes()...) }
+
+// cloudShapes are tokens of clouds, and of what builds and runs programs.
+func cloudShapes() []shape {
 	return []shape{
 		token("aws-bedrock", "absk", `\bABSK[A-Za-z0-9+/=]{60,}`),
 		token("google-oauth-secret", "gocspx-", `\bGOCSPX-[A-Za-z0-9_-]{20,}`),
@@ -68,6 +73,12 @@ func ownShapes() []shape {
 		token("artifactory-reference", "cmvmdgtu", `\bcmVmdGtu[A-Za-z0-9]{40,}`),
 		token("nuget", "oy2", `\boy2[a-z0-9]{43}\b`),
 		token("crates", "cio", `\bcio[A-Za-z0-9]{32}\b`),
+	}
+}
+
+// serviceShapes are tokens of other services.
+func serviceShapes() []shape {
+	return []shape{
 		token("square", "sq0", `\bsq0(?:atp|csp|idp)-[A-Za-z0-9_-]{20,}`),
 		token("square-access", "eaaa", `\bEAAA[A-Za-z0-9_-]{60}\b`),
 		token("airtable", "pat", `\bpat[A-Za-z0-9]{14}\.[a-f0-9]{64}`),

@@ -1,9 +1,9 @@
 // Command gen makes the table of the shapes of tokens that Gitleaks publishes (MIT):
 //
-//	go run ./pkg/secrets/gen VERSION
+//	go run ./pkg/secrets/gen VERSION > pkg/secrets/published.go
 //
-// It fetches that version of the module, reads its configuration and writes
-// pkg/secrets/published.go. Rules of shapes that the package reads itself, and those
+// It fetches that version of the module, reads its configuration and writes the
+// table. Rules of shapes that the package reads itself, and those
 // that only a path tells, are left out.
 package main
 
@@ -12,6 +12,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"go/format"
+	"log"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -46,8 +47,7 @@ func leftOut() []string {
 
 func main() {
 	if err := run(os.Args[1:]); err != nil {
-		fmt.Fprintln(os.Stderr, "gen:", err)
-		os.Exit(1)
+		log.Fatal(err)
 	}
 }
 
@@ -75,7 +75,8 @@ func run(arguments []string) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile("pkg/secrets/published.go", text, 0o644)
+	_, err = os.Stdout.Write(text)
+	return err
 }
 
 func fetch(version string) ([]published, error) {
