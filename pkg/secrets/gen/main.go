@@ -12,7 +12,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"go/format"
-	"log"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -47,7 +46,8 @@ func leftOut() []string {
 
 func main() {
 	if err := run(os.Args[1:]); err != nil {
-		log.Fatal(err)
+		fmt.Fprintln(os.Stderr, "gen:", err)
+		os.Exit(1)
 	}
 }
 
