@@ -40,6 +40,7 @@ var layers = map[string][]string{
 	"pkg/replay":             {"pkg/session"},
 	"pkg/work":               {"pkg/session", "pkg/jsonl", "pkg/secrets"},
 	"pkg/facts":              {"pkg/session", "pkg/summarize", "pkg/summarize/state", "pkg/secrets", "pkg/statements", "pkg/work"},
+	"pkg/naming":             {"pkg/session", "pkg/facts", "pkg/durable", "pkg/jsonl", "pkg/secrets", "pkg/summarize/state"},
 	"pkg/ledger/...":         {"pkg/ledger", "pkg/durable", "internal/httpclient"},
 	"pkg/memory":             {"pkg/memory/database", "pkg/memory/words", "pkg/memory/vectors", "pkg/memory/quantized", "pkg/memory/rank", "pkg/embed", "pkg/durable"},
 	"pkg/memory/database":    {},

@@ -118,10 +118,10 @@ func renderArchives(a *app, doc steps.ArchiveDocument) error {
 		return a.printJSON(doc)
 	}
 	t := table{empty: "no archives", columns: []column{
-		{name: "ID"}, {name: "RUNTIME", drop: 2}, {name: "AGENT", least: 8}, {name: "SESSION", least: 12}, {name: "MADE", drop: 1},
-		{name: "SIZE", right: true}, {name: "STORED", right: true, drop: 3}, {name: "OFF-SITE", drop: 5}, {name: "FILE", least: 20, drop: 4},
+		{name: "ID"}, {name: "RUNTIME", drop: 2}, {name: "AGENT", least: 8, middle: true}, {name: "SESSION", least: 12, middle: true}, {name: "TITLE", least: 16, drop: 3}, {name: "MADE", drop: 1},
+		{name: "SIZE", right: true}, {name: "STORED", right: true, drop: 4}, {name: "OFF-SITE", drop: 6}, {name: "FILE", least: 20, drop: 5, middle: true},
 	}}
-	const offSite = 7
+	const offSite = 8
 	somewhere := slices.ContainsFunc(doc.Archives, func(r selection.ArchiveRow) bool { return r.OffSite != "" })
 	if !somewhere {
 		t.columns = slices.Delete(t.columns, offSite, offSite+1)
@@ -136,7 +136,7 @@ func renderArchives(a *app, doc steps.ArchiveDocument) error {
 			last = strings.TrimSuffix(r.Outcome+": "+r.Reason, ": ")
 		}
 		rows = append(rows, []string{r.ID, wording.Visible(r.Agent), wording.Visible(r.Session), r.CreatedAt, strconv.FormatInt(r.Bytes, 10), wording.Visible(last)})
-		cells := []string{r.ID, r.Runtime, r.Agent, r.Session, wording.ShownTime(r.CreatedAt), wording.Bytes(r.Bytes), wording.Bytes(r.StoredBytes), offSiteCell(r), a.Tilde(last)}
+		cells := []string{r.ID, r.Runtime, r.Agent, r.Session, r.Title, wording.ShownTime(r.CreatedAt), wording.Bytes(r.Bytes), wording.Bytes(r.StoredBytes), offSiteCell(r), a.Tilde(last)}
 		if !somewhere {
 			cells = slices.Delete(cells, offSite, offSite+1)
 		}

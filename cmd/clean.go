@@ -183,14 +183,14 @@ func renderClean(a *app, c *removal.Cleaner) error {
 func listClean(a *app, c *removal.Cleaner) error {
 	var rows [][]string
 	t := table{empty: "no old sessions", columns: []column{
-		{name: "WHAT"}, {name: "RUNTIME", drop: 1}, {name: "AGENT", least: 8}, {name: "SESSION", least: 12}, {name: "LAST USE", drop: 2}, {name: "SIZE", right: true}, {name: "WHY", least: 16},
+		{name: "WHAT"}, {name: "RUNTIME", drop: 1}, {name: "AGENT", least: 8, middle: true}, {name: "SESSION", least: 12, middle: true}, {name: "TITLE", least: 12, drop: 3}, {name: "LAST USE", drop: 2}, {name: "SIZE", right: true}, {name: "WHY", least: 16},
 	}}
 	for _, r := range c.Rows {
 		if a.Quiet && r.Outcome == removal.PruneKept && !r.Left {
 			continue
 		}
 		rows = append(rows, []string{r.Outcome, r.Runtime, wording.Visible(r.Agent), wording.Visible(r.Session), r.LastUse, wording.Bytes(r.Bytes), wording.Visible(r.Reason)})
-		t.rows = append(t.rows, []string{r.Outcome, r.Runtime, r.Agent, cmp.Or(r.Session, a.Tilde(r.Path)), wording.ShownTime(r.LastUse), wording.Bytes(r.Bytes), r.Reason})
+		t.rows = append(t.rows, []string{r.Outcome, r.Runtime, r.Agent, cmp.Or(r.Session, a.Tilde(r.Path)), r.Title, wording.ShownTime(r.LastUse), wording.Bytes(r.Bytes), r.Reason})
 	}
 	if err := a.printPlan(t, rows); err != nil || c.Prune == nil {
 		return err

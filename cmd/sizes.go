@@ -126,15 +126,15 @@ func sizesTable(a *workspace.Settings, doc selection.SizesDocument) table {
 	t := table{
 		empty: "no sessions",
 		columns: []column{
-			{name: "AGENT", least: 10}, {name: "SESSION", least: 12}, {name: "RUNTIME", drop: 3}, {name: "TOKENS", right: true}, {name: "CONTEXT", drop: 1},
-			{name: "SOURCE", drop: 6}, {name: "SIZE", right: true, drop: 4}, {name: "MESSAGES", right: true, drop: 5}, {name: "IDLE", right: true, drop: 2}, {name: "STATE", least: 10},
+			{name: "AGENT", least: 10, middle: true}, {name: "SESSION", least: 12, middle: true}, {name: "TITLE", least: 16, drop: 1}, {name: "RUNTIME", drop: 4}, {name: "TOKENS", right: true}, {name: "CONTEXT", drop: 3},
+			{name: "SOURCE", drop: 7}, {name: "SIZE", right: true, drop: 5}, {name: "MESSAGES", right: true, drop: 6}, {name: "IDLE", right: true, drop: 2}, {name: "STATE", least: 10},
 		},
 	}
 	for _, s := range doc.Sessions {
 		t.rows = append(t.rows, selection.SizesCells(a, s))
 	}
 	over, ruled, irreducible := doc.Over()
-	const tokens, context, state = 3, 4, 9
+	const tokens, context, state = 4, 5, 10
 	t.warn = func(row, column int) bool {
 		s := doc.Sessions[row]
 		return s.Over && (column == tokens || column == context) || s.Unreadable && column == state

@@ -173,7 +173,7 @@ func (o *Observer) measureUsed(ctx context.Context, all *workspace.Inventory) er
 		All: true, Threshold: o.Threshold, ThresholdAsked: o.ThresholdAsked, Strategy: o.Config.Compaction.Strategy,
 		Quiet: o.Config.Compaction.Quiet, Gateway: o.Config.Compaction.Gateway, KeepRecentTokens: o.Config.Compaction.Keep,
 	}
-	m := selection.Measurer{Run: o.Run, Policy: options.Policy(o.Run), InDatabase: selection.InDatabase(*all)}
+	m := selection.Measurer{Run: o.Run, Policy: options.Policy(o.Run), InDatabase: selection.InDatabase(*all), Names: true}
 	rows, err := m.Rows(ctx, used)
 	if err != nil {
 		return err

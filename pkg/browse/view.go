@@ -39,6 +39,7 @@ type Line []Span
 // many lines, none wider. No rune of it does anything to a terminal.
 func (m *Model) Screen(width, height int) []Line {
 	width, height = max(width, 1), max(height, 1)
+	m.width = width
 	var top, bottom []Line
 	room := height
 	for _, least := range []int{3, 4, 6} { // the status, the heading, the keys
@@ -108,6 +109,15 @@ func (m *Model) heading(width int) Line {
 	}
 	if m.loading {
 		text = " measuring … " + text
+	}
+	if filter := m.tree().filter; filter != "" {
+		shown := 0
+		for _, n := range m.tree().rows(m) {
+			if n.session != nil {
+				shown++
+			}
+		}
+		text = fmt.Sprintf(" %d of %s: %s", shown, plural(len(m.home.Sessions), "session"), filter)
 	}
 	return Line{{" sessctl ", Title}, {text, Strong}}
 }
@@ -225,6 +235,8 @@ func (t *treeScreen) row(m *Model, n *node, current bool, width int) Line {
 	}
 	name += strings.Repeat("  ", n.level)
 	switch {
+	case n.session != nil && t.marked[n.key]:
+		name += "* "
 	case n.session != nil:
 		name += "  "
 	case t.open[n.key]:
@@ -232,11 +244,16 @@ func (t *treeScreen) row(m *Model, n *node, current bool, width int) Line {
 	default:
 		name += "▸ "
 	}
-	name += safe(n.name)
+	room := width - c.figures()
+	if n.session != nil {
+		name += n.label(room - ansi.StringWidth(name))
+	} else {
+		name += printable.Middle(n.name, room-ansi.StringWidth(name))
+	}
 	if n.session == nil && n.level == 1 && !t.open[n.key] {
 		name += " (" + plural(n.sessions, "session") + ")"
 	}
-	text := pad(name, width-c.figures())
+	text := pad(name, room)
 	if c.bar {
 		text += " " + bar(n.figure(m.by), n.most)
 	}
@@ -256,6 +273,18 @@ func (t *treeScreen) row(m *Model, n *node, current bool, width int) Line {
 		text += "  " + pad(n.session.State, stateCells)
 	}
 	return Line{{text, style}}
+}
+
+// label is a session's name and title, in so many columns of the terminal: what the
+// title needs the name leaves, down to shortName.
+func (n *node) label(room int) string {
+	const between, shortName = 2, 13
+	title := safe(n.session.Title)
+	if title == "" || room < shortName+between+shortName {
+		return printable.Middle(n.name, room)
+	}
+	name := printable.Middle(n.name, max(shortName, room-between-ansi.StringWidth(title)))
+	return name + strings.Repeat(" ", between) + title
 }
 
 func (n *node) style(current bool) Style {

@@ -87,6 +87,8 @@ type Session struct {
 	Runtime    string `json:"runtime"`
 	Agent      string `json:"agent"`
 	Session    string `json:"session"` // its key, or its id
+	Title      string `json:"title"`   // what it is about, or ""
+	Project    string `json:"project"` // the directory that its agent works in, or ""
 	Tokens     int64  `json:"tokens"`
 	Window     int64  `json:"context_window"` // tokens, 0 if unknown
 	Bytes      int64  `json:"bytes"`

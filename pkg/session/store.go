@@ -102,6 +102,7 @@ type Scan struct {
 	Repeated  int            // not emitted, because they say again what another message says (see Repeats)
 	ByRole    [8]int         // emitted messages by Role
 	Unknown   map[string]int // records of unknown type, by type
+	Doubt     string         // the type of one that may change the context, see [Scan.DoubtContext]
 	ToolCalls int
 	CutBytes  int64 // text left out of over-long strings
 	LeftOut   int64 // bytes of images and other binary data left out, and Message.LeftOut
@@ -358,8 +359,10 @@ type Head struct {
 // CachedTail is what one look at a log told: enough to list it, and the size of
 // its context.
 type CachedTail struct {
-	Head Head // of runtimes whose listing reads it
-	Tail Tail
+	Head  Head // of runtimes whose listing reads it
+	Tail  Tail
+	Name  Name
+	Named bool // the name was looked for
 }
 
 // TailCache remembers what was seen of logs that have not changed since. A store
