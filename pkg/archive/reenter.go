@@ -3,9 +3,7 @@ package archive
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"path/filepath"
 )
 
@@ -68,36 +66,45 @@ func fileOf(ctx context.Context, s *Store, dir string, e Entry) (Entry, error) {
 		found := e
 		found.settleAt(filepath.Join(dir, file))
 		found.CreatedAt, found.Compression = name.createdAt, name.compression
-		if ok, err := s.adoptable(ctx, &found); err != nil || !ok {
+		stored, err := s.measureFile(ctx, found.Path)
+		if err != nil {
 			continue
 		}
-		found.Lines, err = countLines(ctx, s, found)
-		return found, err
+		found.StoredSHA256, found.StoredBytes = stored.sha256(), stored.bytes
+		if found.Lines, err = countLines(ctx, s, found); err != nil {
+			continue
+		}
+		if ok, err := s.adoptable(ctx, &found); err == nil && ok {
+			return found, nil
+		}
 	}
 	return e, ErrMissing
 }
 
-// countLines counts the lines of an archive, a last one without a line end too.
+// countLines counts the lines of the bytes of an archive of which nobody knows how many
+// it has, a last one without a line end too. Whether they are the right ones is not its
+// business.
 func countLines(ctx context.Context, s *Store, e Entry) (lines int64, err error) {
 	r, err := s.openEntry(ctx, e)
 	if err != nil {
 		return 0, err
 	}
 	defer r.Close()
-	part, last := make([]byte, bufferSize), byte('\n')
-	for {
-		n, err := r.Read(part)
+	part, read, last := make([]byte, bufferSize), int64(0), byte('\n')
+	for err == nil {
+		var n int
+		n, err = r.Read(part)
+		read += int64(n)
 		lines += int64(bytes.Count(part[:n], []byte("\n")))
 		if n > 0 {
 			last = part[n-1]
 		}
-		switch {
-		case errors.Is(err, io.EOF) && last != '\n':
-			return lines + 1, nil
-		case errors.Is(err, io.EOF):
-			return lines, nil
-		case err != nil:
-			return 0, err
-		}
 	}
+	if read != e.Bytes {
+		return 0, err
+	}
+	if last != '\n' {
+		lines++
+	}
+	return lines, nil
 }
