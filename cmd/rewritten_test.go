@@ -463,7 +463,6 @@ var rewritings = map[string]func(h *historyHome) bool{
 	"a byte of a file of the trash":    func(h *historyHome) bool { return h.edit(h.one(h.trashed()), h.flipped) },
 	"a file of the trash removed":      func(h *historyHome) bool { p := h.one(h.trashed()); return p != "" && h.remove(p) },
 	"two files of the trash exchanged": func(h *historyHome) bool { return h.exchange(h.trashed()) },
-	"the records of the trash removed": func(h *historyHome) bool { return h.remove(h.data("trash")) },
 	"the ledger removed":               func(h *historyHome) bool { return h.remove(h.data("ledger")) },
 	"a byte of the leaves": func(h *historyHome) bool {
 		return h.edit(h.one(h.glob(".local", "share", "sessctl", "ledger", "leaves-*")), h.flipped)

@@ -53,7 +53,7 @@ type witness struct {
 }
 
 func (w *witness) compare(ctx context.Context) ([]WitnessedProblem, error) {
-	for _, look := range []func(context.Context) error{w.archives, w.receipts, w.lines, w.pins, w.forgotten} {
+	for _, look := range []func(context.Context) error{w.archives, w.receipts, w.lines, w.pins, w.forgotten, w.trash} {
 		if err := look(ctx); err != nil {
 			return nil, err
 		}
