@@ -157,13 +157,13 @@ not: port will be 7001
 		t.Fatal(err)
 	}
 	for text, want := range map[string]string{
-		"## Decisions\n- no, take 7002. (line 4)\n":                                              "1 of 1 | 1 | 0.000 | 0.000",
-		"## Decisions\n- no, take 7002. (line 4)\n- The port will be 7001. (line 3)\n":           "0 of 1 | 2 | 0.500 | 0.000",
-		"## Decisions\n- Usually one takes 8080. (line 3)\n":                                     "0 of 1 | 1 | 1.000 | 0.000",
-		"## Next steps\n- The port is 7002 now. (line 5)\n":                                      "1 of 1 | 1 | 1.000 | 0.000",
-		"## Done\n- The port is 7002 now. (line 5)\n\n## Also in the log\n\n- `7001` (line 3)\n": "1 of 1 | 1 | 0.000 | 0.000",
-		"## Decisions\n- The host is ada. → line 8: Take the host bob. (line 6)\n":               "0 of 1 | 1 | 0.000 | 0.000",
-		"## Decisions\n- The host is ada. → line 7: Its disk is full. (line 6)\n":                "0 of 1 | 1 | 1.000 | 0.000",
+		"## Decisions\n- no, take 7002. [4]\n":                                         "1 of 1 | 1 | 0.000 | 0.000",
+		"## Decisions\n- no, take 7002. [4]\n- The port will be 7001. [3]\n":           "0 of 1 | 2 | 0.500 | 0.000",
+		"## Decisions\n- Usually one takes 8080. [3]\n":                                "0 of 1 | 1 | 1.000 | 0.000",
+		"## Next steps\n- The port is 7002 now. [5]\n":                                 "1 of 1 | 1 | 1.000 | 0.000",
+		"## Done\n- The port is 7002 now. [5]\n\n## Also in the log\n\n- `7001` [3]\n": "1 of 1 | 1 | 0.000 | 0.000",
+		"## Decisions\n- The host is ada. → line 8: Take the host bob. [6]\n":          "0 of 1 | 1 | 0.000 | 0.000",
+		"## Decisions\n- The host is ada. → line 7: Its disk is full. [6]\n":           "0 of 1 | 1 | 1.000 | 0.000",
 	} {
 		var got tally
 		got.add(s.judge(text))
