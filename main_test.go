@@ -54,7 +54,7 @@ func TestScript(t *testing.T) {
 			e.Setenv("NO_COLOR", "1")
 			e.Setenv("GOGC", "400") // programs of milliseconds: collecting is a tenth of their time
 			scriptcmd.Setup(e)
-			for _, name := range []string{"XDG_DATA_HOME", "XDG_CONFIG_HOME", "OPENCLAW_STATE_DIR", "PI_CODING_AGENT_DIR", "CODEX_HOME", "CLAUDE_CONFIG_DIR", "GEMINI_CLI_HOME", "OLLAMA_HOST", "OPENAI_API_KEY", "ANTHROPIC_API_KEY"} {
+			for _, name := range []string{"XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "OPENCLAW_STATE_DIR", "PI_CODING_AGENT_DIR", "CODEX_HOME", "CLAUDE_CONFIG_DIR", "GEMINI_CLI_HOME", "OLLAMA_HOST", "OPENAI_API_KEY", "ANTHROPIC_API_KEY"} {
 				e.Setenv(name, "")
 			}
 			return os.MkdirAll(filepath.Join(e.WorkDir, "home"), 0o755)

@@ -38,7 +38,7 @@ func growths() []growth {
 	return []growth{
 		{"prompts of deleted sessions", 1000, writePrompts, archiving},
 		{"side files", 1000, writeSideFiles, archiving},
-		{"logs, archives and receipts", 200, writeLogs, append(archiving, []string{"archive", "list"}, []string{"log"}, []string{"clean", "--max-age", "1d", "--dry-run"}, []string{"archive", "prune", "--dry-run", "--max-age", "1d"})},
+		{"logs, archives and receipts", 200, writeLogs, append(archiving, []string{"archives", "list"}, []string{"log"}, []string{"clean", "--max-age", "1d", "--dry-run"}, []string{"archives", "prune", "--dry-run", "--max-age", "1d"})},
 		{"sessions in a database", 60, writeDatabase, archiving},
 		{"entries of an index", 2000, writeIndex, archiving},
 		{"files in the trash", 200, writeLogs, [][]string{{"archive", "--all", "--remember"}, {"clean", "--max-age", "1d", "--force", "--yes"}, {"clean", "--max-age", "1d"}, {"sizes", "--all"}, {"usage"}}},

@@ -23,18 +23,18 @@ const uploadPeak = 32 << 20
 // uploadOperations send archives to an S3 server on this machine, whose own time
 // does not count.
 func uploadOperations(quick bool) []operation {
-	name, from := "archive upload, 200 MB in 116 logs", "m200"
+	name, from := "archives upload, 200 MB in 116 logs", "m200"
 	if quick {
-		name, from = "archive upload, 20 MB in 12 logs", "m20"
+		name, from = "archives upload, 20 MB in 12 logs", "m20"
 	}
 	return []operation{{name: name, corpus: from, needs: "versitygw", peak: uploadPeak, rounds: 3, programs: []program{archiveUpload(), putAlone(), rclone()}}}
 }
 
 func archiveUpload() program {
 	return program{
-		name: "sessctl archive upload", tool: "sessctl", question: uploaded, env: storageKeys(), prepare: prepareUpload,
+		name: "sessctl archives upload", tool: "sessctl", question: uploaded, env: storageKeys(), prepare: prepareUpload,
 		arguments: func(t *tools, _ corpus.Corpus) []string {
-			return []string{"archive", "upload", "--json", "--data-dir", t.upload("data"), "--config", t.upload("config.yaml")}
+			return []string{"archives", "upload", "--json", "--data-dir", t.upload("data"), "--config", t.upload("config.yaml")}
 		},
 		answer: func(out []byte) (string, error) {
 			var document struct {

@@ -14,7 +14,6 @@ import (
 	"github.com/sessctl/sessctl/internal/steps"
 	"github.com/sessctl/sessctl/internal/wording"
 	"github.com/sessctl/sessctl/internal/workspace"
-	"github.com/sessctl/sessctl/pkg/archive"
 	"github.com/sessctl/sessctl/pkg/compact"
 	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/spf13/cobra"
@@ -34,7 +33,7 @@ func newArchiveCommand(a *app) *cobra.Command {
 	var o steps.ArchiveOptions
 	c := &cobra.Command{
 		Use:   "archive",
-		Short: "Make verified copies of sessions; list, show and verify them",
+		Short: "Make verified copies of sessions",
 		Long: `Copy sessions into the archive, byte for byte, and read every copy back. The
 sessions are not changed. A session whose bytes are in the archive already is
 not copied again.
@@ -50,21 +49,16 @@ kept only in it, once it was read back and compared: their ids work as before.
 		Example: `  sessctl archive --agent coordinator
   sessctl archive --all
   sessctl archive --all --remember --dry-run
-  sessctl archive --all --remember
-  sessctl archive list
-  sessctl archive show 3f9a2c --lines 120-140
-  sessctl archive verify`,
+  sessctl archive --all --remember`,
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
 			if o.Agent == "" && !o.All && o.Session == "" {
-				return failure.Usage("or: archive list, archive show, archive verify", "which sessions? --agent, --all or --session is needed")
+				return failure.Usage("sessctl archive --all; what is archived is in sessctl archives list", "which sessions? --agent, --all or --session is needed")
 			}
 			return runArchive(c.Context(), a, o)
 		},
 	}
 	addArchiveFlags(&o, c.Flags())
-	c.AddCommand(newArchiveListCommand(a), newArchiveShowCommand(a), newArchiveVerifyCommand(a),
-		newArchiveRestoreCommand(a), newArchivePruneCommand(a), newArchiveUploadCommand(a), newArchivePullCommand(a))
 	return c
 }
 
@@ -97,7 +91,7 @@ func runArchive(ctx context.Context, a *app, o steps.ArchiveOptions) error {
 	if err != nil {
 		return err
 	}
-	doc := steps.ArchiveDocument{Schema: 1, Archives: []selection.ArchiveRow{}, Folds: o.All || a.Quiet}
+	doc := steps.ArchiveDocument{Schema: 1, Archives: make([]selection.ArchiveRow, 0, len(sessions)), Folds: o.All || a.Quiet}
 	for i, s := range sessions {
 		if s.Bytes == 0 && s.Kind != session.KindDatabase {
 			continue
@@ -124,10 +118,10 @@ func renderArchives(a *app, doc steps.ArchiveDocument) error {
 		return a.printJSON(doc)
 	}
 	t := table{empty: "no archives", columns: []column{
-		{name: "ID"}, {name: "RUNTIME", drop: 2}, {name: "AGENT", least: 8}, {name: "SESSION", least: 12}, {name: "MADE", drop: 1},
-		{name: "SIZE", right: true}, {name: "STORED", right: true, drop: 3}, {name: "OFF-SITE", drop: 5}, {name: "FILE", least: 20, drop: 4},
+		{name: "ID"}, {name: "RUNTIME", drop: 2}, {name: "AGENT", least: 8, middle: true}, {name: "SESSION", least: 12, middle: true}, {name: "TITLE", least: 16, drop: 3}, {name: "MADE", drop: 1},
+		{name: "SIZE", right: true}, {name: "STORED", right: true, drop: 4}, {name: "OFF-SITE", drop: 6}, {name: "FILE", least: 20, drop: 5, middle: true},
 	}}
-	const offSite = 7
+	const offSite = 8
 	somewhere := slices.ContainsFunc(doc.Archives, func(r selection.ArchiveRow) bool { return r.OffSite != "" })
 	if !somewhere {
 		t.columns = slices.Delete(t.columns, offSite, offSite+1)
@@ -142,7 +136,7 @@ func renderArchives(a *app, doc steps.ArchiveDocument) error {
 			last = strings.TrimSuffix(r.Outcome+": "+r.Reason, ": ")
 		}
 		rows = append(rows, []string{r.ID, wording.Visible(r.Agent), wording.Visible(r.Session), r.CreatedAt, strconv.FormatInt(r.Bytes, 10), wording.Visible(last)})
-		cells := []string{r.ID, r.Runtime, r.Agent, r.Session, wording.ShownTime(r.CreatedAt), wording.Bytes(r.Bytes), wording.Bytes(r.StoredBytes), offSiteCell(r), a.Tilde(last)}
+		cells := []string{r.ID, r.Runtime, r.Agent, r.Session, r.Title, wording.ShownTime(r.CreatedAt), wording.Bytes(r.Bytes), wording.Bytes(r.StoredBytes), offSiteCell(r), a.Tilde(last)}
 		if !somewhere {
 			cells = slices.Delete(cells, offSite, offSite+1)
 		}
@@ -158,36 +152,6 @@ func renderArchives(a *app, doc steps.ArchiveDocument) error {
 		return nil
 	}
 	return a.printList(t, rows)
-}
-
-func newArchiveListCommand(a *app) *cobra.Command {
-	var agent string
-	c := &cobra.Command{
-		Use:     "list",
-		Short:   "List the archives",
-		Example: "  sessctl archive list --agent coordinator",
-		Args:    usageArgs(cobra.NoArgs),
-		RunE: func(c *cobra.Command, _ []string) error {
-			store, err := a.OpenArchive()
-			if err != nil {
-				return err
-			}
-			entries, err := store.List(c.Context(), archive.Filter{Agent: agent, Runtime: a.Global.Runtime})
-			if err == nil && len(entries) == 0 {
-				err = selection.CheckAgent(c.Context(), a.Run, nil, agent)
-			}
-			if err != nil {
-				return err
-			}
-			doc := steps.ArchiveDocument{Schema: 1, Archives: []selection.ArchiveRow{}}
-			for _, e := range entries {
-				doc.Archives = append(doc.Archives, steps.NewArchiveRow(e))
-			}
-			return renderArchives(a, doc)
-		},
-	}
-	c.Flags().StringVar(&agent, "agent", "", "only archives of this `agent` or runtime/agent")
-	return c
 }
 
 // offSiteCell says where an archive is beside this disk, and when that was last seen:

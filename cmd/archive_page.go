@@ -28,7 +28,7 @@ const keptPage = "<data>/pages/<archive>.html"
 // where recall finds them.
 func showPages(ctx context.Context, a *app, store *archive.Store, entry archive.Entry, o steps.ShowOptions) error {
 	if !steps.Readable(&a.Run.Settings, entry) {
-		return failure.Usage("sessctl archive show "+entry.ID+" --raw prints it", "archive %s is not a log of messages that can be read", entry.ID)
+		return failure.Usage("sessctl archives show "+entry.ID+" --raw prints it", "archive %s is not a log of messages that can be read", entry.ID)
 	}
 	w := pageWriter{app: a, entry: entry, redact: o.Redact}
 	if o.HTML == keptPage {

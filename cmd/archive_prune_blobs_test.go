@@ -19,7 +19,7 @@ import (
 // there is one of a log that names it, whatever rule is asked for. Each time its
 // bytes are somewhere else too, because of which any other archive goes.
 func TestPruneKeepsBlobs(t *testing.T) {
-	const now = "archive prune --keep 0 --force --yes --grace 0h "
+	const now = "archives prune --keep 0 --force --yes --grace 0h "
 	for rules, stored := range map[string]bool{
 		"--max-age 0s":                  false,
 		"--max-age 0s --last-copies":    false,
@@ -61,7 +61,7 @@ func blobsHome(t *testing.T, stored bool) (*app, archive.Entry) {
 		variables["SESSCTL_ARCHIVE_REMOTE"], variables["SESSCTL_ARCHIVE_ENDPOINT"] = "s3://bucket/host", server.URL
 		t.Setenv("AWS_ACCESS_KEY_ID", "a")
 		t.Setenv("AWS_SECRET_ACCESS_KEY", "b")
-		steps = append(steps, "archive upload")
+		steps = append(steps, "archives upload")
 	}
 	if err := os.CopyFS(home, os.DirFS(filepath.Join("..", "testdata", "omp"))); err != nil {
 		t.Fatal(err)

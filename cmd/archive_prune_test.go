@@ -44,7 +44,7 @@ func TestLastCopiesOfWhatSaysNothing(t *testing.T) {
 	}
 	var out bytes.Buffer
 	root = newRootCommand(a.printingTo(&out))
-	root.SetArgs(strings.Fields("archive prune --max-age 0s --keep 0 --last-copies --force --dry-run --json"))
+	root.SetArgs(strings.Fields("archives prune --max-age 0s --keep 0 --last-copies --force --dry-run --json"))
 	var doc removal.PruneDocument
 	if err := root.ExecuteContext(t.Context()); err != nil {
 		t.Fatal(err)

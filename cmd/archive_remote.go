@@ -40,9 +40,9 @@ The keys are AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or those of
 Of an archive that is named by its ID the copy is read to its end, and made again
 if it is gone or damaged.
 ` + exitHelp,
-		Example: `  sessctl archive upload --dry-run
-  sessctl archive upload
-  sessctl archive upload 3f9a2c`,
+		Example: `  sessctl archives upload --dry-run
+  sessctl archives upload
+  sessctl archives upload 3f9a2c`,
 		RunE: func(c *cobra.Command, args []string) error {
 			o.IDs = args
 			return runArchiveUpload(c.Context(), a, o)
@@ -152,8 +152,8 @@ What was forgotten on a host of the storage is entered too, and is forgotten her
 Where this data directory has no receipts and no pins, it gets those of the host
 that was lost.
 ` + exitHelp,
-		Example: `  sessctl archive pull
-  sessctl archive list
+		Example: `  sessctl archives pull
+  sessctl archives list
   sessctl memory reindex --from-archives`,
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error { return runArchivePull(c.Context(), a, dryRun, host) },

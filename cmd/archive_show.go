@@ -27,13 +27,13 @@ id that has one archive.
 tool calls folded, code and diffs set as such, a search box, and every line at
 #L<line>. It needs no network. A large session becomes several pages. Without a
 file the page is kept in the data directory, where recall leads to it; memory
-forget and archive prune remove it.
+forget and archives prune remove it.
 ` + exitHelp,
-		Example: `  sessctl archive show 3f9a2c --lines 120-140
-  sessctl archive show 3f9a2c --text | grep -i importer
-  sessctl archive show 3f9a2c > session.jsonl
-  sessctl archive show 3f9a2c --html
-  sessctl archive show 3f9a2c --html session.html --redact`,
+		Example: `  sessctl archives show 3f9a2c --lines 120-140
+  sessctl archives show 3f9a2c --text | grep -i importer
+  sessctl archives show 3f9a2c > session.jsonl
+  sessctl archives show 3f9a2c --html
+  sessctl archives show 3f9a2c --html session.html --redact`,
 		Args: func(c *cobra.Command, args []string) error {
 			if o.HTML == keptPage && len(args) == 2 {
 				return nil
@@ -73,7 +73,7 @@ func validatePage(o *steps.ShowOptions, c *cobra.Command, a *app) error {
 	given := c.Flags().Changed("html")
 	switch {
 	case given && o.HTML == "":
-		return failure.Usage("sessctl archive show ID --html session.html", "--html names no file")
+		return failure.Usage("sessctl archives show ID --html session.html", "--html names no file")
 	case given && (o.Text || o.Raw || o.Lines != ""):
 		return failure.Usage("the page has every line at #L<line>", "--html goes with none of --text, --raw and --lines")
 	case o.HTML == "-" && a.JSON:

@@ -34,11 +34,11 @@ A storage may answer with the checksum that it was given at the upload:
 --read-data=10% a tenth of them, another tenth each day.
 Of an encrypted copy the head is opened with the key of archive.identity; without
 the key a note says that sessctl cannot tell whether it can be decrypted.`,
-		Example: `  sessctl archive verify
-  sessctl archive verify --remote
-  sessctl archive verify --remote --read-data=10%
-  sessctl archive verify --quick
-  sessctl archive verify 3f9a2c`,
+		Example: `  sessctl archives verify
+  sessctl archives verify --remote
+  sessctl archives verify --remote --read-data=10%
+  sessctl archives verify --quick
+  sessctl archives verify 3f9a2c`,
 		RunE: func(c *cobra.Command, args []string) error {
 			o.IDs, o.ReadCopies = args, c.Flags().Changed("read-data")
 			if err := o.Validate(); err != nil {
@@ -105,7 +105,7 @@ func runArchiveVerify(ctx context.Context, a *app, o audit.VerifyOptions) error 
 	return v.Outcome(a.Run)
 }
 
-// runVerifyStep is archive verify as a step of a run. A catalogue that cannot be listed
+// runVerifyStep is archives verify as a step of a run. A catalogue that cannot be listed
 // ends the command with 1; a run that has archived all has done part.
 func runVerifyStep(ctx context.Context, a *app, o audit.VerifyOptions) error {
 	store, err := a.OpenArchive()

@@ -75,10 +75,10 @@ func runBrowse(ctx context.Context, a *app, o tui.BrowseOptions) error {
 func needTerminal(a *app) error {
 	in, ok := a.In.(*os.File)
 	if !ok || !term.IsTerminal(int(in.Fd())) || !a.OutTTY {
-		return failure.Usage("sessctl sizes, recall, log and archive show print the same into a file or a pipe", "browse needs a terminal: stdin or stdout is not one")
+		return failure.Usage("sessctl sizes, recall, log and archives show print the same into a file or a pipe", "browse needs a terminal: stdin or stdout is not one")
 	}
 	if kind := a.Getenv("TERM"); kind == "dumb" || kind == "" && os.PathSeparator == '/' {
-		return failure.Usage("set TERM to what the terminal is, for example TERM=xterm; or use sessctl sizes, recall and archive show", "browse cannot draw on a terminal that cannot move its cursor (TERM is %q)", kind)
+		return failure.Usage("set TERM to what the terminal is, for example TERM=xterm; or use sessctl sizes, recall and archives show", "browse cannot draw on a terminal that cannot move its cursor (TERM is %q)", kind)
 	}
 	return nil
 }

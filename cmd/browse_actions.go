@@ -40,6 +40,7 @@ func (b *browser) perform(ctx context.Context, r browse.Request, progress func(w
 	err := x.run(ctx)
 	if x.app.EventsWait {
 		workspace.TellEvents(ctx, x.app.Run)
+		workspace.KeepHeads(ctx, x.app.Run, false)
 	}
 	return x, err
 }
@@ -95,24 +96,12 @@ func (x *browseAction) archive(ctx context.Context) error {
 }
 
 func (x *browseAction) undo(ctx context.Context) error {
-	var o selection.CompactOptions
-	var undo removal.UndoOptions
-	fs, err := optionsOf(x.app, func(fs *pflag.FlagSet) {
-		addCompactFlags(&o, fs)
-		addUndoFlags(&undo, fs)
-	}, steps.StepFlags{}.Text("--undo", x.ask.Target.Receipt).On("--dry-run", x.dryRun).On("--force", x.ask.Force))
+	o := removal.UndoOptions{Receipt: x.ask.Target.Receipt}
+	_, err := optionsOf(x.app, func(fs *pflag.FlagSet) { addUndoFlags(&o, fs) }, steps.StepFlags{}.On("--dry-run", x.dryRun).On("--force", x.ask.Force))
 	if err != nil {
 		return err
 	}
-	return runUndo(ctx, x.app, undo, onlyTyped(fs))
-}
-
-// onlyTyped are flags of which those that the configuration has filled do not
-// count as typed: an undo refuses what says nothing to it.
-func onlyTyped(fs *pflag.FlagSet) *pflag.FlagSet {
-	typed := []string{"undo", "dry-run", "force", "quiet-period"}
-	fs.VisitAll(func(f *pflag.Flag) { f.Changed = f.Changed && slices.Contains(typed, f.Name) })
-	return fs
+	return runUndo(ctx, x.app, o)
 }
 
 // forget forgets only what was shown: the memory may have changed since. Of the

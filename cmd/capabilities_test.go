@@ -134,11 +134,11 @@ func TestWhatCanBeDoneIsDocumented(t *testing.T) {
 		if changes := !slices.Equal(c.Strategies, []session.Strategy{session.StrategyNone}) && c.Annotator == nil; changes != strings.HasPrefix(small, "yes") {
 			t.Errorf("%s declares %v, the page says %q", store.Runtime(), c.Strategies, small)
 		}
-		back := cells["put a log back that is gone (`archive restore`)"][column]
+		back := cells["put a log back that is gone (`restore`)"][column]
 		if named := strings.Contains(back, "`"+store.Runtime()+"`") && strings.Contains(back, ": yes"); (c.Restorer != nil || c.Depositor != nil) != (strings.HasPrefix(back, "yes") || named) {
 			t.Errorf("%s is put back or not, the page says %q", store.Runtime(), back)
 		}
-		if smaller := cells["make a database smaller (`compact --shrink`)"][column]; (c.Shrinker != nil) != strings.Contains(smaller, "`"+store.Runtime()+"`") {
+		if smaller := cells["make a database smaller (`shrink`)"][column]; (c.Shrinker != nil) != strings.Contains(smaller, "`"+store.Runtime()+"`") {
 			t.Errorf("%s shrinks or not, the page says %q", store.Runtime(), smaller)
 		}
 	}

@@ -21,7 +21,7 @@ import (
 func addCleanFlags(o *removal.CleanOptions, fs *pflag.FlagSet) {
 	fs.StringVar(&o.MaxAge, "max-age", "", "only sessions that nobody has used for this `age`: 7d, 4w, 240h")
 	fs.StringVar(&o.Agent, "agent", "", "only sessions of this `agent` or runtime/agent")
-	fs.BoolVar(&o.Archives, "archives", false, "old archives too, by the rules of archive prune")
+	fs.BoolVar(&o.Archives, "archives", false, "old archives too, by the rules of archives prune")
 	fs.StringVar(&o.Grace, "grace", "7d", "how long deleted files can be brought back, as an `age`")
 	fs.BoolVar(&o.DryRun, "dry-run", false, "print the plan and change nothing")
 	fs.BoolVarP(&o.Yes, "yes", "y", false, "do not ask")
@@ -183,14 +183,14 @@ func renderClean(a *app, c *removal.Cleaner) error {
 func listClean(a *app, c *removal.Cleaner) error {
 	var rows [][]string
 	t := table{empty: "no old sessions", columns: []column{
-		{name: "WHAT"}, {name: "RUNTIME", drop: 1}, {name: "AGENT", least: 8}, {name: "SESSION", least: 12}, {name: "LAST USE", drop: 2}, {name: "SIZE", right: true}, {name: "WHY", least: 16},
+		{name: "WHAT"}, {name: "RUNTIME", drop: 1}, {name: "AGENT", least: 8, middle: true}, {name: "SESSION", least: 12, middle: true}, {name: "TITLE", least: 12, drop: 3}, {name: "LAST USE", drop: 2}, {name: "SIZE", right: true}, {name: "WHY", least: 16},
 	}}
 	for _, r := range c.Rows {
 		if a.Quiet && r.Outcome == removal.PruneKept && !r.Left {
 			continue
 		}
 		rows = append(rows, []string{r.Outcome, r.Runtime, wording.Visible(r.Agent), wording.Visible(r.Session), r.LastUse, wording.Bytes(r.Bytes), wording.Visible(r.Reason)})
-		t.rows = append(t.rows, []string{r.Outcome, r.Runtime, r.Agent, cmp.Or(r.Session, a.Tilde(r.Path)), wording.ShownTime(r.LastUse), wording.Bytes(r.Bytes), r.Reason})
+		t.rows = append(t.rows, []string{r.Outcome, r.Runtime, r.Agent, cmp.Or(r.Session, a.Tilde(r.Path)), r.Title, wording.ShownTime(r.LastUse), wording.Bytes(r.Bytes), r.Reason})
 	}
 	if err := a.printPlan(t, rows); err != nil || c.Prune == nil {
 		return err

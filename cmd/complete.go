@@ -34,15 +34,15 @@ type completer func(a *app, c *cobra.Command) []selection.Candidate
 func completeFlags() map[string]completer {
 	return map[string]completer{
 		"agent": completeAgents, "session": completeSessions, "runtime": words(workspace.RuntimeList()...), "store": completeStores,
-		"undo": completeReceipts, "archive prune undelete": completeTrashedArchives, "clean undelete": completeTrashedSessions, "give-up": completeUnfinished,
+		"archives prune undelete": completeTrashedArchives, "clean undelete": completeTrashedSessions, "give-up": completeUnfinished,
 		"recall session": completeRemembered, "memory forget session": completeRemembered, "memory export session": completeRemembered,
 		"sort": words("tokens", "bytes", "age", "agent"), "strategy": words(steps.StrategyNames()...), "gateway": words("auto", "never", "require"),
 		"rank": words("hybrid", "text", "vector", "seed"), "category": words(recall.Categories()[1:]...), "kind": words(strings.Split(recall.KindNames(), ", ")...), "recall kind": words(append(strings.Split(recall.KindNames(), ", "), recall.KindWork)...),
-		"replay-context format": words(formatNames()...), "memory export format": words("jsonl", "arrow"), "model": completeModels,
-		"since": words("1d", "7d", "30d"), "until": words("1d", "7d", "30d"), "max-age": words("7d", "30d", "90d"), "older-than": words("30d", "60d", "90d"), "shrink": words(removal.ShrinkReport, removal.ShrinkSessions, removal.ShrinkJournal, removal.ShrinkVacuum), "local-keep": words("7d", "30d", "90d"), "grace": words("7d", "30d"), "lock-wait": words("1m", "10m", "1h"), "read-data": words("true", "false", "10%"), "interval": words("1m", "5m", "1h"), "listen": words("127.0.0.1:7433", "unix:"),
+		"replay-context format": words(formatNames()...), "memory export format": words("jsonl", "arrow"), "prove format": words("jsonl", "in-toto"), "model": completeModels,
+		"since": words("1d", "7d", "30d"), "until": words("1d", "7d", "30d"), "max-age": words("7d", "30d", "90d"), "older-than": words("30d", "60d", "90d"), "local-keep": words("7d", "30d", "90d"), "grace": words("7d", "30d"), "lock-wait": words("1m", "10m", "1h"), "read-data": words("true", "false", "10%"), "interval": words("1m", "5m", "1h"), "listen": words("127.0.0.1:7433", "unix:"),
 		"host": completeHosts, "manager": words(unattended.ManagerNames()...), "every": words("5m", "30m", "1h", "6h", "1d"), "on-calendar": words("hourly", "daily", "weekly", "*-*-* 03:00"), "program": nil,
 		"action": words("compacted", "remembered", "archived", "undone", "trash", "purge", "undelete", "restore"), "state": words(audit.EventStates()...), "type": words(outbox.Types()...),
-		"config": nil, "pprof": nil, "data-dir": nil, "to": nil, "output": nil, "file": nil, "check": nil, "textfile": nil, "html": nil, "tls-cert": nil, "tls-key": nil, // files
+		"config": nil, "pprof": nil, "data-dir": nil, "to": nil, "output": nil, "file": nil, "check": nil, "head": nil, "textfile": nil, "html": nil, "tls-cert": nil, "tls-key": nil, // files
 		"memory forget text": nil,
 	}
 }
@@ -52,7 +52,8 @@ func completeArguments() map[string]completer {
 	return map[string]completer{
 		"schedule install": completeSchedules, "schedule show": completeSchedules, "schedule remove": completeSchedules,
 		"hook install": words(hooks.Names()...), "hook remove": words(hooks.Names()...), "hook run": words(hooks.Names()...),
-		"archive show": completeArchives, "archive restore": completeArchives, "archive verify": completeArchives, "archive upload": completeArchives,
+		"archives show": completeArchives, "restore": completeArchives, "archives verify": completeArchives, "archives upload": completeArchives,
+		"undo": completeReceipts, "shrink": words(removal.Shrinkable()...),
 		"run": completeProfiles, "schedule failed": completeProfiles,
 		"pin": completePins, "events show": completeEvents, "events retry": completeEvents, "events test": completeTargets,
 	}

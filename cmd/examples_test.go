@@ -20,13 +20,13 @@ var notRunHere = map[string]string{
 	"sessctl browse": "needs a terminal (TestBrowse in internal/e2e)",
 	"sessctl serve":  "runs until it is stopped", "sessctl mcp": "speaks a protocol until stdin ends", "sessctl monitor --interval": "runs until it is stopped",
 	"sessctl schedule": "asks or changes the timers of the system", "sessctl hook run": "needs an event on stdin",
-	"sessctl archive upload": "needs object storage", "sessctl archive pull": "needs object storage", "sessctl archive verify --remote": "needs object storage", "sessctl archive prune --local-keep": "needs object storage",
+	"sessctl archives upload": "needs object storage", "sessctl archives pull": "needs object storage", "sessctl archives verify --remote": "needs object storage", "sessctl archives prune --local-keep": "needs object storage",
 	"sessctl push": "needs a shared memory", "sessctl recall --everywhere": "needs a shared memory",
 	"sessctl memory reindex --model ollama": "needs a model server", "sessctl events retry": "needs an event that could not be delivered", "sessctl events show": "needs an event", "sessctl events test": "needs a target",
-	"sessctl doctor --give-up": "needs a change that cannot be finished", "sessctl archive prune --undelete": "needs an archive in the trash", "sessctl clean --undelete": "needs a session in the trash",
+	"sessctl doctor --give-up": "needs a change that cannot be finished", "sessctl archives prune --undelete": "needs an archive in the trash", "sessctl clean --undelete": "needs a session in the trash",
 	"sessctl metrics --textfile":                  "writes below /var",
 	"sessctl replay-context --file fixture.jsonl": "needs a fixture and what it should give",
-	"sessctl compact --shrink":                    "needs a database of OpenCode", "sessctl memory forget --session": "asks on a terminal",
+	"sessctl shrink":                              "needs a database of OpenCode", "sessctl memory forget --session": "asks on a terminal",
 	"sessctl memory forget --agent scout": "needs an agent of that name", "sessctl memory forget --id": "needs the id of a record",
 }
 
@@ -86,7 +86,7 @@ func sampleHome(t *testing.T) (home, archiveID, sessionID string) {
 	if _, errs, code := runMain("archive", "--all", "--remember", "--allow-root"); code != 0 {
 		t.Fatalf("archive: %d\n%s", code, errs)
 	}
-	list, _, _ := runMain("archive", "list", "--agent", "coordinator", "--allow-root")
+	list, _, _ := runMain("archives", "list", "--agent", "coordinator", "--allow-root")
 	for row := range strings.Lines(list) {
 		if strings.Contains(row, "600fa7f5") { // the log of 683 lines
 			archiveID, _, _ = strings.Cut(row, "\t")
@@ -144,7 +144,7 @@ func TestEveryExampleRuns(t *testing.T) {
 }
 
 // changesSessions begin the examples after which others find no session any more.
-var changesSessions = regexp.MustCompile(`^sessctl (compact|run|clean|archive prune)\b`)
+var changesSessions = regexp.MustCompile(`^sessctl (compact|run|clean|archives prune)\b`)
 
 // examplesToRun are all examples once; those that change sessions come last.
 func examplesToRun() (lines []string) {

@@ -147,7 +147,7 @@ func TestEveryCommandLineOfThePages(t *testing.T) {
 // withoutDocument are the commands that print no document of their own with
 // --json, and why.
 var withoutDocument = map[string]string{
-	"archive show": "prints a log", "completion": "prints a script", "config": "prints its help", "hook": "prints its help", "memory": "prints its help", "events": "prints its help", "schedule": "prints its help",
+	"archives show": "prints a log", "archives": "prints its help", "completion": "prints a script", "config": "prints its help", "hook": "prints its help", "memory": "prints its help", "events": "prints its help", "schedule": "prints its help",
 	"memory export": "prints JSON Lines", "replay-context": "prints what --format says",
 	"browse": "is a screen", "mcp": "speaks a protocol of its own", "serve": "runs until it is stopped", "metrics": "prints what Prometheus reads",
 	"schedule install": "changes the system", "schedule remove": "changes the system", "schedule status": "asks the system",
@@ -157,8 +157,8 @@ var withoutDocument = map[string]string{
 // argumentsOf are what a command needs to run on the samples.
 var argumentsOf = map[string][]string{
 	"archive": {"--all", "--remember"}, "compact": {"--all", "--dry-run"}, "recall": {"port"}, "clean": {"--max-age", "365d", "--dry-run"},
-	"archive prune": {"--max-age", "365d", "--dry-run"}, "archive restore": {"ARCHIVE", "--dry-run"}, "memory forget": {"--agent", "librarian", "--dry-run"},
-	"memory reindex": {"--pending"}, "extract-facts": {"--agent", "librarian", "--dry-run"}, "run": {"nightly", "--dry-run"},
+	"archives prune": {"--max-age", "365d", "--dry-run"}, "restore": {"ARCHIVE", "--dry-run"}, "undo": {"RECEIPT", "--dry-run"}, "resummarize": {"--all"}, "memory forget": {"--agent", "librarian", "--dry-run"},
+	"prove": {"--output", "PROOF"}, "memory reindex": {"--pending"}, "extract-facts": {"--agent", "librarian", "--dry-run"}, "run": {"nightly", "--dry-run"},
 	"hook install": {"claude", "--dry-run"}, "hook remove": {"claude", "--dry-run"},
 }
 
@@ -170,7 +170,7 @@ func TestEveryDocumentHasASchema(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Setenv("HOME", home)
-	for _, name := range []string{"XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_RUNTIME_DIR", "CODEX_HOME", "CLAUDE_CONFIG_DIR", "GEMINI_CLI_HOME", "PI_CODING_AGENT_DIR", "OPENCLAW_STATE_DIR"} {
+	for _, name := range []string{"XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR", "CODEX_HOME", "CLAUDE_CONFIG_DIR", "GEMINI_CLI_HOME", "PI_CODING_AGENT_DIR", "OPENCLAW_STATE_DIR"} {
 		t.Setenv(name, "")
 	}
 	run := func(args ...string) (out, errs string, code int) {
@@ -181,7 +181,11 @@ func TestEveryDocumentHasASchema(t *testing.T) {
 	if _, errs, code := run("archive", "--all", "--remember", "--allow-root"); code != 0 {
 		t.Fatalf("archive: %d\n%s", code, errs)
 	}
-	archives, _, _ := run("archive", "list", "--allow-root")
+	archives, _, _ := run("archives", "list", "--allow-root")
+	receipts, err := filepath.Glob(filepath.Join(home, ".local/share/sessctl/receipts/*.json"))
+	if err != nil || len(receipts) == 0 {
+		t.Fatal(receipts, err)
+	}
 	everyCommand(func(c *cobra.Command) {
 		_, path, _ := strings.Cut(c.CommandPath(), " ")
 		if withoutDocument[path] != "" {
@@ -189,8 +193,13 @@ func TestEveryDocumentHasASchema(t *testing.T) {
 		}
 		args := append(strings.Fields(path), "--json", "--allow-root")
 		for _, arg := range argumentsOf[path] {
-			if arg == "ARCHIVE" {
+			switch arg {
+			case "ARCHIVE":
 				arg, _, _ = strings.Cut(archives, "\t")
+			case "RECEIPT":
+				arg = receipts[0]
+			case "PROOF":
+				arg = filepath.Join(home, "proof.jsonl")
 			}
 			args = append(args, arg)
 		}
@@ -200,7 +209,7 @@ func TestEveryDocumentHasASchema(t *testing.T) {
 		if err := json.Unmarshal([]byte(document), &read); err != nil || read.Schema == nil || *read.Schema != 1 {
 			t.Errorf("sessctl %s: exit code %d, no document with schema 1 (%v):\n%.400s%.400s", strings.Join(args, " "), code, err, out, errs)
 		}
-		if code == failure.ExitUsage && c.Parent().Name() != "events" { // there are none here
+		if code == failure.ExitUsage && c.Parent().Name() != "events" && path != "resummarize" { // there are none here, and no model
 			t.Errorf("sessctl %s is not how it is used:\n%s", strings.Join(args, " "), errs)
 		}
 	})

@@ -41,7 +41,7 @@ func advised(text string) (commands []string) {
 		for end < len(words) && (strings.HasPrefix(words[end], "-") || strings.ContainsAny(words[end], "0123456789") || strings.HasPrefix(words[end-1], "--") && takesValue(c, words[end-1])) {
 			end++
 		}
-		if !slices.ContainsFunc(words[:end], toFillIn.MatchString) {
+		if !slices.ContainsFunc(words[:min(end+1, len(words))], toFillIn.MatchString) {
 			commands = append(commands, strings.Join(words[:end], " "))
 		}
 	}
@@ -57,7 +57,7 @@ func takesValue(c *cobra.Command, flag string) bool {
 // looking are the commands that tell what is wrong. That they find it is no mistake
 // of the hint.
 func looking(line string) bool {
-	return slices.Contains([]string{"doctor", "archive verify", "memory verify", "events test"}, line)
+	return slices.Contains([]string{"doctor", "archives verify", "memory verify", "events test"}, line)
 }
 
 // hintHome is a home, and what is asked on it.
@@ -143,7 +143,7 @@ func TestHintsWork(t *testing.T) {
 		},
 		"nothing remembered yet": {
 			home: func(t *testing.T) { openclaw.home(t, "", 30*24*time.Hour) },
-			asks: []string{"recall port", "extract-facts --all --dry-run", "log", "archive list", "usage", "memory stats"},
+			asks: []string{"recall port", "extract-facts --all --dry-run", "log", "archives list", "usage", "memory stats"},
 		},
 		"a memory that is lost": {
 			home: func(t *testing.T) {
@@ -188,11 +188,11 @@ func TestHintsWork(t *testing.T) {
 				must(t, os.Truncate(archives[0], 100))
 			},
 			asks: []string{"monitor", "doctor", "report", "log", "compact --all"},
-			want: []string{"archive verify"},
+			want: []string{"archives verify"},
 		},
 		"several sessions of one agent": {
 			home: func(t *testing.T) { openclaw.home(t, "", 30*24*time.Hour) },
-			asks: []string{"compact --agent coordinato", "compact --session 6", "archive show 1", "compact", "log --agent x", "pin", "archive restore 9"},
+			asks: []string{"compact --agent coordinato", "compact --session 6", "archives show 1", "compact", "log --agent x", "pin", "restore 9"},
 		},
 		"logs that their runtime deletes soon": {
 			home: func(t *testing.T) { claudePurge(t) },
@@ -247,11 +247,12 @@ func TestAdvised(t *testing.T) {
 		"hint: sessctl archive --runtime claude --agent work-bakery":                                  {"archive --runtime claude --agent work-bakery"},
 		"sessctl doctor says whether it answers; sessctl memory reindex --pending tries again":        {"doctor", "memory reindex --pending"},
 		"compact a session first: sessctl compact --agent NAME":                                       nil,
-		"make room; sessctl archive prune and sessctl clean say what may go":                          {"archive prune", "clean"},
+		"make room; sessctl archives prune and sessctl clean say what may go":                         {"archives prune", "clean"},
 		"as it is: sessctl archive --session 01JKTS --remember archives and remembers it":             {"archive --session 01JKTS --remember"},
 		"only claude makes its sessions smaller; sessctl compact --runtime claude --agent x archives": {"compact --runtime claude --agent x"},
-		"sessctl compact --undo 9k2x7q4m":                                                             {"compact --undo 9k2x7q4m"},
-		"another sessctl is working on this data directory":                                           nil,
+		"sessctl undo 9k2x7q4m":                             {"undo 9k2x7q4m"},
+		"sessctl undo ID reverses a compaction":             nil,
+		"another sessctl is working on this data directory": nil,
 	} {
 		if got := advised(text); !slices.Equal(got, want) {
 			t.Errorf("%q: %q, want %q", text, got, want)

@@ -133,6 +133,7 @@ func keepSession(ctx context.Context, a *app, e hooks.Event) error {
 	defer workspace.End(own.Run)
 	own.Global.Runtime, own.Global.LockWait = s.Runtime, unattended.HookLockWait
 	err = runArchive(ctx, own, steps.ArchiveOptions{Agent: s.Agent, Session: s.ID, Remember: true, Supersede: own.Config.Archive.Supersede})
+	workspace.KeepHeads(ctx, own.Run, true)
 	if errors.As(err, new(*failure.Outcome)) || err == nil && own.Incomplete > 0 {
 		err = errors.New(wording.FirstLine(mcptool.NotesText(own.Notes)+" "+out.String(), unattended.MostCause))
 	}

@@ -11,12 +11,15 @@ import (
 // unattendedForce says, of each command with --force, which key of a profile lifts its
 // limit where nobody is asked, or why none is needed.
 var unattendedForce = map[string]struct{ key, why string }{
-	"sessctl compact":         {key: "compact.threshold"},
-	"sessctl clean":           {key: "clean.force"},
-	"sessctl archive prune":   {key: "archive_prune.force"},
-	"sessctl extract-facts":   {key: "extract_facts.max"},
-	"sessctl archive restore": {why: "puts one log in the place of another, which a person chooses"},
-	"sessctl memory export":   {why: "replaces a file that a person names"},
+	"sessctl compact":        {key: "compact.threshold"},
+	"sessctl clean":          {key: "clean.force"},
+	"sessctl archives prune": {key: "archives_prune.force"},
+	"sessctl extract-facts":  {key: "extract_facts.max"},
+	"sessctl restore":        {why: "puts one log in the place of another, which a person chooses"},
+	"sessctl undo":           {why: "takes one compaction back, which a person chooses"},
+	"sessctl resummarize":    {why: "replaces summaries that a person names"},
+	"sessctl prove":          {why: "replaces a file that a person names"},
+	"sessctl memory export":  {why: "replaces a file that a person names"},
 }
 
 // A limit that a person lifts with --force has a key of the profile.

@@ -33,8 +33,8 @@ func newLogCommand(a *app) *cobra.Command {
 		Short: "List what was done: compactions, undos, archives, restores and deletions",
 		Long: `List what earlier runs did, the newest first: sessions that were compacted or
 remembered, undos, archives that archive made and that are still there, logs
-that archive restore put back, and files that clean and archive prune deleted or
-brought back. ID is the end of a receipt's id, which compact --undo takes. FREED
+that restore put back, and files that clean and archives prune deleted or
+brought back. ID is the end of a receipt's id, which undo takes. FREED
 is how much smaller a session's log became, or the size of a file that was purged.
 TOKENS is the context before and after.
 
@@ -120,8 +120,8 @@ func renderLog(a *app, o audit.LogOptions, doc audit.LogDocument) error {
 		empty = "nothing that was done fits these options"
 	}
 	t := table{empty: empty, columns: []column{
-		{name: "WHEN"}, {name: "ID"}, {name: "WHAT", least: 9}, {name: "RUNTIME", drop: 3}, {name: "AGENT", least: 8}, {name: "SESSION", least: 8},
-		{name: "TOKENS", right: true, drop: 2}, {name: "FREED", right: true, drop: 1}, {name: "UNDO", drop: 4},
+		{name: "WHEN"}, {name: "ID"}, {name: "WHAT", least: 9}, {name: "RUNTIME", drop: 3}, {name: "AGENT", least: 8, middle: true}, {name: "SESSION", least: 8, middle: true}, {name: "TITLE", least: 12, drop: 4},
+		{name: "TOKENS", right: true, drop: 2}, {name: "FREED", right: true, drop: 1}, {name: "UNDO", drop: 5},
 	}}
 	var rows [][]string
 	var hosts []string
@@ -137,8 +137,8 @@ func renderLog(a *app, o audit.LogOptions, doc audit.LogDocument) error {
 		undo := recall.OnHost(r.Host, r.Undo)
 		hosts = append(hosts, r.Host)
 		rows = append(rows, []string{wording.Visible(r.At), wording.Visible(id), wording.Visible(what), wording.Visible(r.Runtime), wording.Visible(r.Agent), wording.Visible(cmp.Or(r.Session, r.Path)), strconv.FormatInt(r.TokensBefore, 10), strconv.FormatInt(r.Freed, 10), wording.Visible(undo)})
-		t.rows = append(t.rows, []string{wording.ShownTime(r.At), id, what, r.Runtime, r.Agent, cmp.Or(r.Session, a.Tilde(r.Path)), r.Tokens(), audit.Figure(r.Freed, wording.Bytes), undo})
+		t.rows = append(t.rows, []string{wording.ShownTime(r.At), id, what, r.Runtime, r.Agent, cmp.Or(r.Session, a.Tilde(r.Path)), r.Title, r.Tokens(), audit.Figure(r.Freed, wording.Bytes), undo})
 	}
-	t.footer = fmt.Sprintf("%s tokens out of contexts, %s freed; sessctl compact --undo ID reverses a compaction", wording.Count(doc.TokensSaved), wording.Bytes(doc.Freed))
+	t.footer = fmt.Sprintf("%s tokens out of contexts, %s freed; sessctl undo ID reverses a compaction", wording.Count(doc.TokensSaved), wording.Bytes(doc.Freed))
 	return a.printListOf(doc.Hosts != nil, hosts, t, rows)
 }

@@ -7,13 +7,11 @@ import (
 	"io"
 	"net/http"
 
-	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/sessctl/sessctl/internal/front/mcptool"
 	"github.com/sessctl/sessctl/internal/front/web"
-	"github.com/sessctl/sessctl/internal/recall"
 	"github.com/sessctl/sessctl/internal/workspace"
-	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/spf13/cobra"
 )
 
@@ -75,8 +73,9 @@ const mcpInstructions = `Memory of this user's earlier agent sessions, kept by s
 type mcpServer struct {
 	app     *app
 	options mcptool.MCPOptions
-	working chan struct{} // a place for each call at a time
-	told    mcptool.Told  // what was returned of memory and archives
+	working chan struct{}                 // a place for each call at a time
+	told    mcptool.Told                  // what was returned of memory and archives
+	schemas map[string]*jsonschema.Schema // of the tools, by their names
 }
 
 // newMCPServer makes a server with the tools that the options allow.
@@ -85,39 +84,20 @@ func newMCPServer(a *app, o mcptool.MCPOptions) *mcp.Server {
 		&mcp.Implementation{Name: "sessctl", Title: "sessctl: memory of agent sessions", Version: programVersion()},
 		&mcp.ServerOptions{Instructions: mcpInstructions, Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}}},
 	)
-	server.AddReceivingMiddleware(briefErrors)
-	s := &mcpServer{app: a, options: o, working: make(chan struct{}, web.MaxWorking)}
+	s := &mcpServer{app: a, options: o, working: make(chan struct{}, web.MaxWorking), schemas: map[string]*jsonschema.Schema{}}
+	server.AddReceivingMiddleware(mcptool.PlainErrors(s.schemas))
 	addTool(server, s, "memory_recall", "Search the memory of earlier sessions by words and by meaning. Returns the best passages, each with the archive and lines it came from, or \"nothing found that fits\". Names, identifiers, paths and error messages are found word for word.", s.recall)
 	addTool(server, s, "memory_state", "Say where the work of an agent stands: what of its plan is open, what was asked last, what failed, which files are in hand, the last steps. Call it first when you go on with earlier work.", s.state)
 	addTool(server, s, "work_history", "Look up what was done in earlier sessions: to a file, with a command, about an error (where it appeared, which changes followed, and whether the same command succeeded then), or by words that stood in any of these (query). Questions in plain words are for memory_recall. Give one of file, command, error and query. Names need not be whole. Returns actions with the archive and lines they stand in, or \"nothing found that fits\".", s.work)
-	addTool(server, s, "memory_read", "Read the messages of an archived session around a hit of memory_recall: by archive and lines, as text.", s.read)
+	addTool(server, s, "memory_read", "Read the messages of an archived session around a hit of memory_recall, as text. memory_recall, work_history and sessions print the whole call: {\"archive\":\"ID\",\"first_line\":29,\"last_line\":32}.", s.read)
 	addTool(server, s, "memory_facts", "List what was stated outright in earlier sessions: preferences, decisions, projects, contacts. With query: only what answers it.", s.facts)
-	addTool(server, s, "sessions", "List sessions, newest first, with their archives: ids for memory_recall and memory_read.", s.sessions)
+	addTool(server, s, "sessions", "List sessions, those used last first, each with the call that reads its newest archive. offset goes on with older ones.", s.sessions)
 	addTool(server, s, "session_sizes", "Show how full the context of each session is, in tokens, and which are due for compaction.", s.sizes)
 	if o.AllowWrite {
 		addChangingTool(server, s, "memory_store", "Keep a summary of your work, a lesson or a fact for later sessions, in your own words: three to five a session. memory_recall finds it, marked as yours. What memory_recall or memory_read returned is in memory already and is refused.", s.store)
 		addChangingTool(server, s, "session_compact", "Archive a session, remember it and make its context small. Without confirm it only says what would be done.", s.compact)
 	}
 	return server
-}
-
-// briefErrors bounds the errors of all tools.
-func briefErrors(next mcp.MethodHandler) mcp.MethodHandler {
-	return func(ctx context.Context, method string, r mcp.Request) (mcp.Result, error) {
-		result, err := next(ctx, method, r)
-		if called, ok := result.(*mcp.CallToolResult); ok && called != nil && called.IsError {
-			for _, c := range called.Content {
-				if text, ok := c.(*mcp.TextContent); ok {
-					text.Text = session.CutText(text.Text, recall.MostComplaint, " …")
-				}
-			}
-		}
-		var wire *jsonrpc.Error
-		if errors.As(err, &wire) && len(wire.Message) > recall.MostComplaint {
-			err = &jsonrpc.Error{Code: wire.Code, Message: session.CutText(wire.Message, recall.MostComplaint, " …")}
-		}
-		return result, err
-	}
 }
 
 // toolCall is what the handler of a tool is: it returns text for a model.
@@ -141,6 +121,7 @@ func addChangingTool[In any](server *mcp.Server, s *mcpServer, name, description
 }
 
 func registerTool[In any](server *mcp.Server, tool *mcp.Tool, s *mcpServer, call toolCall[In]) {
+	s.schemas[tool.Name] = tool.InputSchema.(*jsonschema.Schema)
 	mcp.AddTool(server, tool, func(ctx context.Context, _ *mcp.CallToolRequest, in In) (*mcp.CallToolResult, any, error) {
 		text, err := mcptool.InTurn(ctx, s.working, func(ctx context.Context) (string, error) { return call(ctx, in) })
 		if err != nil {

@@ -47,8 +47,8 @@ func TestMCPStore(t *testing.T) {
 	t.Run("what a server has returned is not stored", func(t *testing.T) {
 		c := askMCP(t, a, mcptool.MCPOptions{AllowWrite: true, Agent: "coordinator"})
 		list, _ := call(t, c, "sessions", nil)
-		archive := regexp.MustCompile(`archives (\S+)`).FindStringSubmatch(list)[1]
-		whole, _ := call(t, c, "memory_read", map[string]any{"archive": archive, "first_line": 1})
+		tool, args, _ := printedCall(t, list)
+		whole, _ := call(t, c, tool, args)
 		for _, shown := range []string{whole, quotedLines(whole)} {
 			text, failed := call(t, c, "memory_store", lesson(shown[:min(len(shown), 1500)]))
 			if !failed || !strings.Contains(text, "not stored: it repeats") {

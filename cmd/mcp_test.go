@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -89,12 +90,10 @@ func TestMCPTools(t *testing.T) {
 		if !strings.HasPrefix(text, session.RecallBegin) || !strings.HasSuffix(text, session.RecallEnd) || !strings.Contains(text, "9101") {
 			t.Errorf("not a recall: %s", text)
 		}
-		place := regexp.MustCompile(`memory_read archive (\S+) lines (\d+) to (\d+)`).FindStringSubmatch(text)
-		if place == nil {
-			t.Fatalf("no hit says how to read it: %s", text)
-		}
-		whole, failed := call(t, c, "memory_read", map[string]any{"archive": place[1], "first_line": json.Number(place[2]), "last_line": json.Number(place[3]), "neighbors": 1})
-		if failed || !strings.Contains(whole, "line "+place[2]+"  ") {
+		tool, args, first := printedCall(t, text)
+		args["neighbors"] = 1
+		whole, failed := call(t, c, tool, args)
+		if failed || !strings.Contains(whole, "line "+first+"  ") {
 			t.Errorf("memory_read: %s", whole)
 		}
 	})
@@ -117,19 +116,19 @@ func TestMCPTools(t *testing.T) {
 	})
 	t.Run("a whole archive is read in parts", func(t *testing.T) {
 		list, _ := call(t, c, "sessions", nil)
-		id := regexp.MustCompile(`archives (\S+)`).FindStringSubmatch(list)[1]
-		seen, line := 0, "1"
+		tool, args, _ := printedCall(t, list)
+		seen := 0
 		for range 200 {
-			text, failed := call(t, c, "memory_read", map[string]any{"archive": id, "first_line": json.Number(line)})
+			text, failed := call(t, c, tool, args)
 			if failed || len(text) > recall.ReadBytes+recall.MessageRunes*utf8.UTFMax {
 				t.Fatalf("failed %v, %d bytes", failed, len(text))
 			}
 			seen += strings.Count(text, "\n   Human")
-			more := regexp.MustCompile(`\nmore: first_line (\d+)$`).FindStringSubmatch(text)
-			if more == nil {
+			_, more, found := strings.Cut(text, "\nmore: ")
+			if !found {
 				break
 			}
-			line = more[1]
+			tool, args, _ = printedCall(t, more)
 		}
 		if want := countLog(t, a, `"role":"user"`); seen != want {
 			t.Errorf("%d turns of a person were read, the log has %d", seen, want)
@@ -149,6 +148,21 @@ func TestMCPTools(t *testing.T) {
 			t.Error("session_compact is there without --allow-write")
 		}
 	})
+}
+
+// printedCall is the first call that a text prints, and its first_line.
+func printedCall(t *testing.T, text string) (tool string, args map[string]any, first string) {
+	t.Helper()
+	found := printedCalls().FindStringSubmatch(text)
+	if found == nil || json.Unmarshal([]byte(found[2]), &args) != nil {
+		t.Fatalf("no call is printed: %s", text)
+	}
+	line, _ := args["first_line"].(float64)
+	return found[1], args, strconv.Itoa(int(line))
+}
+
+func printedCalls() *regexp.Regexp {
+	return regexp.MustCompile(`\b(memory_\w+|work_history|sessions|session_\w+) (\{"[^\n]*\})`)
 }
 
 // countLog counts the lines with a mark in the archived log.

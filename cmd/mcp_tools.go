@@ -95,9 +95,12 @@ func (s *mcpServer) read(ctx context.Context, in mcptool.ReadInput) (string, err
 	}
 	a := s.request(io.Discard, of)
 	defer workspace.End(a.Run)
+	if in.FirstLine, in.LastLine, err = in.Range(); err != nil {
+		return "", err
+	}
 	switch {
 	case (in.Archive == "") == (in.Hit == ""):
-		return "", failure.Usage("memory_recall names them", "give either archive or hit")
+		return "", failure.Usage("memory_recall prints such calls", `give an archive, memory_read {"archive":"ID"}, or a hit`)
 	case in.FirstLine < 0 || in.LastLine < 0 || in.LastLine > 0 && in.LastLine < in.FirstLine:
 		return "", failure.Usage("lines count from 1", "first_line %d and last_line %d are no range", in.FirstLine, in.LastLine)
 	}
@@ -160,7 +163,7 @@ func (s *mcpServer) readArchive(ctx context.Context, a *app, of selection.Scope,
 		return "", err
 	}
 	if !steps.Readable(&a.Run.Settings, entry) {
-		return "", failure.Usage("sessctl archive show "+entry.ID+" prints it", "archive %s is not a log of messages", entry.ID)
+		return "", failure.Usage("sessctl archives show "+entry.ID+" prints it", "archive %s is not a log of messages", entry.ID)
 	}
 	reader := mcptool.MessageReader{Lines: steps.LineRange{First: max(in.FirstLine, 1), Last: in.LastLine}, Neighbors: in.Neighbors}
 	if err := newArchivedText(a, io.Discard, steps.LineRange{}).each(ctx, store, entry, reader.Add); err != nil && !errors.Is(err, recall.ErrReadEnough) {
@@ -286,16 +289,7 @@ func (s *mcpServer) sessions(ctx context.Context, in mcptool.SessionsInput) (str
 	if err != nil {
 		return "", err
 	}
-	l := mcptool.AnswerList{Most: recall.ListBytes}
-	for _, x := range all {
-		if x.Last.UnixMilli() >= since {
-			l.Add(x.Line())
-		}
-	}
-	if l.Lines == nil {
-		return "no sessions", nil
-	}
-	return strings.Join(l.Lines, "") + l.More("sessions"), nil
+	return in.Page(slices.DeleteFunc(all, func(x *mcptool.KnownSession) bool { return x.Last.UnixMilli() < since }))
 }
 
 func (s *mcpServer) sizes(ctx context.Context, in mcptool.SizesInput) (string, error) {

@@ -5,7 +5,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"regexp"
 	"strings"
 	"testing"
 
@@ -34,11 +33,8 @@ func TestMCPWork(t *testing.T) {
 	})
 	t.Run("a hit is read", func(t *testing.T) {
 		text, _ := call(t, c, "work_history", map[string]any{"file": "layout.go"})
-		place := regexp.MustCompile(`memory_read archive (\S+) lines (\d+) to (\d+)`).FindStringSubmatch(text)
-		if place == nil {
-			t.Fatalf("no hit says how to read it: %s", text)
-		}
-		whole, failed := call(t, c, "memory_read", map[string]any{"archive": place[1], "first_line": json.Number(place[2]), "last_line": json.Number(place[3])})
+		tool, args, _ := printedCall(t, text)
+		whole, failed := call(t, c, tool, args)
 		if failed || !strings.Contains(whole, "layout.go") {
 			t.Errorf("memory_read: %s", whole)
 		}
@@ -64,8 +60,8 @@ func TestMCPWork(t *testing.T) {
 			"error and query":          {"command": " \t"},
 			"\nhint: ":                 {"file": "a", "since": "soon"},
 			"unknown agent \"nobody\"": {"file": "a", "agent": "nobody"},
-			"maxLength":                {"error": strings.Repeat("x", 100<<10)},
-			"additional properties":    {"path": "a"},
+			"is longer than":           {"error": strings.Repeat("x", 100<<10)},
+			"path is not an argument":  {"path": "a"},
 		} {
 			if text, failed := call(t, c, "work_history", args); !failed || !strings.Contains(text, want) || len(text) > 2*recall.MostComplaint {
 				t.Errorf("%.80v: %v, %q", args, failed, text)

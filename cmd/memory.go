@@ -187,7 +187,7 @@ func newMemoryForgetCommand(a *app) *cobra.Command {
 		Short: "Remove a session, an agent or a record from the memory",
 		Long: `Remove records with their text, words and vectors. All options that are given
 must match. What was forgotten does not come back by a later compaction of the
-same log, or when the memory is rebuilt. Pages of these sessions that archive show
+same log, or when the memory is rebuilt. Pages of these sessions that archives show
 --html keeps are removed, with --text all pages. Archives are not touched: whoever
 can read those can still read what was said.
 ` + exitHelp,

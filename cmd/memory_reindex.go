@@ -161,7 +161,7 @@ func rebuildSession(ctx context.Context, w *workspace.Workspace, a *app, s audit
 	}
 	policy, isOutput := a.RecoveryPolicy(), session.Kind(s.Entries[0].Kind) == session.KindOutput
 	policy.SkipSummary = policy.SkipSummary || isOutput
-	keeper := &audit.Rebuilder{Store: w.Memory, Archives: w.Archives, Lengths: w.Lengths}
+	keeper := audit.NewRebuilder(w, a.Run)
 	result, err := w.Compactor.Rebuild(ctx, store, logs, policy, keeper)
 	for _, d := range result.Damaged {
 		if isOutput && errors.Is(d.Err, session.ErrUnknownFormat) {

@@ -191,7 +191,7 @@ func lookAndTell(ctx context.Context, a *app, o audit.MonitorOptions, options mo
 	if err != nil {
 		a.PassOver(workspace.Note{Path: path, Message: err.Error() + "; a new one is started, and what is wrong now is reported again in " + options.CoolDown.String() + " at the earliest"})
 	}
-	seen, err := observe(ctx, a, audit.LookOptions{Threshold: o.Threshold, ThresholdAsked: o.ThresholdAsked, Earlier: state.Stores})
+	seen, err := observe(ctx, a, audit.LookOptions{Threshold: o.Threshold, ThresholdAsked: o.ThresholdAsked, Earlier: state.Stores, Refused: unusableSettings(a)})
 	if err != nil {
 		return audit.MonitorReport{}, err
 	}

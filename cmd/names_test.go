@@ -13,7 +13,7 @@ import (
 // An empty name is refused for every flag that names something, whatever its
 // help comes to say.
 func TestFlagsThatTakeNames(t *testing.T) {
-	names := []string{"agent", "give-up", "id", "runtime", "session", "undelete", "undo"}
+	names := []string{"agent", "give-up", "id", "runtime", "session", "undelete"}
 	found := map[string]bool{}
 	var walk func(c *cobra.Command)
 	walk = func(c *cobra.Command) {

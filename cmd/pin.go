@@ -24,9 +24,9 @@ func newPinCommand(a *app) *cobra.Command {
 	var o removal.PinOptions
 	c := &cobra.Command{
 		Use:   "pin [SESSION...]",
-		Short: "Keep sessions: clean, archive prune and compact --shrink never delete them",
-		Long: `Pin sessions: clean does not delete their logs, archive prune does not delete
-their archives, and compact --shrink removes nothing of them from a database. What
+		Short: "Keep sessions: clean, archives prune and shrink never delete them",
+		Long: `Pin sessions: clean does not delete their logs, archives prune does not delete
+their archives, and shrink removes nothing of them from a database. What
 belongs to them, sub-agents and long outputs, is kept with them. They are
 compacted like others, which deletes nothing. What is in a trash already is not
 brought back by a pin.

@@ -96,7 +96,7 @@ func checkProfile(a *app, name string, config workspace.ProfileConfig) error {
 		}
 	}
 	if _, err := steps.ReadEvery(config.ArchiveVerify); err != nil {
-		key := "profiles." + name + ".archive_verify.read_every"
+		key := "profiles." + name + ".archives_verify.read_every"
 		return failure.Usage("write 7d, 0 (every time) or never", "%s: %s: %q is not an age", workspace.OriginOf(&a.Run.Settings, key), key, config.ArchiveVerify.ReadEvery)
 	}
 	return nil

@@ -49,7 +49,7 @@ func newRecallCommand(a *app) *cobra.Command {
 		Short: "Find something that was said or done in a compacted session",
 		Long: `Search the memory of all compacted sessions by words and by meaning. Every hit
 names the archive and the lines that it came from; read them with
-"sessctl archive show ID --lines A-B". Fit says how well a hit answers the
+"sessctl archives show ID --lines A-B". Fit says how well a hit answers the
 question, score which hit is best. If nothing fits, nothing is printed and the
 exit code is 1.
 

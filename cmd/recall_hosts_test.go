@@ -37,7 +37,7 @@ func TestFoldHosts(t *testing.T) {
 
 // What is printed to be run is safe to run: the name of a host comes from another one.
 func TestOnHost(t *testing.T) {
-	const command = "sessctl archive show a"
+	const command = "sessctl archives show a"
 	for host, want := range map[string]string{
 		"":                         command,
 		"beta":                     "ssh -- beta " + command,

@@ -23,7 +23,7 @@ import (
 )
 
 // gatherReport makes the document of one look: what sizes, usage, monitor, log and
-// archive verify would say of the same moment. Nothing is changed.
+// archives verify would say of the same moment. Nothing is changed.
 func gatherReport(ctx context.Context, a *app, o pages.ReportOptions) (report.Document, error) {
 	doc := report.Document{Schema: 1, MadeAt: wording.StampText(a.Now()), Version: a.Version, Threshold: a.Config.Compaction.Due().Tokens, Share: a.Config.Compaction.Due().Percent}
 	doc.Host, _ = os.Hostname() // without one the page does not name it

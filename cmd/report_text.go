@@ -93,7 +93,7 @@ func (p *reportPrinter) context() {
 	}
 	shares("RUNTIME", c.Runtimes, func(s report.Share) string { return s.Runtime })
 	shares("AGENT", c.Agents, func(s report.Share) string { return s.Agent })
-	t := table{empty: "no sessions", columns: []column{{name: "SESSION", least: 12}, {name: "AGENT", least: 8}, {name: "TOKENS", right: true}, {name: "CONTEXT", drop: 1}, {name: "SIZE", right: true, drop: 2}, {name: "STATE", drop: 3}}}
+	t := table{empty: "no sessions", columns: []column{{name: "SESSION", least: 12, middle: true}, {name: "TITLE", least: 12, drop: 3}, {name: "AGENT", least: 8, middle: true}, {name: "TOKENS", right: true}, {name: "CONTEXT", drop: 1}, {name: "SIZE", right: true, drop: 2}, {name: "STATE", drop: 4}}}
 	for _, s := range c.List {
 		tokens, context := wording.Count(s.Tokens), selection.UnknownFigure
 		if s.Unreadable {
@@ -101,7 +101,7 @@ func (p *reportPrinter) context() {
 		} else if s.Window > 0 {
 			context = selection.Bar(s.Tokens, s.Window)
 		}
-		t.rows = append(t.rows, []string{s.Session, s.Agent, tokens, context, wording.Bytes(s.Bytes), s.State})
+		t.rows = append(t.rows, []string{s.Session, s.Title, s.Agent, tokens, context, wording.Bytes(s.Bytes), s.State})
 	}
 	p.table(t)
 }
@@ -156,7 +156,7 @@ func (p *reportPrinter) proof() {
 	if w := proof.Whole; w != nil {
 		p.line("all %s read back %s: %s; %s made since", wording.Plural(w.Archives, "archive"), wording.ShownTime(w.At), wording.Plural(w.Problems, "problem"), wording.Plural(proof.Since, "archive"))
 	} else {
-		p.line("no run of sessctl archive verify that read all archives is recorded; each was read back when it was made")
+		p.line("no run of sessctl archives verify that read all archives is recorded; each was read back when it was made")
 	}
 	switch {
 	case !proof.Looked:

@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -44,11 +45,15 @@ func Main(args []string, in io.Reader, out, errOut io.Writer) int {
 	err = app.blameConfig(c, err)
 	if app.EventsWait {
 		workspace.TellEvents(ctx, app.Run)
+		workspace.KeepHeads(ctx, app.Run, false)
 	}
 	app.stopProfile()
 	workspace.End(app.Run)
 	if err != nil && ctx.Err() != nil {
 		err = context.Cause(ctx)
+	}
+	if usage := (*failure.Error)(nil); errors.As(err, &usage) && usage.Exit == failure.ExitUsage {
+		usage.Hint = cmp.Or(wording.Moved(args), usage.Hint)
 	}
 	reportError(errOut, err, app.JSON || asksJSON(args))
 	if code := failure.ExitCode(err); code != failure.ExitOK || app.Incomplete == 0 {
@@ -107,7 +112,7 @@ func newRootCommand(a *app) *cobra.Command {
 		Long: `sessctl reads the session logs of LLM agents, puts verified copies of them in
 an archive, cuts them into searchable memory, writes a summary, and starts the
 agent on a fresh session. You can find what it took away with recall, and
-read it with archive show.
+read it with archives show.
 ` + exitHelp,
 		Example: `  sessctl sizes
   sessctl compact --agent coordinator --dry-run
@@ -119,19 +124,27 @@ read it with archive show.
 		PersistentPreRunE: func(c *cobra.Command, _ []string) error {
 			return a.prepare(c)
 		},
-		RunE: func(*cobra.Command, []string) error {
-			_, err := io.WriteString(a.Out, startPage)
-			return err
-		},
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	root.SetFlagErrorFunc(flagError)
 	root.Version = programVersion()
 	root.SetVersionTemplate(versionLine() + "\n")
 	root.Flags().Bool("version", false, "print the version")
-	root.SetHelpCommand(newHelpCommand(a))
+	var all bool
+	root.SetHelpCommand(newHelpCommand(a, &all))
 	a.addGlobalFlags(root.PersistentFlags())
-	root.AddCommand(a.commands()...)
+	groups := a.groups()
+	for _, g := range groups {
+		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title + ":"})
+		for _, c := range g.commands {
+			c.GroupID = g.title
+			root.AddCommand(c)
+		}
+	}
+	root.SetHelpCommandGroupID("Settings")
+	root.SetCompletionCommandGroupID("Settings")
 	listTopics(root)
+	shortenHelp(a, root, groups, &all)
 	root.InitDefaultCompletionCmd()
 	checkCompletionArguments(root)
 	return root
@@ -140,59 +153,6 @@ read it with archive show.
 // CommandTree returns the program's commands below its root, for programs that
 // describe them, such as the one that writes the man pages.
 func CommandTree() *cobra.Command { return newRootCommand(&app{Run: &workspace.Run{}}) }
-
-// startPage is what sessctl alone prints: it fits on a small terminal, the list of
-// all commands does not.
-const startPage = `sessctl keeps the session logs of LLM agents small without losing a word.
-
-What fills the disk, what was said, undo, all on one screen:
-  sessctl browse
-
-The same, one by one:
-  sessctl sizes                      how full every session's context is
-  sessctl usage                      what sessions, archives and memory take on the disk
-  sessctl archive --all --remember   copy all sessions and make them searchable; changes none
-  sessctl recall "QUESTION"          find what was said, with the file and the line
-  sessctl compact --all --dry-run    what a compaction would do
-  sessctl log                        what was done; sessctl compact --undo takes it back
-
-sessctl --help lists all commands and options. sessctl help memory explains what
-is remembered; other topics are archives, configuration, exit-codes, files and runtimes.
-`
-
-// commands are those below the root, in the order in which help lists them.
-func (a *app) commands() []*cobra.Command {
-	return []*cobra.Command{
-		newStatusCommand(a),
-		newSizesCommand(a),
-		newBrowseCommand(a),
-		newCompactCommand(a),
-		newRunCommand(a),
-		newScheduleCommand(a),
-		newLogCommand(a),
-		newUsageCommand(a),
-		newReportCommand(a),
-		newRecallCommand(a),
-		newBriefCommand(a),
-		newPushCommand(a),
-		newArchiveCommand(a),
-		newCleanCommand(a),
-		newPinCommand(a),
-		newMemoryCommand(a),
-		newStoresCommand(a),
-		newReplayContextCommand(a),
-		newExtractFactsCommand(a),
-		newMonitorCommand(a),
-		newMetricsCommand(a),
-		newServeCommand(a),
-		newDoctorCommand(a),
-		newMCPCommand(a),
-		newHookCommand(a),
-		newEventsCommand(a),
-		newConfigCommand(a),
-		newVersionCommand(a),
-	}
-}
 
 // prepare reads the configuration before a command runs. What says what this
 // program is works whatever the configuration says.

@@ -22,16 +22,16 @@ func newRunCommand(a *app) *cobra.Command {
 		Use:   "run [PROFILE]",
 		Short: "Run the steps of a profile: what a timer calls every night",
 		Long: `Run the steps of a profile one after the other: compact, archive, extract-facts,
-archive verify, clean, archive prune. Which, and with what options, the
+archives verify, clean, archives prune. Which, and with what options, the
 configuration says under profiles.PROFILE; without it the profile nightly
 compacts what is due, archives and remembers everything, and looks at the
 archives, which it reads in full once a week. Nothing is deleted unless a profile
-names clean or archive prune.
+names clean or archives prune.
 
 The data directory is locked from the first step to the last; --lock-wait says
 how long to wait for another sessctl. A step that fails does not stop the
 others, but nothing is deleted after a step that found damage, or after archive
-or archive verify has failed. The exit code is that of the worst step: 4, 1, 3,
+or archives verify has failed. The exit code is that of the worst step: 4, 1, 3,
 75, 0 in this order. Every run is a record that log --runs shows. A run that was
 stopped or killed has lost nothing: the next one completes it.
 

@@ -163,7 +163,7 @@ func (s *api) registerSessions(h huma.API) {
 				return steps.Recall(ctx, a.Run, o)
 			})
 		})
-	huma.Register(h, operation(h, "lines", http.MethodGet, "/api/v1/archives/{id}/lines", "Lines of an archived log (sessctl archive show)"),
+	huma.Register(h, operation(h, "lines", http.MethodGet, "/api/v1/archives/{id}/lines", "Lines of an archived log (sessctl archives show)"),
 		func(ctx context.Context, in *web.LinesQuery) (*reply[steps.ShowDocument], error) {
 			return answered(ctx, s, func(ctx context.Context, a *app) (steps.ShowDocument, error) {
 				return web.ArchivedLines(ctx, a.Run, in)

@@ -7,12 +7,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -98,7 +100,7 @@ func TestServeDocuments(t *testing.T) {
 	fixed := s.Now()
 	s.Now = func() time.Time { return fixed } // scores depend on the time
 	var list steps.ArchiveDocument
-	if err := json.Unmarshal(s.command("archive", "list"), &list); err != nil || len(list.Archives) == 0 {
+	if err := json.Unmarshal(s.command("archives", "list"), &list); err != nil || len(list.Archives) == 0 {
 		t.Fatal(err, list)
 	}
 	id := list.Archives[0].ID
@@ -113,8 +115,8 @@ func TestServeDocuments(t *testing.T) {
 		{"/api/v1/recall?q=why+does+the+label+printer+refuse", []string{"recall", "why does the label printer refuse"}},
 		{"/api/v1/recall?q=port&limit=2&neighbors=1&rank=text&agent=coordinator", []string{"recall", "--limit", "2", "--neighbors", "1", "--rank", "text", "--agent", "coordinator", "port"}},
 		{"/api/v1/recall?q=zebra+quantum+unicorn", []string{"recall", "zebra quantum unicorn"}},
-		{"/api/v1/archives/" + id + "/lines", []string{"archive", "show", id}},
-		{"/api/v1/archives/" + id[:8] + "/lines?lines=3-5", []string{"archive", "show", id, "--lines", "3-5"}},
+		{"/api/v1/archives/" + id + "/lines", []string{"archives", "show", id}},
+		{"/api/v1/archives/" + id[:8] + "/lines?lines=3-5", []string{"archives", "show", id, "--lines", "3-5"}},
 		{"/api/v1/runs?limit=1", []string{"log", "--runs", "--limit", "1"}},
 		{"/openapi.json", []string{"serve", "--openapi"}},
 	} {
@@ -368,28 +370,44 @@ func TestServeSchedules(t *testing.T) {
 // updateGolden is the variable that rewrites docs/openapi.json.
 const updateGolden = "SESSCTL_UPDATE_GOLDEN"
 
-// docs/openapi.json is what the server says of its API, indented by one space: it
-// counts among the pages.
+// docs/openapi.json is what the server says of its API, a line for each path and
+// each schema: a change is seen in its own line.
 func TestServeOpenAPI(t *testing.T) {
 	var out bytes.Buffer
 	a := testApp(newStreams(strings.NewReader(""), &out, io.Discard), workspace.Run{Report: workspace.Report{Notes: []workspace.Note{}}, Settings: workspace.Settings{Now: time.Now, Getenv: func(string) string { return "" }}})
 	if err := printSchema(a); err != nil {
 		t.Fatal(err)
 	}
-	var page bytes.Buffer
-	if err := json.Indent(&page, out.Bytes(), "", " "); err != nil {
-		t.Fatal(err)
-	}
+	page := append(unfolded(t, out.Bytes(), 3), '\n')
 	golden := filepath.Join("..", "docs", "openapi.json")
 	if os.Getenv(updateGolden) != "" {
-		if err := os.WriteFile(golden, page.Bytes(), 0o644); err != nil {
+		if err := os.WriteFile(golden, page, 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
 	want, err := os.ReadFile(golden)
-	if err != nil || !bytes.Equal(page.Bytes(), want) {
+	if err != nil || !bytes.Equal(page, want) {
 		t.Errorf("the API is not what %s says (%v): look at the difference, then go test ./cmd -run TestServeOpenAPI with %s=1", golden, err, updateGolden)
 	}
+}
+
+// unfolded is a JSON value with its outermost objects, levels deep, a line for each
+// field.
+func unfolded(t *testing.T, value []byte, levels int) []byte {
+	t.Helper()
+	var fields map[string]json.RawMessage
+	if levels == 0 || json.Unmarshal(value, &fields) != nil {
+		var line bytes.Buffer
+		if err := json.Compact(&line, value); err != nil {
+			t.Fatal(err)
+		}
+		return line.Bytes()
+	}
+	lines := make([]string, 0, len(fields))
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		lines = append(lines, fmt.Sprintf("%q: %s", name, unfolded(t, fields[name], levels-1)))
+	}
+	return []byte("{\n" + strings.Join(lines, ",\n") + "\n}")
 }
 
 // Connections that wait for a request make room for others, the oldest first.

@@ -21,32 +21,45 @@ import (
 	"github.com/sessctl/sessctl/pkg/retention"
 	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 )
 
-func addShrinkFlags(o *removal.ShrinkOptions, fs *pflag.FlagSet) {
-	fs.StringSliceVar(&o.What, "shrink", nil, "make the databases of OpenCode, Kilo, Hermes and Cline's hub smaller: `report` (what each would free), sessions, journal, deleted, vacuum")
-	fs.Lookup("shrink").NoOptDefVal = removal.ShrinkReport
-	fs.StringVar(&o.OlderThan, "older-than", "30d", "with --shrink sessions: sessions that nobody has used for this `age`: 30d, 8w")
-}
+func newShrinkCommand(a *app) *cobra.Command {
+	var o removal.ShrinkOptions
+	c := &cobra.Command{
+		Use:   "shrink [sessions] [journal] [deleted] [vacuum]",
+		Short: "Make the databases of OpenCode, Kilo, Hermes and Cline's hub smaller",
+		Long: `Without an argument: say what a database would be without old sessions, without
+the superseded part of its journal, and without free pages. Nothing is changed.
 
-func shrinkAsked(o *removal.ShrinkOptions, c *cobra.Command) bool {
-	return c.Flags().Changed("shrink") || c.Flags().Changed("older-than")
-}
-
-func validateShrink(o *removal.ShrinkOptions, flags *pflag.FlagSet) (err error) {
-	hint := "write --shrink, or --shrink=sessions,journal,deleted,vacuum"
-	if len(o.What) == 0 {
-		return failure.Usage(hint, "--older-than goes with --shrink")
+With sessions, journal or vacuum that is archived, remembered, checked, and then
+removed, while the program does not run; of Hermes by its own program. Without
+vacuum the file stays as large as it is, and its free pages are used again. deleted
+takes out what Cline's own delete left in the databases of its hub. restore brings
+all of it back. --runtime and --store choose databases.
+` + exitHelp,
+		Example: `  sessctl shrink
+  sessctl shrink sessions journal vacuum --older-than 30d
+  sessctl shrink deleted vacuum --runtime cline`,
+		RunE: func(c *cobra.Command, args []string) error {
+			o.What = args
+			if err := validateShrink(&o); err != nil {
+				return err
+			}
+			return runShrink(c.Context(), a, o)
+		},
 	}
+	fs := c.Flags()
+	fs.StringVar(&o.OlderThan, "older-than", "30d", "with sessions: those that nobody has used for this `age`: 30d, 8w")
+	fs.BoolVar(&o.DryRun, "dry-run", false, "print the plan and change nothing")
+	fs.DurationVar(&o.Quiet, "quiet-period", 0, "remove no session that changed within this `duration` (default 1m)")
+	fromConfig(fs, "quiet-period", "compaction.quiet_period")
+	return c
+}
+
+func validateShrink(o *removal.ShrinkOptions) (err error) {
 	for _, what := range o.What {
-		if !slices.Contains([]string{removal.ShrinkReport, removal.ShrinkSessions, removal.ShrinkJournal, removal.ShrinkDeleted, removal.ShrinkVacuum}, what) {
-			return failure.Usage(hint, "--shrink: nothing called %q can be taken out", what)
-		}
-	}
-	for _, other := range []string{"agent", "session", "all", "strategy", "clear", "threshold", "undo", "resummarize", "skip-archive"} {
-		if flags.Changed(other) {
-			return failure.Usage("--shrink works on whole databases; --runtime and --store choose them", "--shrink does not go with --%s", other)
+		if !slices.Contains(removal.Shrinkable(), what) {
+			return failure.Usage("sessctl shrink "+strings.Join(removal.Shrinkable(), " ")+", or some of these", "nothing called %q can be taken out", what)
 		}
 	}
 	if o.MinAge, err = workspace.ParseAgo(o.OlderThan); err != nil || o.MinAge < 0 {
@@ -243,7 +256,7 @@ func endShrink(ctx context.Context, a *app, path string, intent removal.ShrinkIn
 		}
 		err := a.Audit().Append(retention.Line{
 			Time: a.Now().UTC(), Action: retention.ActionShrink, Kind: item.Kind, Path: item.Path, SHA256: item.SHA256, Bytes: item.Bytes,
-			Archive: item.Archive, Rule: "compact --shrink",
+			Archive: item.Archive, Rule: "shrink",
 		})
 		if err != nil {
 			return err
@@ -289,7 +302,7 @@ func settleShrinks(ctx context.Context, a *app, stores []session.Store) error {
 // renderShrink prints what each way would free, or has freed.
 func renderShrink(a *app, doc removal.ShrinkDocument, o removal.ShrinkOptions) error {
 	if len(doc.Databases) == 0 && a.Incomplete == 0 {
-		a.Notice(workspace.Note{Message: "there is no database here that --shrink makes smaller"})
+		a.Notice(workspace.Note{Message: "there is no database here that shrink makes smaller"})
 	}
 	doc.Notes = a.Notes
 	if a.JSON {
@@ -314,10 +327,10 @@ func renderShrink(a *app, doc removal.ShrinkDocument, o removal.ShrinkOptions) e
 	}
 	if doc.DryRun && len(doc.Databases) > 0 {
 		chosen := o.What
-		if o.Does(removal.ShrinkReport) {
-			chosen = []string{removal.ShrinkSessions, removal.ShrinkJournal, removal.ShrinkDeleted, removal.ShrinkVacuum}
+		if len(chosen) == 0 {
+			chosen = removal.Shrinkable()
 		}
-		a.Hint("close the program, then: sessctl compact --shrink=" + strings.Join(chosen, ","))
+		a.Hint("close the program, then: sessctl shrink " + strings.Join(chosen, " "))
 	}
 	return nil
 }

@@ -20,7 +20,6 @@ func addSizesFlags(o *selection.SizesOptions, fs *pflag.FlagSet) {
 	fs.Var(&o.Threshold, "threshold", "mark sessions of at least this many `tokens`, or of this share of their window, such as 80% (default 150000,80%)")
 	fs.BoolVar(&o.Over, "over", false, "only sessions at or over the threshold")
 	fs.StringVar(&o.Sort, "sort", "tokens", "sort by `key`: tokens, bytes, age or agent")
-	fs.BoolVar(&o.Exact, "exact", false, "count messages exactly, reading every log in full")
 	fs.BoolVar(&o.All, "all", false, "also closed logs, backups and checkpoints that the runtime keeps")
 	fs.BoolVar(&o.ByType, "by-type", false, "show what fills the logs: bytes by type of record, base64, repeated text")
 	fs.BoolVar(&o.Orphans, "orphans", false, "only sessions that the runtime's index does not name")
@@ -39,8 +38,8 @@ comes from, and whether it is large enough for compact --all: at or over the
 threshold, or, where none is given, by the runtime's own rule if it has one.
 
 The figure is the last model call's own count plus an estimate of what was added
-since ("usage"), or an estimate of everything ("estimate"). Only the end of each
-log is read.
+since ("usage"), or an estimate of everything ("estimate"). A log is read when it
+has changed since the last run.
 ` + exitHelp,
 		Example: `  sessctl sizes
   sessctl sizes --over
@@ -127,15 +126,15 @@ func sizesTable(a *workspace.Settings, doc selection.SizesDocument) table {
 	t := table{
 		empty: "no sessions",
 		columns: []column{
-			{name: "AGENT", least: 10}, {name: "SESSION", least: 12}, {name: "RUNTIME", drop: 3}, {name: "TOKENS", right: true}, {name: "CONTEXT", drop: 1},
-			{name: "SOURCE", drop: 6}, {name: "SIZE", right: true, drop: 4}, {name: "MESSAGES", right: true, drop: 5}, {name: "IDLE", right: true, drop: 2}, {name: "STATE", least: 10},
+			{name: "AGENT", least: 10, middle: true}, {name: "SESSION", least: 12, middle: true}, {name: "TITLE", least: 16, drop: 1}, {name: "RUNTIME", drop: 4}, {name: "TOKENS", right: true}, {name: "CONTEXT", drop: 3},
+			{name: "SOURCE", drop: 7}, {name: "SIZE", right: true, drop: 5}, {name: "MESSAGES", right: true, drop: 6}, {name: "IDLE", right: true, drop: 2}, {name: "STATE", least: 10},
 		},
 	}
 	for _, s := range doc.Sessions {
 		t.rows = append(t.rows, selection.SizesCells(a, s))
 	}
 	over, ruled, irreducible := doc.Over()
-	const tokens, context, state = 3, 4, 9
+	const tokens, context, state = 4, 5, 10
 	t.warn = func(row, column int) bool {
 		s := doc.Sessions[row]
 		return s.Over && (column == tokens || column == context) || s.Unreadable && column == state

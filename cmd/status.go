@@ -22,14 +22,15 @@ func newStatusCommand(a *app) *cobra.Command {
 		Use:   "status",
 		Short: "Say whether anything is wrong, and what to type",
 		Long: `One screen for the morning: what is wrong and the command that mends it, what is
-due, how the last run of each profile ended, what grew since it was archived,
-what a runtime is going to delete, what compaction has saved, and when the
-archives were last read. Nothing is changed, and no event is sent.
+due, how the last run of each profile ended, what no archive has yet, what a
+runtime is going to delete, what compaction has saved, and when the archives
+were last read. Nothing is changed, and no event is sent.
 
 "all is well" is printed only where every store could be read, the last run of
-every profile ended well, no check has found damage, and nothing is due. With
---quiet nothing is printed then, so that cron mails only what is worth reading.
-The exit code is 3 where something needs a person or could not be looked at.
+every profile ended well, no profile has settings that a run would refuse, no
+check has found damage, and nothing is due. With --quiet nothing is printed then,
+so that cron mails only what is worth reading. The exit code is 3 where something
+is wrong or could not be looked at.
 ` + exitHelp,
 		Example: `  sessctl status
   sessctl status --quiet
@@ -50,7 +51,7 @@ The exit code is 3 where something needs a person or could not be looked at.
 }
 
 func runStatus(ctx context.Context, a *app) error {
-	doc, err := audit.Status(ctx, a.Run)
+	doc, err := audit.Status(ctx, a.Run, unusableSettings(a))
 	if err != nil {
 		return err
 	}
@@ -176,7 +177,7 @@ func describeGrowth(line func(what, text string), grew []audit.StatusGrowth) {
 		parts = append(parts, fmt.Sprintf("%d more", more))
 	}
 	if len(parts) > 0 {
-		line("grew", strings.Join(parts, ", ")+" since they were archived")
+		line("grew", strings.Join(parts, ", ")+" that no archive has yet")
 	}
 }
 
@@ -192,7 +193,7 @@ func checkText(doc *audit.StatusDocument) string {
 	case doc.Archives == 0:
 		return "there is no archive yet"
 	case doc.Checked.At == "":
-		return "each archive when it was made, never since; sessctl archive verify reads them all"
+		return "each archive when it was made, never since; sessctl archives verify reads them all"
 	}
 	text := "all archives were read on " + wording.ShownTime(doc.Checked.At)
 	if doc.Checked.Problems > 0 {

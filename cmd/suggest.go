@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"errors"
 	"regexp"
 	"strconv"
@@ -58,39 +59,29 @@ func kindOfFlag(f *pflag.Flag) string {
 	return ""
 }
 
-// noCommand is the error for a word that is no command of c.
+// noCommand is the error for a word that is no command of c. The hint names the
+// command that does it: by what other programs call that, the one of that name below
+// others, or the one that is written almost so.
 func noCommand(c *cobra.Command, word string) error {
-	hint := wording.DidYouMean(word, commandNames(c), "see "+c.CommandPath()+" --help")
-	if meant := meantCommands(c.Root(), word); len(meant) > 0 {
-		hint = "did you mean " + strings.Join(meant, " or ") + "? see sessctl --help"
-	}
+	nearest := wording.DidYouMean(word, commandNames(c), "see "+c.CommandPath()+" --help")
+	hint := cmp.Or(wording.CommandFor(word), commandBelow(c.Root(), word), nearest)
 	return failure.Usage(hint, "unknown command %q for %q", word, c.CommandPath())
 }
 
-// meantCommands are the commands that do what a word says which is none: those of
-// that name below others, and those that other programs call so.
-func meantCommands(root *cobra.Command, word string) (meant []string) {
+// commandBelow asks for the commands of that name below others, "" if there are none.
+func commandBelow(root *cobra.Command, word string) string {
+	var meant []string
 	for _, c := range root.Commands() {
 		for _, below := range c.Commands() {
 			if c.Name() != "help" && below.IsAvailableCommand() && below.Name() == word {
-				meant = append(meant, c.Name()+" "+word)
+				meant = append(meant, below.CommandPath())
 			}
 		}
 	}
-	if len(meant) > 0 {
-		return meant
+	if len(meant) == 0 {
+		return ""
 	}
-	switch word {
-	case "facts":
-		return []string{"extract-facts"}
-	case "find", "search", "ask":
-		return []string{"recall"}
-	case "remember":
-		return []string{"archive --remember"}
-	case "undo", "shrink":
-		return []string{"compact --" + word}
-	}
-	return nil
+	return "did you mean " + strings.Join(meant, " or ") + "?"
 }
 
 func commandNames(c *cobra.Command) (names []string) {

@@ -7,6 +7,7 @@ import (
 	"github.com/charmbracelet/lipgloss"
 	"github.com/charmbracelet/x/ansi"
 	"github.com/sessctl/sessctl/internal/wording"
+	"github.com/sessctl/sessctl/pkg/printable"
 )
 
 // table is a list for people. It is never wider than the terminal: cells are
@@ -28,6 +29,8 @@ type column struct {
 	// least is the width, in columns of the terminal, to which cells may be cut; 0
 	// for cells that are only shown whole.
 	least int
+	// middle says that cells are cut in the middle: the ends of names tell them apart.
+	middle bool
 	// drop says when the column is left out: the highest goes first, 0 never.
 	drop int
 }
@@ -148,11 +151,18 @@ func (t table) natural(column int) int {
 	return width
 }
 
+func (c column) cut(cell string, width int) string {
+	if c.middle {
+		return printable.Middle(cell, width)
+	}
+	return ansi.Truncate(cell, width, "…")
+}
+
 // line lays cells out. dress may colour one, once it is padded.
 func (t table) line(cells []string, kept, widths []int, dress func(column int, cell string) string) string {
 	var b strings.Builder
 	for at, i := range kept {
-		cell := ansi.Truncate(cells[i], widths[at], "…")
+		cell := t.columns[i].cut(cells[i], widths[at])
 		space := strings.Repeat(" ", widths[at]-ansi.StringWidth(cell))
 		if dress != nil {
 			cell = dress(i, cell)

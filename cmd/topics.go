@@ -123,8 +123,8 @@ func listTopics(root *cobra.Command) {
 
 // newHelpCommand is cobra's, but it knows topics too, and a word that is neither
 // command nor topic is an error.
-func newHelpCommand(a *app) *cobra.Command {
-	return &cobra.Command{
+func newHelpCommand(a *app, all *bool) *cobra.Command {
+	c := &cobra.Command{
 		Use:               "help [command | topic]",
 		Short:             "Show the help of a command or a topic",
 		Args:              cobra.ArbitraryArgs,
@@ -138,6 +138,8 @@ func newHelpCommand(a *app) *cobra.Command {
 			return helpCommand(c.Root(), args)
 		},
 	}
+	c.Flags().BoolVar(all, "all", false, "every command with its whole line, the options of all commands, and the topics")
+	return c
 }
 
 // helpTopic prints a topic, and the help of the command of the same name after it.

@@ -25,7 +25,7 @@ func runMain(args ...string) (out, errs string, code int) {
 }
 
 func TestTopicsOfHelp(t *testing.T) {
-	list, _, _ := runMain("help")
+	list, _, _ := runMain("help", "--all")
 	offered, _, _ := runMain("__complete", "help", "")
 	for _, topic := range topics() {
 		if !strings.Contains(list, "\n  "+topic.name+" ") || !strings.Contains(list, topic.short) {

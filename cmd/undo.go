@@ -3,9 +3,7 @@ package cmd
 import (
 	"context"
 	"fmt"
-	"slices"
 
-	"github.com/sessctl/sessctl/internal/failure"
 	"github.com/sessctl/sessctl/internal/removal"
 	"github.com/sessctl/sessctl/internal/selection"
 	"github.com/sessctl/sessctl/internal/steps"
@@ -17,42 +15,40 @@ import (
 )
 
 func addUndoFlags(o *removal.UndoOptions, fs *pflag.FlagSet) {
-	fs.StringVar(&o.Receipt, "undo", "", "reverse the compaction of this `receipt` (id, its start or end, or path)")
-	fs.BoolVar(&o.KeepMemory, "keep-memory", false, "with --undo: leave in memory what the compaction stored")
+	fs.BoolVar(&o.KeepMemory, "keep-memory", false, "leave in memory what the compaction stored")
+	fs.BoolVar(&o.DryRun, "dry-run", false, "print the plan and change nothing")
+	fs.BoolVar(&o.Force, "force", false, "archive and remember what is newer first, and then undo")
+	fs.DurationVar(&o.Quiet, "quiet-period", 0, "change no session that changed within this `duration` (default 1m)")
+	fromConfig(fs, "quiet-period", "compaction.quiet_period")
 }
 
-func undoAsked(o *removal.UndoOptions, c *cobra.Command) bool {
-	return c.Flags().Changed("undo") || c.Flags().Changed("keep-memory")
-}
+func newUndoCommand(a *app) *cobra.Command {
+	var o removal.UndoOptions
+	c := &cobra.Command{
+		Use:   "undo RECEIPT",
+		Short: "Take a compaction back",
+		Long: `Reverse a compaction: the log is byte for byte what it was, the runtime continues
+it, and memory drops what the compaction stored. RECEIPT is the id of its receipt,
+the start or the end of one, or its path; compact prints it, and log lists them.
 
-// validateUndo refuses the flags of compact that say nothing to an undo.
-func validateUndo(o *removal.UndoOptions, fs *pflag.FlagSet) error {
-	if o.Receipt == "" {
-		return failure.Usage("sessctl compact --undo RECEIPT --keep-memory", "--keep-memory goes with --undo RECEIPT only")
+If the session has continued since, nothing is changed. With --force what is newer
+is archived and remembered first.
+` + exitHelp,
+		Example: `  sessctl log
+  sessctl undo 9k2x7q4m --dry-run
+  sessctl undo 9k2x7q4m`,
+		Args: usageArgs(cobra.ExactArgs(1)),
+		RunE: func(c *cobra.Command, args []string) error {
+			o.Receipt = args[0]
+			return runUndo(c.Context(), a, o)
+		},
 	}
-	var err error
-	fs.Visit(func(f *pflag.Flag) {
-		known := []string{"undo", "keep-memory", "dry-run", "force", "quiet-period"}
-		if !slices.Contains(known, f.Name) && !isGlobal(f.Name) && err == nil {
-			err = failure.Usage("the receipt says which session is meant", "--%s does not go with --undo", f.Name)
-		}
-	})
-	return err
+	addUndoFlags(&o, c.Flags())
+	return c
 }
 
-// isGlobal reports whether a flag is one of the root's.
-func isGlobal(name string) bool {
-	a := app{Run: &workspace.Run{}}
-	fs := pflag.NewFlagSet("", pflag.ContinueOnError)
-	a.addGlobalFlags(fs)
-	return fs.Lookup(name) != nil
-}
-
-func runUndo(ctx context.Context, a *app, o removal.UndoOptions, fs *pflag.FlagSet) error {
-	if err := validateUndo(&o, fs); err != nil {
-		return err
-	}
-	u, err := newUndo(a, o, fs)
+func runUndo(ctx context.Context, a *app, o removal.UndoOptions) error {
+	u, err := newUndo(a, o)
 	if err != nil {
 		return err
 	}
@@ -87,18 +83,15 @@ func runUndo(ctx context.Context, a *app, o removal.UndoOptions, fs *pflag.FlagS
 }
 
 // newUndo finds the receipt that is meant and the store of its session.
-func newUndo(a *app, o removal.UndoOptions, fs *pflag.FlagSet) (*removal.UndoRun, error) {
+func newUndo(a *app, o removal.UndoOptions) (*removal.UndoRun, error) {
 	receipt, err := selection.FindReceipt(a.Run, o.Receipt)
 	if err != nil {
 		return nil, err
 	}
-	dryRun, _ := fs.GetBool("dry-run")
-	force, _ := fs.GetBool("force")
-	quiet, _ := fs.GetDuration("quiet-period")
 	u := &removal.UndoRun{Run: a.Run, Request: compact.UndoRequest{
-		Receipt: receipt, Force: force, KeepMemory: o.KeepMemory, Policy: compact.Policy{Quiet: quiet, LongestTurn: a.Config.Compaction.LongestTurn, OutputLimit: a.OutputLimit(), Pins: a.Pins},
+		Receipt: receipt, Force: o.Force, KeepMemory: o.KeepMemory, Policy: compact.Policy{Quiet: o.Quiet, LongestTurn: a.Config.Compaction.LongestTurn, OutputLimit: a.OutputLimit(), Pins: a.Pins},
 	}}
-	u.Doc = removal.UndoDocument{Schema: 1, DryRun: dryRun, Undoes: receipt.ID, PutAway: []selection.CompactedSession{}}
+	u.Doc = removal.UndoDocument{Schema: 1, DryRun: o.DryRun, Undoes: receipt.ID, PutAway: []selection.CompactedSession{}}
 	u.Store, err = removal.StoreOf(a.Run, receipt)
 	return u, err
 }

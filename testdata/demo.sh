@@ -44,7 +44,7 @@ say sessctl sizes
 say sessctl compact --agent coordinator --dry-run
 say sessctl compact --agent coordinator
 say sessctl recall "$(cat "$root/testdata/sample-question.txt")" --limit 3
-say sessctl archive verify
+say sessctl archives verify
 say sessctl sizes
 
 cd "$root"

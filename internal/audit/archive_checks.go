@@ -20,11 +20,11 @@ const MostChecks = 30
 // about 200.
 const maxChecks = 64 << 20
 
-// ChecksPath is the record of what archive verify has found. It is only appended
+// ChecksPath is the record of what archives verify has found. It is only appended
 // to.
 func ChecksPath(a *workspace.Settings) string { return filepath.Join(a.DataDir(), "verified.jsonl") }
 
-// Check is one run of archive verify: a line of the record of checks.
+// Check is one run of archives verify: a line of the record of checks.
 type Check struct {
 	At       string `json:"at"`
 	All      bool   `json:"all"`                   // all archives and receipts were meant
@@ -38,7 +38,7 @@ type Check struct {
 	Problems int    `json:"problems"`
 }
 
-// RecordCheck writes down what archive verify has found. The check stands without
+// RecordCheck writes down what archives verify has found. The check stands without
 // it: where nothing can be written, as in a data directory that may only be read,
 // the next report does not know of it.
 func RecordCheck(run *workspace.Run, doc VerifyDocument, o VerifyOptions) {
@@ -95,5 +95,5 @@ func Unsettled(checks []Check) (bad Check, found bool) {
 
 // AboutCheck says what a check has found that is not settled.
 func AboutCheck(bad Check) string {
-	return fmt.Sprintf("archive verify found %s on %s, and no later one has found everything sound", wording.Plural(bad.Problems, "problem"), wording.ShownTime(bad.At))
+	return fmt.Sprintf("archives verify found %s on %s, and no later one has found everything sound", wording.Plural(bad.Problems, "problem"), wording.ShownTime(bad.At))
 }

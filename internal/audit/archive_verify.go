@@ -20,7 +20,7 @@ import (
 	"github.com/sessctl/sessctl/pkg/memory"
 )
 
-// VerifyOptions are the options of archive verify.
+// VerifyOptions are the options of archives verify.
 type VerifyOptions struct {
 	Agent    string
 	IDs      []string
@@ -72,7 +72,7 @@ func (o VerifyOptions) Parts() int {
 // DayOf is the number of a day: each day another part of the copies is read.
 func DayOf(t time.Time) int { return int(t.Unix() / (24 * 60 * 60)) }
 
-// VerifyDocument is `archive verify --json`.
+// VerifyDocument is `archives verify --json`.
 type VerifyDocument struct {
 	Schema   int              `json:"schema"`
 	DryRun   bool             `json:"dry_run,omitempty"` // nothing was looked at
@@ -134,7 +134,7 @@ func (v *Verifier) noteNotUploaded(run *workspace.Run, entries []archive.Entry) 
 			without++
 		}
 	}
-	const hint = "sessctl archive upload"
+	const hint = "sessctl archives upload"
 	switch {
 	case len(entries) == 0:
 		run.Notice(workspace.Note{Message: "there is nothing on object storage to verify: there is no archive"})
@@ -181,7 +181,7 @@ func AdviseDamaged(problems ...Problem) string {
 		}
 		ids = append(ids, p.ID)
 	}
-	return "sessctl archive upload " + strings.Join(ids, " ")
+	return "sessctl archives upload " + strings.Join(ids, " ")
 }
 
 // ChooseArchives picks the archives that the options mean: those with some ids, else

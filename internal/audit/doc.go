@@ -1,4 +1,4 @@
 // Package audit holds what was promised against what is there: receipts,
 // catalogue, archives, memory and records of runs. It is the one judge whom
-// archive verify, doctor, monitor, metrics, report and usage ask.
+// archives verify, doctor, monitor, metrics, report and usage ask.
 package audit

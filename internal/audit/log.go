@@ -47,6 +47,9 @@ type LogRow struct {
 	Runtime      string `json:"runtime"`
 	Agent        string `json:"agent"`
 	Session      string `json:"session"`
+	Title        string `json:"title"`     // of the archive's session, or ""
+	Project      string `json:"project"`   // the same
+	LastUsed     string `json:"last_used"` // the same; RFC 3339, UTC
 	Path         string `json:"path"`
 	Strategy     string `json:"strategy"`
 	TokensBefore int64  `json:"tokens_before"`
@@ -99,6 +102,10 @@ func LogRows(ctx context.Context, run *workspace.Run) ([]LogRow, error) {
 		rows = append(rows, ReceiptRow(r, undone[r.ID].ID))
 	}
 	known, err := archivedByID(ctx, run)
+	for i := range rows {
+		of := known[rows[i].Archive]
+		rows[i].Title, rows[i].Project, rows[i].LastUsed = of.Title, of.Project, of.LastUsed
+	}
 	rows = append(rows, unreceipted(known, rows)...)
 	for _, row := range rows { // archives that are gone by now
 		if _, there := known[row.Archive]; !there && row.Archive != "" && known != nil {
@@ -138,7 +145,7 @@ func ReceiptRow(r compact.Receipt, undoneBy string) LogRow {
 func auditRow(l retention.Line, of LogRow) LogRow {
 	row := LogRow{
 		At: l.Time.UTC().Format(time.RFC3339), Action: l.Action, Runtime: of.Runtime, Agent: of.Agent, Session: of.Session,
-		Path: l.Path, Archive: l.Archive, Time: l.Time,
+		Title: of.Title, Project: of.Project, LastUsed: of.LastUsed, Path: l.Path, Archive: l.Archive, Time: l.Time,
 	}
 	if l.Action == retention.ActionPurge {
 		row.Freed = l.Bytes
@@ -159,7 +166,7 @@ func archivedByID(ctx context.Context, run *workspace.Run) (map[string]LogRow, e
 	for _, e := range entries {
 		known[e.ID] = LogRow{
 			At: e.CreatedAt.UTC().Format(time.RFC3339), Action: e.Reason, Runtime: e.Runtime, Agent: e.Agent, Session: e.Session,
-			Path: e.Source, Archive: e.ID, Time: e.CreatedAt,
+			Path: e.Source, Archive: e.ID, Time: e.CreatedAt, Title: e.Title, Project: e.Project, LastUsed: wording.StampText(e.SourceModTime),
 		}
 	}
 	return known, nil

@@ -298,7 +298,14 @@ type Rebuilder struct {
 	Store    *memory.Store
 	Archives *archive.Store
 	Lengths  func() (map[string]int64, error) // see archivedLengths
+	Remade   memory.Remade                    // is noted of each session
 	Result   memory.RebuildResult
+}
+
+// NewRebuilder keeps what a run makes again.
+func NewRebuilder(w *workspace.Workspace, run *workspace.Run) *Rebuilder {
+	remade := memory.Remade{At: run.Now().UnixMilli(), OutputLimit: max(run.OutputLimit(), 0)}
+	return &Rebuilder{Store: w.Memory, Archives: w.Archives, Lengths: w.Lengths, Remade: remade}
 }
 
 // asKept is a summary in the words of the model that wrote one of the same
@@ -328,7 +335,7 @@ func (b *Rebuilder) Rebuild(ctx context.Context, ref session.Ref, archives []com
 	}
 	slices.Sort(ids)
 	ids = slices.Compact(ids)
-	what := memory.Rebuild{Source: source, Archives: ids, Category: compact.CategoryHistory, Mark: RebuildMark(slices.Clone(ids)), Begun: begun}
+	what := memory.Rebuild{Source: source, Archives: ids, Category: compact.CategoryHistory, Mark: RebuildMark(slices.Clone(ids)), Begun: begun, Remade: b.Remade}
 	b.Result, err = b.Store.Rebuild(ctx, what, func(yield func(memory.Record, error) bool) {
 		var ids *memory.ActionIDs
 		archive := ""

@@ -52,6 +52,7 @@ type Observed struct {
 	Events     *metrics.Events
 
 	Failures []workspace.Note
+	refused  []error
 }
 
 // Observer makes a look. It is an app of its own: what it finds out about stores
@@ -67,12 +68,13 @@ type LookOptions struct {
 	Threshold      compact.Threshold
 	ThresholdAsked bool                          // as a flag: no runtime has a rule of its own then
 	Earlier        map[string]monitor.KnownStore // stores of earlier looks
+	Refused        []error                       // with which a command would end for its settings
 }
 
 // NewObserver makes an observer. The caller closes its stores.
 func NewObserver(run *workspace.Run, options LookOptions) *Observer {
 	o := &Observer{Run: run.Apart(), LookOptions: options}
-	o.At, o.limit = wording.Stamp(run.Now()), options.Threshold
+	o.At, o.limit, o.refused = wording.Stamp(run.Now()), options.Threshold, options.Refused
 	return o
 }
 
@@ -171,7 +173,7 @@ func (o *Observer) measureUsed(ctx context.Context, all *workspace.Inventory) er
 		All: true, Threshold: o.Threshold, ThresholdAsked: o.ThresholdAsked, Strategy: o.Config.Compaction.Strategy,
 		Quiet: o.Config.Compaction.Quiet, Gateway: o.Config.Compaction.Gateway, KeepRecentTokens: o.Config.Compaction.Keep,
 	}
-	m := selection.Measurer{Run: o.Run, Policy: options.Policy(o.Run), InDatabase: selection.InDatabase(*all)}
+	m := selection.Measurer{Run: o.Run, Policy: options.Policy(o.Run), InDatabase: selection.InDatabase(*all), Names: true}
 	rows, err := m.Rows(ctx, used)
 	if err != nil {
 		return err

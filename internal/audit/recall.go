@@ -28,11 +28,11 @@ func ParseTime(s string, now time.Time) (int64, error) {
 
 // RecallSource is where an answer was said.
 type RecallSource struct {
-	Archive   string `json:"archive"` // id for archive show, "" if it was only remembered
+	Archive   string `json:"archive"` // id for archives show, "" if it was only remembered
 	Path      string `json:"path"`
 	FirstLine int    `json:"first_line"`
 	LastLine  int    `json:"last_line"`
-	Page      string `json:"page,omitempty"` // address of the line on a page of the archive, where one is kept (archive show --html)
+	Page      string `json:"page,omitempty"` // address of the line on a page of the archive, where one is kept (archives show --html)
 }
 
 // NewRecallSource is the source of a record as JSON.

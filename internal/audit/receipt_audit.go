@@ -21,7 +21,7 @@ import (
 )
 
 // ReceiptAudit holds receipts against the catalogue and memory. It is the one
-// judge of archive verify and of doctor: it knows what was withdrawn, forgotten
+// judge of archives verify and of doctor: it knows what was withdrawn, forgotten
 // or deleted on purpose.
 type ReceiptAudit struct {
 	*workspace.Run
@@ -34,7 +34,7 @@ type ReceiptAudit struct {
 	// chains are, of the sessions of which that had to be read, the archives that begin
 	// with each other's bytes, see chainsOf.
 	chains map[memory.Source][][]string
-	// Reading says whether archives may be read: archive verify and memory verify take
+	// Reading says whether archives may be read: archives verify and memory verify take
 	// the time for that, doctor does not.
 	Reading bool
 	copies  *archive.Store
@@ -262,13 +262,18 @@ func (v *ReceiptAudit) AgainstMemory(ctx context.Context, store *memory.Store) e
 
 func (v *ReceiptAudit) againstRecords(ctx context.Context, store *memory.Store, r compact.Receipt) error {
 	source := selection.SourceOf(r)
+	made, err := store.Remade(ctx, source)
+	if err != nil {
+		return fmt.Errorf("look what memory has of %s: %w", r.Session, err)
+	}
 	c, err := store.Coverage(ctx, source, compact.CategoryHistory, v.sessions[source])
 	if err != nil {
 		return fmt.Errorf("look what memory has of %s: %w", r.Session, err)
 	}
-	lack := v.lack(r, c)
+	expected := v.expected(r, made)
+	lack := expected.lack(c)
 	if lack == "" {
-		if lack, err = v.lackOfItsBytes(ctx, store, r); err != nil {
+		if lack, err = v.lackOfItsBytes(ctx, store, expected); err != nil {
 			return fmt.Errorf("look what memory has of %s: %w", r.Session, err)
 		}
 	}
@@ -278,18 +283,39 @@ func (v *ReceiptAudit) againstRecords(ctx context.Context, store *memory.Store, 
 	return nil
 }
 
+// expected is what memory should have of a receipt's session.
+type expected struct {
+	compact.Receipt
+	limit   int64 // that its pieces were made under
+	figures bool  // those of the receipt are of such pieces
+	pieces  bool  // the archive says under this limit which they are
+}
+
+// expected tells under which limit for outputs the pieces of a session are in memory:
+// that of the receipt, or of the rebuild since. A memory that was made again under
+// another one has other chunks.
+func (v *ReceiptAudit) expected(r compact.Receipt, made memory.Remade) expected {
+	limit, recorded := r.Content.Limit()
+	if made.At > r.At.UnixMilli() {
+		return expected{r, made.OutputLimit, limit == made.OutputLimit, true}
+	}
+	present := max(v.OutputLimit(), 0)
+	same := !recorded || limit == present
+	return expected{r, present, same, same}
+}
+
 // lack says what is not in memory of what a receipt says was stored; "" for nothing.
-func (v *ReceiptAudit) lack(r compact.Receipt, c memory.Coverage) string {
+func (r expected) lack(c memory.Coverage) string {
 	missing := 0
-	if r.Content.Chunker == chunk.Version && v.sameLimit(r) {
+	if r.figures && r.Content.Chunker == chunk.Version {
 		missing = c.Missing(r.Chunks)
 	}
 	switch {
 	case missing > 0:
-		return lackingChunks(r, missing)
-	case c.Bytes < r.Content.CoveredBytes:
+		return lackingChunks(r.Receipt, missing)
+	case r.limit > 0 && c.Bytes < r.Content.CoveredBytes: // with none, outputs alone have no piece
 		return fmt.Sprintf("memory covers %d bytes of the log of session %s, the receipt says %d", c.Bytes, r.Session, r.Content.CoveredBytes)
-	case c.Forgotten == 0 && v.sameLimit(r) && c.Characters < r.Content.Characters:
+	case c.Forgotten == 0 && r.figures && c.Characters < r.Content.Characters:
 		return fmt.Sprintf("memory has %d characters of session %s, the receipt says %d", c.Characters, r.Session, r.Content.Characters)
 	}
 	return ""
@@ -297,13 +323,6 @@ func (v *ReceiptAudit) lack(r compact.Receipt, c memory.Coverage) string {
 
 func lackingChunks(r compact.Receipt, missing int) string {
 	return fmt.Sprintf("memory lacks %d of the %s of session %s", missing, wording.Plural(r.Chunks, "chunk"), r.Session)
-}
-
-// sameLimit reports whether the run of a receipt took as much of one output as the
-// present policy does: a memory that was made again under another one has other chunks.
-func (v *ReceiptAudit) sameLimit(r compact.Receipt) bool {
-	limit, recorded := r.Content.Limit()
-	return !recorded || limit == max(v.OutputLimit(), 0)
 }
 
 // withdrawn reports whether an undo has taken what the receipt's run stored out

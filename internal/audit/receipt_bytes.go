@@ -16,7 +16,7 @@ import (
 // lackOfItsBytes is lack for those records only that are of the bytes of a receipt's
 // archive: another log of the session, as its runtime cut it or began it anew, says
 // something else at the same places. It returns "" where nobody can tell.
-func (v *ReceiptAudit) lackOfItsBytes(ctx context.Context, store *memory.Store, r compact.Receipt) (string, error) {
+func (v *ReceiptAudit) lackOfItsBytes(ctx context.Context, store *memory.Store, r expected) (string, error) {
 	if r.Archive == nil {
 		return "", nil
 	}
@@ -25,7 +25,7 @@ func (v *ReceiptAudit) lackOfItsBytes(ctx context.Context, store *memory.Store, 
 		return "", nil // it was deleted on purpose, or the catalogue is at fault
 	}
 	lack, err := v.lackIn(ctx, store, r, []string{e.ID})
-	if err != nil || lack == "" || !v.Reading || r.Content.Chunker != chunk.Version || !v.sameLimit(r) {
+	if err != nil || lack == "" || !v.Reading || !r.pieces || r.Content.Chunker != chunk.Version {
 		return "", err
 	}
 	if readable, err := v.readable(ctx, store, e); err != nil || !readable {
@@ -33,7 +33,7 @@ func (v *ReceiptAudit) lackOfItsBytes(ctx context.Context, store *memory.Store, 
 	}
 	same, err := v.sharing(ctx, e)
 	if err != nil {
-		return "", ctx.Err() // archive verify tells of an archive that cannot be read
+		return "", ctx.Err() // archives verify tells of an archive that cannot be read
 	}
 	if lack, err = v.lackIn(ctx, store, r, same); err != nil || lack == "" {
 		return "", err
@@ -42,9 +42,9 @@ func (v *ReceiptAudit) lackOfItsBytes(ctx context.Context, store *memory.Store, 
 }
 
 // lackIn is lack for the records from some archives.
-func (v *ReceiptAudit) lackIn(ctx context.Context, store *memory.Store, r compact.Receipt, from []string) (string, error) {
-	c, err := store.Coverage(ctx, selection.SourceOf(r), compact.CategoryHistory, from, from...)
-	return v.lack(r, c), err
+func (v *ReceiptAudit) lackIn(ctx context.Context, store *memory.Store, r expected, from []string) (string, error) {
+	c, err := store.Coverage(ctx, selection.SourceOf(r.Receipt), compact.CategoryHistory, from, from...)
+	return r.lack(c), err
 }
 
 // readable reports whether an archive is here, and each of its session that records
@@ -60,12 +60,16 @@ func (v *ReceiptAudit) readable(ctx context.Context, store *memory.Store, e arch
 
 // lackOfItsPieces makes the pieces of an archive again and looks for each: what two
 // logs of a session say alike at one place is in memory once.
-func (v *ReceiptAudit) lackOfItsPieces(ctx context.Context, store *memory.Store, r compact.Receipt, e archive.Entry) (string, error) {
-	missing, _, err := workspace.MissingPieces(ctx, v.Run, store, v.copies, e)
+func (v *ReceiptAudit) lackOfItsPieces(ctx context.Context, store *memory.Store, r expected, e archive.Entry) (string, error) {
+	limit := r.limit
+	if limit == 0 {
+		limit = -1 // none, as in the policy
+	}
+	missing, _, err := workspace.PieceJudge{Run: v.Run, Memories: store, Archives: v.copies, OutputLimit: limit}.Missing(ctx, e)
 	if err != nil || missing == 0 {
 		return "", ctx.Err() // as in lackOfItsBytes
 	}
-	return lackingChunks(r, missing), nil
+	return lackingChunks(r.Receipt, missing), nil
 }
 
 // sharing are the ids of an archive and of those of its session with whose bytes it

@@ -83,7 +83,8 @@ type StatusCheck struct {
 }
 
 // Status looks at everything and says what a person has to know. It changes nothing.
-func Status(ctx context.Context, run *workspace.Run) (StatusDocument, error) {
+// refused are the errors with which a command would end for its settings.
+func Status(ctx context.Context, run *workspace.Run, refused []error) (StatusDocument, error) {
 	doc := StatusDocument{Schema: 1, MadeAt: wording.StampText(run.Now())}
 	doc.Host, _ = os.Hostname() // without one the page does not name it
 	settings, err := workspace.MonitorSettings(&run.Settings)
@@ -91,7 +92,7 @@ func Status(ctx context.Context, run *workspace.Run) (StatusDocument, error) {
 		return doc, err
 	}
 	state, stateErr := monitor.Load(run.Pins, MonitorStatePath(&run.Settings))
-	o := NewObserver(run, LookOptions{Threshold: run.Config.Compaction.Due(), Earlier: state.Stores})
+	o := NewObserver(run, LookOptions{Threshold: run.Config.Compaction.Due(), Earlier: state.Stores, Refused: refused})
 	defer workspace.CloseStores(o.Run)
 	if stateErr != nil {
 		o.Failures = append(o.Failures, workspace.Note{Path: MonitorStatePath(&run.Settings), Message: stateErr.Error()})
@@ -117,9 +118,10 @@ func Status(ctx context.Context, run *workspace.Run) (StatusDocument, error) {
 	return doc, nil
 }
 
-// ofAPerson says of what waits that no later run does it by itself: its advice is a
-// command.
-func ofAPerson(p report.Pending) bool { return strings.HasPrefix(p.Advice, "sessctl ") }
+// ofAPerson says of what waits that no later run does it by itself.
+func ofAPerson(p report.Pending) bool {
+	return !strings.HasPrefix(p.Advice, "the next run ") && !strings.HasPrefix(p.Advice, "a later run ")
+}
 
 // wrong is what keeps a machine from being well, but for what is due.
 func wrong(alerts []monitor.Alert) []StatusProblem {

@@ -26,7 +26,7 @@ type UsageDocument struct {
 	Closed   DiskUse          `json:"closed"`    // logs that it has closed or copied, and that were put aside
 	Archives DiskUse          `json:"archives"`  // wherever they are
 	Memory   DiskUse          `json:"memory"`    // with what was forgotten and the summaries
-	Trash    DiskUse          `json:"trash"`     // what clean and archive prune deleted and can be brought back
+	Trash    DiskUse          `json:"trash"`     // what clean and archives prune deleted and can be brought back
 	SetAside DiskUse          `json:"set_aside"` // damaged memories that were replaced
 	Records  DiskUse          `json:"records"`   // catalogue, receipts, journal, audit log
 	Runtimes []RuntimeUse     `json:"runtimes"`  // by name
@@ -175,7 +175,7 @@ func (u *Usage) CountArchives(entries []archive.Entry) {
 			info, err := os.Lstat(path)
 			if err != nil {
 				if path == e.Path && workspace.Place(e) != "only" {
-					u.App.Notice(workspace.Note{Path: path, Message: "an archive that cannot be looked at: " + err.Error(), Hint: "sessctl archive verify says more"})
+					u.App.Notice(workspace.Note{Path: path, Message: "an archive that cannot be looked at: " + err.Error(), Hint: "sessctl archives verify says more"})
 				}
 				continue
 			}

@@ -2,9 +2,11 @@ package audit
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/sessctl/sessctl/internal/failure"
 	"github.com/sessctl/sessctl/pkg/operate"
@@ -16,6 +18,9 @@ import (
 const (
 	lastRun monitor.Kind = "run"    // the last run of a profile did not succeed
 	unseen  monitor.Kind = "unseen" // a part of what is watched could not be looked at
+	// refused are settings with which a run would end before it begins: it leaves no
+	// record that could tell.
+	refused monitor.Kind = "config"
 )
 
 // AlertsOf takes a look into the state of the monitor and returns all that keeps a
@@ -24,23 +29,54 @@ const (
 // due.
 func (o *Observed) AlertsOf(state *monitor.State, options monitor.Options) []monitor.Alert {
 	alerts := append([]monitor.Alert{}, state.Step(o.Look(), options)...)
+	for _, err := range o.refused {
+		alerts = append(alerts, refusal(err, o.At))
+	}
 	for _, n := range o.Failures {
 		alerts = append(alerts, monitor.Alert{Kind: unseen, Subject: n.Path, Since: o.At, Message: n.Message, Advice: n.Hint})
 	}
+	for _, r := range LastFailures(o.Runs) {
+		overdue := slices.ContainsFunc(alerts, func(a monitor.Alert) bool { return a.Kind == monitor.RunOverdue && a.Subject == r.Profile })
+		if !overdue {
+			alerts = append(alerts, monitor.Alert{Kind: lastRun, Subject: r.Profile, Since: r.Started, Message: FailureOf(r), Advice: AdviseRun(r.Profile)})
+		}
+	}
+	return alerts
+}
+
+// LastFailures are, of some runs with the newest first, the last ones of profiles that
+// did not succeed. One that is at work says nothing yet.
+func LastFailures(runs []operate.RunRecord) (failed []operate.RunRecord) {
 	told := map[string]bool{}
-	for _, r := range o.Runs { // the newest first
+	for _, r := range runs {
 		if r.Outcome == operate.Running || told[r.Profile] {
 			continue
 		}
 		told[r.Profile] = true
-		overdue := slices.ContainsFunc(alerts, func(a monitor.Alert) bool { return a.Kind == monitor.RunOverdue && a.Subject == r.Profile })
-		if r.Outcome != operate.OK && !overdue {
-			alerts = append(alerts, monitor.Alert{
-				Kind: lastRun, Subject: r.Profile, Since: r.Started, Message: "its last run: " + string(r.Outcome) + reasonOf(r), Advice: "sessctl log --runs; sessctl run " + r.Profile + " runs it again",
-			})
+		if r.Outcome != operate.OK {
+			failed = append(failed, r)
 		}
 	}
-	return alerts
+	return failed
+}
+
+// FailureOf says how the last run of a profile ended, and why.
+func FailureOf(r operate.RunRecord) string {
+	return "its last run: " + string(r.Outcome) + reasonOf(r)
+}
+
+// AdviseRun says what to do about the last run of a profile.
+func AdviseRun(profile string) string {
+	return "sessctl log --runs; sessctl run " + profile + " runs it again"
+}
+
+// refusal is an alert of settings that are refused.
+func refusal(err error, at time.Time) monitor.Alert {
+	a := monitor.Alert{Kind: refused, Since: at, Message: err.Error()}
+	if f := (*failure.Error)(nil); errors.As(err, &f) {
+		a.Subject, a.Advice = f.Path, f.Hint
+	}
+	return a
 }
 
 // reasonOf is why a run ended as it did, after a colon.
@@ -75,7 +111,7 @@ const (
 // statusOf is the state that an alert of a kind makes.
 func statusOf(kind monitor.Kind) int {
 	switch kind {
-	case monitor.ArchiveDamaged, monitor.PurgeSoon, monitor.DiskLow, monitor.StoreMissing, monitor.LogUnreadable, monitor.RunOverdue, lastRun:
+	case monitor.ArchiveDamaged, monitor.PurgeSoon, monitor.DiskLow, monitor.StoreMissing, monitor.LogUnreadable, monitor.RunOverdue, lastRun, refused:
 		return critical
 	}
 	return warning

@@ -17,7 +17,7 @@ import (
 )
 
 // examineArchives compares catalogue, receipts and files with each other. The
-// bytes themselves are read by archive verify.
+// bytes themselves are read by archives verify.
 func (d *checkup) examineArchives(ctx context.Context) error {
 	store, err := d.OpenArchive()
 	if err != nil {
@@ -51,7 +51,7 @@ func (d *checkup) examineArchives(ctx context.Context) error {
 	if d.offSite > 0 {
 		only = fmt.Sprintf(" (%d only on object storage)", d.offSite)
 	}
-	d.ok("", "%s%s, %s; sessctl archive verify reads them in full", wording.Plural(len(entries), "archive"), only, wording.Plural(len(d.receipts), "receipt"))
+	d.ok("", "%s%s, %s; sessctl archives verify reads them in full", wording.Plural(len(entries), "archive"), only, wording.Plural(len(d.receipts), "receipt"))
 	if len(entries) > 0 {
 		examineChecks(d.Run, d.findings)
 	}
@@ -59,7 +59,7 @@ func (d *checkup) examineArchives(ctx context.Context) error {
 	return nil
 }
 
-// examineChecks warns of what archive verify has found, until a verify that is as
+// examineChecks warns of what archives verify has found, until a verify that is as
 // thorough finds nothing: only that reads the bytes, so nothing else here sees a
 // rotten one.
 func examineChecks(run *workspace.Run, report *findings) {
@@ -68,7 +68,7 @@ func examineChecks(run *workspace.Run, report *findings) {
 		report.warn(audit.ChecksPath(&run.Settings), err.Error(), "")
 	}
 	if bad, found := audit.Unsettled(checks); found {
-		report.warn("", audit.AboutCheck(bad), "sessctl archive verify lists what is damaged")
+		report.warn("", audit.AboutCheck(bad), "sessctl archives verify lists what is damaged")
 	}
 }
 

@@ -45,11 +45,11 @@ func (d *checkup) examine(ctx context.Context) error {
 		check string
 		look  func(context.Context) error
 	}{
-		{"data", d.alone(examineData)}, {"lock", d.alone(examineLock)}, {"stores", d.examineStores}, {"runs", d.examineRuns},
+		{"data", d.alone(examineData)}, {"lock", d.alone(examineLock)}, {"stores", d.examineStores}, {"runs", d.examineRuns}, {"profiles", d.alone(examineProfiles)},
 		{"locks", d.examineRuntimeLocks}, {"archives", d.examineArchives}, {"memory", d.examineMemory},
 		{"shared memory", d.alone(examineShared)}, {"embedder", d.alone(examineEmbedder)}, {"models", d.alone(examineModels)},
 		{"hooks", d.alone(examineHooks)}, {"leftovers", d.examineLeftovers}, {"space", d.examineSpace},
-		{"events", d.alone(examineEvents)}, {"clock", d.examineClock},
+		{"heads", d.alone(examineHeads)}, {"events", d.alone(examineEvents)}, {"clock", d.examineClock},
 	}
 	bar := workspace.NewProgress(d.Run)
 	defer bar.Clear()

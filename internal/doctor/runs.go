@@ -16,6 +16,22 @@ import (
 	"github.com/sessctl/sessctl/pkg/retention"
 )
 
+// examineProfiles reports of every profile whether its last run succeeded.
+func examineProfiles(ctx context.Context, run *workspace.Run, f *findings) error {
+	runs, err := audit.ListedRuns(ctx, run)
+	if err != nil {
+		return err
+	}
+	failed := audit.LastFailures(runs)
+	for _, r := range failed {
+		f.warn("", r.Profile+": "+audit.FailureOf(r), audit.AdviseRun(r.Profile))
+	}
+	if len(failed) == 0 && len(runs) > 0 {
+		f.ok("", "the last run of every profile succeeded")
+	}
+	return nil
+}
+
 // examineRuns reports the changes that earlier runs began, and what settling
 // them will do.
 func (d *checkup) examineRuns(context.Context) error {
@@ -97,7 +113,7 @@ func adviseStuck(run *workspace.Run, in compact.Intent) string {
 	for _, item := range items {
 		e, err := retention.ArchiveOf(item)
 		if err == nil && e.Runtime == in.Rotation.Runtime && e.Agent == in.Rotation.Agent && e.Session == in.Rotation.Session {
-			advice += "sessctl archive prune --undelete " + e.ID + " brings back an archive of the session; "
+			advice += "sessctl archives prune --undelete " + e.ID + " brings back an archive of the session; "
 		}
 	}
 	return advice + "sessctl doctor --fix tries again; " + removal.AdviseGiveUp(in.ID)

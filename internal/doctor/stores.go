@@ -80,7 +80,7 @@ func examineDeleted(ctx context.Context, report *findings, runtime string, store
 			report.warn(x.Database, "whether it has rows of deleted sessions is not known: "+x.Err.Error(), "")
 		case x.Rows > 0:
 			report.note(x.Database, fmt.Sprintf("%s (%s) of %s can still be read in it", wording.Plural(x.Rows, "row"), wording.Bytes(x.Bytes), wording.Plural(x.Sessions, "deleted session")),
-				"stop the program, then: sessctl compact --runtime "+runtime+" --shrink=deleted,vacuum archives and removes them")
+				"stop the program, then: sessctl shrink deleted vacuum --runtime "+runtime+" archives and removes them")
 		}
 	}
 	return err

@@ -342,7 +342,7 @@ func (h *brokenHome) completes(c brokenCommand, before string) {
 	if c.remembers && !h.recalls() {
 		h.t.Errorf("mended, it is not remembered; the first run said: %s", before)
 	}
-	if code, out := h.call("", "archive", "verify"); code != 0 {
+	if code, out := h.call("", "archives", "verify"); code != 0 {
 		h.t.Errorf("mended, verify ends with %d: %s\nthe first run said: %s", code, out, before)
 	}
 	if !h.archived() {

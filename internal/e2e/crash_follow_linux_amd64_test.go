@@ -40,8 +40,8 @@ func TestCrashGrowthIsFollowed(t *testing.T) {
 				if left, err := os.ReadFile(s.log); !os.IsNotExist(err) && strings.Count(string(left), "\n") != 1 {
 					t.Fatalf("the log was not rotated: %v, %s", err, left)
 				}
-				if code, out := s.run("archive", "verify"); code != 0 {
-					t.Fatalf("archive verify: exit %d: %s", code, out)
+				if code, out := s.run("archives", "verify"); code != 0 {
+					t.Fatalf("archives verify: exit %d: %s", code, out)
 				}
 				if code, out := s.run("recall", "--rank", "text", "quince harvest"); code != 0 || !strings.Contains(out, "quince") {
 					t.Fatalf("recall: exit %d: %s", code, out)

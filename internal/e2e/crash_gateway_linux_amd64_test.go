@@ -96,8 +96,8 @@ func TestCrashLineAppendedAroundTheGateway(t *testing.T) {
 			t.Errorf("line appended before call %d: exit %d\n%s", n, got.Exit, got.Output)
 		}
 		s.everyLineIsSomewhere()
-		if code, out := s.run("archive", "verify"); code != 0 {
-			t.Errorf("line appended before call %d: archive verify: exit %d: %s", n, code, out)
+		if code, out := s.run("archives", "verify"); code != 0 {
+			t.Errorf("line appended before call %d: archives verify: exit %d: %s", n, code, out)
 		}
 	}
 }

@@ -207,8 +207,8 @@ func (s *scenario) settles(chunks int) {
 	if _, err := os.Stat(s.log); !os.IsNotExist(err) {
 		s.t.Fatalf("the log was not rotated: %v", err)
 	}
-	if code, out := s.run("archive", "verify"); code != 0 {
-		s.t.Fatalf("archive verify: exit %d: %s", code, out)
+	if code, out := s.run("archives", "verify"); code != 0 {
+		s.t.Fatalf("archives verify: exit %d: %s", code, out)
 	}
 	s.remembered(chunks)
 	s.nothingTemporary()

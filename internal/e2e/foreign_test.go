@@ -214,7 +214,7 @@ func (h *invaded) stay(t *testing.T) {
 	clean := []string{"clean", "--max-age", "25h", "--force", "--yes"}
 	changing := [][]string{clean, {"archive", "--all", "--remember"}}
 	if !tier.Smoke() {
-		changing = append(changing, []string{"compact", "--shrink=sessions,journal,deleted,vacuum"}, []string{"run", "nightly"})
+		changing = append(changing, []string{"shrink", "sessions", "journal", "deleted", "vacuum"}, []string{"run", "nightly"})
 	}
 	for _, strategy := range strategies() {
 		changing = append(changing, append([]string{"compact", "--all", "--force"}, by(strategy)...))
@@ -292,7 +292,7 @@ func TestDatabasesOfOthersStay(t *testing.T) {
 				h := &invaded{program: program, home: home, runtime: runtime, all: []stranger{{name: name, text: text}}, paths: []string{filepath.Join(home, place)}}
 				ancient(t, h.paths[0], text)
 				for _, args := range [][]string{
-					{"compact", "--shrink=sessions,journal,deleted,vacuum", "--older-than", "25h"}, {"compact", "--all", "--force"},
+					{"shrink", "sessions", "journal", "deleted", "vacuum", "--older-than", "25h"}, {"compact", "--all", "--force"},
 					{"clean", "--max-age", "25h", "--force", "--yes"}, {"archive", "--all", "--remember"},
 				} {
 					said, exit := runIn(t, program, home, args...)
@@ -331,8 +331,8 @@ func TestStrangersAreNotReplaced(t *testing.T) {
 			}
 			h.all = []stranger{droid}
 			for _, args := range [][]string{
-				{"compact", "--undo", done.Sessions[0].Receipt, "--force"},
-				{"archive", "restore", done.Sessions[0].Archive.ID, "--force"},
+				{"undo", done.Sessions[0].Receipt, "--force"},
+				{"restore", done.Sessions[0].Archive.ID, "--force"},
 			} {
 				ancient(t, h.paths[0], droid.text)
 				said, exit := runIn(t, program, h.home, args...)

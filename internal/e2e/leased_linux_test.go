@@ -46,7 +46,7 @@ func TestLeasedLogIsBusy(t *testing.T) {
 		{"compact", "--agent", "librarian", "--force", "--dry-run"},
 		{"archive", "--agent", "librarian"},
 		{"archive", "--agent", "librarian", "--remember"},
-		{"archive", "restore", "33774103-7edb-4696-ba71-100ef2c253bc"},
+		{"restore", "33774103-7edb-4696-ba71-100ef2c253bc"},
 	} {
 		lease, err := durable.WriteLease(held)
 		if errors.Is(err, durable.ErrUnsupported) {

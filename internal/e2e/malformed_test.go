@@ -63,10 +63,10 @@ func malformed(t *testing.T, program, runtime, file string) {
 	if runtime == "openclaw" {
 		plant(t, filepath.Join(filepath.Dir(log), "sessions.json"), []byte(`{"agent:a:main":{"sessionId":"`+malformedID+`","updatedAt":1}}`))
 	}
-	runOn(t, program, home, []int{0, 3}, "sizes", "--json", "--exact") // 3: the log cannot be read
+	runOn(t, program, home, []int{0, 3}, "sizes", "--json") // 3: the log cannot be read
 	runOn(t, program, home, []int{0, 1, 75}, "compact", "--all", "--force", "--json", "--dry-run")
 	runOn(t, program, home, []int{0, 1, 75}, "compact", "--all", "--force", "--json")
-	runOn(t, program, home, []int{0}, "archive", "verify")
+	runOn(t, program, home, []int{0}, "archives", "verify")
 	if live, err := os.ReadFile(log); err == nil && bytes.Equal(live, want) {
 		return
 	}

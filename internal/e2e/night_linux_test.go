@@ -332,7 +332,7 @@ func (n *night) linesAreKept() {
 	var listed struct {
 		Archives []struct{ Path, Runtime string }
 	}
-	n.document(&listed, "archive", "list")
+	n.document(&listed, "archives", "list")
 	var all strings.Builder
 	count := map[string]int{}
 	for _, a := range listed.Archives {
@@ -352,7 +352,7 @@ func (n *night) linesAreKept() {
 		}
 	}
 	n.t.Logf("%d turns were said; all are in %d archives: %v", len(n.said), len(listed.Archives), count)
-	n.run("archive", "verify")
+	n.run("archives", "verify")
 	n.run("doctor", "--quiet")
 }
 

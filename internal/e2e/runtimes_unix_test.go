@@ -135,7 +135,7 @@ func TestNineRuntimesAtOnce(t *testing.T) {
 			Messages               int
 		}
 	}
-	decode(t, run([]int{0}, "sizes", "--exact", "--json"), &sizes)
+	decode(t, run([]int{0}, "sizes", "--json"), &sizes)
 	found = nil
 	for _, s := range sizes.Sessions {
 		if s.Messages > 0 {
@@ -166,7 +166,7 @@ func TestNineRuntimesAtOnce(t *testing.T) {
 	}
 	run([]int{0}, "archive", "--all")
 	run([]int{0, 75}, "compact", "--all", "--force", "--skip-archive") // also what is too short to cut
-	run([]int{0}, "archive", "verify")
+	run([]int{0}, "archives", "verify")
 	for query, runtime := range map[string]string{"zeppelin regatta": "yarnnn", "nginx replicas": "agent", "El Masnou": "macstats", "penicillin": "annabelle"} {
 		var hits struct{ Hits []struct{ Runtime string } }
 		decode(t, run([]int{0}, "recall", "--json", "--limit", "10", query), &hits)

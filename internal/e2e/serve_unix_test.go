@@ -176,7 +176,7 @@ func TestServeKilled(t *testing.T) {
 		if out, err := s.command("doctor", "--quiet").CombinedOutput(); err != nil {
 			t.Errorf("killed after %s: doctor: %v\n%s", after, err, out)
 		}
-		if out, err := s.command("archive", "verify").CombinedOutput(); err != nil || !strings.Contains(string(out), "1 archive") {
+		if out, err := s.command("archives", "verify").CombinedOutput(); err != nil || !strings.Contains(string(out), "1 archive") {
 			t.Errorf("killed after %s: %v\n%s", after, err, out)
 		}
 		s.kill()

@@ -128,9 +128,9 @@ func Explain(err error) ErrorBody {
 			body.Hint = fmt.Sprintf("%s free in %s: it may be out of inodes (df -i), or a quota is used up", wording.Bytes(int64(space.Free)), space.Dir)
 		}
 	case errors.Is(err, archive.ErrCorrupt), errors.Is(err, archive.ErrMissing):
-		body.Code, body.Hint = "damaged", "restore the archive from a backup; sessctl archive verify lists all that is damaged"
+		body.Code, body.Hint = "damaged", "restore the archive from a backup; sessctl archives verify lists all that is damaged"
 	case errors.Is(err, archive.ErrUnusableEntry):
-		body.Code, body.Hint = "damaged", "sessctl archive verify lists all that is damaged; archiving the same bytes again writes the entry anew"
+		body.Code, body.Hint = "damaged", "sessctl archives verify lists all that is damaged; archiving the same bytes again writes the entry anew"
 	case errors.Is(err, compact.ErrDamagedRecord):
 		body.Code, body.Hint = "damaged", "restore it from a backup; sessctl doctor lists all that is damaged"
 	case errors.Is(err, memory.ErrDamagedWords):

@@ -76,7 +76,7 @@ func sharesArchive(h *Home) error {
 			return fmt.Errorf("the bytes are there twice: %v", names)
 		}
 	}
-	return errors.Join(archived(h), h.must([]int{0}, "archive", "verify"), h.must([]int{0}, "--data-dir", h.Data()+".other", "archive", "verify"))
+	return errors.Join(archived(h), h.must([]int{0}, "archives", "verify"), h.must([]int{0}, "--data-dir", h.Data()+".other", "archives", "verify"))
 }
 
 // forgotLock is a home in which a runtime has ended without giving the lock of its

@@ -220,9 +220,9 @@ func (h *Home) nextRun() error {
 
 // verifies asks the program about its archives, its receipts and what memory has of
 // them, and looks itself at the database of memory, each record and each vector: that
-// is all that `memory verify` does beside what `archive verify` has done.
+// is all that `memory verify` does beside what `archives verify` has done.
 func (h *Home) verifies() error {
-	if err := h.must([]int{0}, "archive", "verify"); err != nil {
+	if err := h.must([]int{0}, "archives", "verify"); err != nil {
 		return err
 	}
 	if _, err := os.Stat(filepath.Join(h.Data(), "memory/memory.db")); err != nil {
@@ -447,7 +447,7 @@ func archived(h *Home) error {
 	return errors.Join(h.logIs(h.source()), h.inArchives(h.Lines))
 }
 
-// pruned is what exit 0 of archive prune promises: the old archive is gone
+// pruned is what exit 0 of archives prune promises: the old archive is gone
 // from the catalogue, the one that has its bytes is not.
 func pruned(h *Home) error {
 	if n, err := count(filepath.Join(h.Data(), "archives")); err != nil || n != 1 {

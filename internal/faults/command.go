@@ -172,18 +172,18 @@ func fragmentCarried(h *Home) error {
 }
 
 func prunings() []Command {
-	const prune = "archive prune --max-age 90d --keep 1 --force --yes"
+	const prune = "archives prune --max-age 90d --keep 1 --force --yes"
 	return []Command{
 		{
-			Name: "archive prune", Runtime: "openclaw", Args: strings.Fields(prune),
+			Name: "archives prune", Runtime: "openclaw", Args: strings.Fields(prune),
 			Prepare: oldArchives, Done: pruned,
 		},
 		{
-			Name: "archive prune, purge", Runtime: "openclaw", Args: strings.Fields(prune + " --grace 0h"),
+			Name: "archives prune, purge", Runtime: "openclaw", Args: strings.Fields(prune + " --grace 0h"),
 			Prepare: oldArchives, Done: pruned,
 		},
 		{
-			Name: "archive prune, trash emptied", Runtime: "openclaw", Args: strings.Fields(prune + " --grace 0h"),
+			Name: "archives prune, trash emptied", Runtime: "openclaw", Args: strings.Fields(prune + " --grace 0h"),
 			Prepare: func(h *Home) error {
 				if err := oldArchives(h); err != nil {
 					return err
@@ -527,7 +527,7 @@ func undos() []Command {
 		}
 		return Command{
 			Name: "undo, " + strings.TrimPrefix(compact.Name, "compact, "), Runtime: compact.Runtime,
-			Args: strings.Fields("compact --undo $RECEIPT" + quiet),
+			Args: strings.Fields("undo $RECEIPT" + quiet),
 			Prepare: func(h *Home) error {
 				if compact.Prepare != nil {
 					if err := compact.Prepare(h); err != nil {
@@ -566,36 +566,36 @@ func restores() []Command {
 	const now = " --quiet-period 0s"
 	return []Command{
 		{
-			Name: "archive restore", Runtime: "openclaw", Args: []string{"archive", "restore", "$ARCHIVE"},
+			Name: "restore", Runtime: "openclaw", Args: []string{"restore", "$ARCHIVE"},
 			Prepare: compacted, Sessions: true, Settled: remembers(Chunks),
 			Refusals: []string{"is there already: it is newer"},
 			Done:     func(h *Home) error { return h.logIs(h.source()) },
 		},
 		{
-			Name: "archive restore, annabelle", Runtime: "annabelle", Args: []string{"archive", "restore", "$ARCHIVE"},
+			Name: "restore, annabelle", Runtime: "annabelle", Args: []string{"restore", "$ARCHIVE"},
 			Prepare: emptied("annabelle", "a"), Sessions: true, Settled: remembers(Chunks),
 			Refusals: []string{"is there already: it is newer"},
 			Done:     func(h *Home) error { return h.logIs(h.source()) },
 		},
 		{
-			Name: "archive restore, claude", Runtime: "claude", Args: []string{"archive", "restore", "$ARCHIVE"},
+			Name: "restore, claude", Runtime: "claude", Args: []string{"restore", "$ARCHIVE"},
 			Prepare: purged, Sessions: true,
 			Refusals: []string{"is there already: it is newer"},
 			Done:     func(h *Home) error { return h.logIs(h.source()) },
 		},
 		{
-			Name: "archive restore, agent", Runtime: "agent", Args: strings.Fields("archive restore $ARCHIVE" + now),
+			Name: "restore, agent", Runtime: "agent", Args: strings.Fields("restore $ARCHIVE" + now),
 			Prepare: emptied("agent", "agent"), Sessions: true, Settled: remembers(Chunks),
 			Refusals: []string{"is there already: it is newer"},
 			Done:     undone,
 		},
 		{
-			Name: "archive restore --force", Runtime: "pi", Args: strings.Fields("archive restore $ARCHIVE --force" + now),
+			Name: "restore --force", Runtime: "pi", Args: strings.Fields("restore $ARCHIVE --force" + now),
 			Prepare: grown, Sessions: true,
 			Done: func(h *Home) error { return h.logIs(h.layout().header + "\n") },
 		},
 		{
-			Name: "archive restore --force, macstats", Runtime: "macstats", Args: strings.Fields("archive restore $ARCHIVE --force" + now),
+			Name: "restore --force, macstats", Runtime: "macstats", Args: strings.Fields("restore $ARCHIVE --force" + now),
 			Prepare: shrunk, Sessions: true,
 			Done: func(h *Home) error { return h.logIs(h.source()) },
 		},
@@ -620,7 +620,7 @@ func withMetadata(h *Home) error {
 	return writeAged(h.metadata(), metadataText)
 }
 
-// undone is what exit 0 of compact --undo promises: the log is what it was, and
+// undone is what exit 0 of undo promises: the log is what it was, and
 // what the runtime keeps beside it says so.
 func undone(h *Home) error {
 	if h.index() != "" {

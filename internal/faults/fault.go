@@ -222,7 +222,7 @@ func lied(b *Bench, c crashloop.Call) (problem, err error) {
 	}
 	if problem = orderly(got); got.Exit == 0 {
 		// Bytes that were in the archive before need no second copy.
-		if err := h.must([]int{0}, "archive", "verify"); err != nil {
+		if err := h.must([]int{0}, "archives", "verify"); err != nil {
 			problem = fmt.Errorf("exit 0 although the archive is not what was written: %s", got.Output)
 		}
 	}

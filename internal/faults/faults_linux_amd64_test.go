@@ -42,8 +42,8 @@ func changeShare(c faults.Command) int {
 // archive, memory or a setting is changed, each once.
 func smoke() []string {
 	return []string{
-		"compact, rotate, openclaw", "compact, rotate, pi", "compact, overlay, pi", "compact, rewrite, annabelle", "compact --shrink=sessions",
-		"undo, rotate, pi", "late lines, pi", "archive, and remember", "archive restore", "archive prune, purge", "clean, purge",
+		"compact, rotate, openclaw", "compact, rotate, pi", "compact, overlay, pi", "compact, rewrite, annabelle", "shrink sessions",
+		"undo, rotate, pi", "late lines, pi", "archive, and remember", "restore", "archives prune, purge", "clean, purge",
 		"memory forget", "hook install",
 	}
 }

@@ -23,28 +23,28 @@ func offsite() []Command {
 	cache := "XDG_CACHE_HOME=$DIR/cache"
 	return []Command{
 		{
-			Name: "archive upload", Runtime: "pi", Args: []string{"archive", "upload"}, Env: []string{remote, cache},
+			Name: "archives upload", Runtime: "pi", Args: []string{"archives", "upload"}, Env: []string{remote, cache},
 			Prepare: withStorage, Done: uploaded, Whole: claimsHold, Settled: nothingOutgoing, Slow: true,
 		},
 		{
-			Name: "archive upload, encrypted", Runtime: "pi", Args: []string{"archive", "upload"}, Slow: true,
+			Name: "archives upload, encrypted", Runtime: "pi", Args: []string{"archives", "upload"}, Slow: true,
 			Env:     []string{remote, cache, "SESSCTL_ARCHIVE_RECIPIENTS=" + ageRecipient},
 			Prepare: withStorage, Done: uploaded, Whole: claimsHold, Settled: nothingOutgoing,
 		},
 		{
-			Name: "archive pull", Runtime: "pi", Slow: true, Args: []string{"archive", "pull"}, Env: []string{remote, cache},
+			Name: "archives pull", Runtime: "pi", Slow: true, Args: []string{"archives", "pull"}, Env: []string{remote, cache},
 			Prepare: hostLost, Done: pulled, Whole: claimsHold,
 		},
 		{
-			Name: "archive restore, fetched", Runtime: "pi", Slow: true, Args: []string{"archive", "restore", "$ARCHIVE", "--to", "$DIR/restored.jsonl"}, Env: []string{remote, cache},
+			Name: "restore, fetched", Runtime: "pi", Slow: true, Args: []string{"restore", "$ARCHIVE", "--to", "$DIR/restored.jsonl"}, Env: []string{remote, cache},
 			Prepare: onlyOffsite, Done: restoredTo, Whole: claimsHold,
 		},
 		{
-			Name: "archive prune, local keep", Runtime: "pi", Slow: true, Args: strings.Fields("archive prune --local-keep 30d --yes"), Env: []string{remote, cache},
+			Name: "archives prune, local keep", Runtime: "pi", Slow: true, Args: strings.Fields("archives prune --local-keep 30d --yes"), Env: []string{remote, cache},
 			Prepare: offsiteLongAgo, Done: leftDisk, Whole: claimsHold,
 		},
 		{
-			Name: "archive prune, local keep, purge", Runtime: "pi", Args: strings.Fields("archive prune --local-keep 30d --yes --grace 0h"), Env: []string{remote, cache},
+			Name: "archives prune, local keep, purge", Runtime: "pi", Args: strings.Fields("archives prune --local-keep 30d --yes --grace 0h"), Env: []string{remote, cache},
 			Prepare: offsiteLongAgo, Done: leftDisk, Whole: claimsHold, Settled: purgedHere,
 		},
 	}
@@ -62,18 +62,18 @@ func withStorage(h *Home) error {
 // hostLost is a home whose archive is on the storage, and whose data directory is
 // gone.
 func hostLost(h *Home) error {
-	return errors.Join(withStorage(h), h.must([]int{0}, "archive", "upload"), os.RemoveAll(h.Data()))
+	return errors.Join(withStorage(h), h.must([]int{0}, "archives", "upload"), os.RemoveAll(h.Data()))
 }
 
 // onlyOffsite is a home that knows the archive and has no file of it.
 func onlyOffsite(h *Home) error {
-	return errors.Join(hostLost(h), h.must([]int{0}, "archive", "pull"))
+	return errors.Join(hostLost(h), h.must([]int{0}, "archives", "pull"))
 }
 
 // offsiteLongAgo is a home whose old archive is on the storage, too, and whose
 // session its runtime has removed.
 func offsiteLongAgo(h *Home) error {
-	return errors.Join(withStorage(h), h.backdate(), h.must([]int{0}, "archive", "upload"), os.Remove(h.Log()))
+	return errors.Join(withStorage(h), h.backdate(), h.must([]int{0}, "archives", "upload"), os.Remove(h.Log()))
 }
 
 // leftDisk checks that the archive is in the catalogue, and its file in the trash
@@ -96,9 +96,9 @@ func purgedHere(h *Home) error {
 	if err != nil || len(left) > 0 {
 		return fmt.Errorf("left in the trash: %v (%v)", left, err)
 	}
-	code, out, err := h.Run("archive", "show", "--raw", h.archive)
+	code, out, err := h.Run("archives", "show", "--raw", h.archive)
 	if err != nil || code != 0 || out != h.source() {
-		return fmt.Errorf("archive show: exit %d, %v: %.200q", code, err, out)
+		return fmt.Errorf("archives show: exit %d, %v: %.200q", code, err, out)
 	}
 	return nil
 }

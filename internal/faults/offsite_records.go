@@ -27,20 +27,20 @@ func offsiteRecords() []Command {
 	env := []string{"SESSCTL_ARCHIVE_REMOTE=s3://backups/host", "XDG_CACHE_HOME=$DIR/cache", "SESSCTL_MEMORY_REMOTE_HOST=mill"}
 	upload := func(name string, prepare func(*Home) error) Command {
 		return Command{
-			Name: "archive upload, " + name, Runtime: "openclaw", Args: []string{"archive", "upload"}, Env: env, Slow: true,
+			Name: "archives upload, " + name, Runtime: "openclaw", Args: []string{"archives", "upload"}, Env: env, Slow: true,
 			Prepare: prepare, Done: recordsAreThere,
 		}
 	}
 	return []Command{
 		upload("records", didMuch),
 		upload("all of which was altered", func(h *Home) error {
-			err := errors.Join(didMuch(h), h.must([]int{0}, "archive", "upload"))
+			err := errors.Join(didMuch(h), h.must([]int{0}, "archives", "upload"))
 			return errors.Join(err, h.changeObjects(recordsPrefix+"forgotten/", altered), h.changeObjects("backups/host/archives/", altered))
 		}),
 		{
-			Name: "archive pull, of a lost host", Runtime: "openclaw", Args: []string{"archive", "pull", "--host", "mill"}, Env: env, Slow: true,
+			Name: "archives pull, of a lost host", Runtime: "openclaw", Args: []string{"archives", "pull", "--host", "mill"}, Env: env, Slow: true,
 			Prepare: func(h *Home) error {
-				return errors.Join(didMuch(h), h.must([]int{0}, "archive", "upload"), os.RemoveAll(h.Data()))
+				return errors.Join(didMuch(h), h.must([]int{0}, "archives", "upload"), os.RemoveAll(h.Data()))
 			},
 			Done: recordsAreHere, Whole: recordsAreWhole,
 		},
@@ -52,10 +52,10 @@ func offsiteRecords() []Command {
 func damagedOffsite() []Command {
 	damaged := func(name string, change func(body []byte) []byte) Command {
 		return Command{
-			Name: "archive upload, the object " + name, Runtime: "pi", Args: []string{"archive", "upload"}, Slow: true,
+			Name: "archives upload, the object " + name, Runtime: "pi", Args: []string{"archives", "upload"}, Slow: true,
 			Env: []string{"SESSCTL_ARCHIVE_REMOTE=s3://backups/host", "XDG_CACHE_HOME=$DIR/cache"},
 			Prepare: func(h *Home) error {
-				return errors.Join(withStorage(h), h.must([]int{0}, "archive", "upload"), h.changeObjects("backups/host/archives/", change))
+				return errors.Join(withStorage(h), h.must([]int{0}, "archives", "upload"), h.changeObjects("backups/host/archives/", change))
 			},
 			Done: uploaded, Settled: nothingOutgoing,
 		}

@@ -14,7 +14,7 @@ import (
 func pagings() []Command {
 	return []Command{
 		{
-			Name: "archive show --html", Runtime: "openclaw", Args: []string{"archive", "show", "$ARCHIVE", "--html"}, Prepare: paged,
+			Name: "archives show --html", Runtime: "openclaw", Args: []string{"archives", "show", "$ARCHIVE", "--html"}, Prepare: paged,
 			Done: hasWholePage, Whole: pagesAreWhole, Settled: hasWholePage, Slow: true,
 		},
 		{
@@ -23,7 +23,7 @@ func pagings() []Command {
 			Refusals: []string{"no such record", "no memory yet"}, Slow: true,
 		},
 		{
-			Name: "archive prune, with pages", Runtime: "openclaw", Args: strings.Fields("archive prune --max-age 90d --keep 1 --force --yes"),
+			Name: "archives prune, with pages", Runtime: "openclaw", Args: strings.Fields("archives prune --max-age 90d --keep 1 --force --yes"),
 			Prepare: func(h *Home) error { return errors.Join(oldArchives(h), everyArchivePaged(h)) },
 			Done:    func(h *Home) error { return errors.Join(pruned(h), pagesHaveArchives(h)) }, Whole: pagesAreWhole, Settled: pagesHaveArchives, Slow: true,
 		},
@@ -37,7 +37,7 @@ func paged(h *Home) error { return errors.Join(compacted(h), everyArchivePaged(h
 func everyArchivePaged(h *Home) error {
 	ids, err := archiveIDs(h)
 	for _, id := range ids {
-		err = errors.Join(err, h.must([]int{0}, "archive", "show", id, "--html"))
+		err = errors.Join(err, h.must([]int{0}, "archives", "show", id, "--html"))
 	}
 	return err
 }

@@ -22,7 +22,7 @@ import (
 
 // Commands follow each other in any order, some are killed before a call, and
 // the agent goes on in between. After every one no line is missing, its exit code
-// is one that is documented, archive verify and doctor find nothing damaged, and
+// is one that is documented, archives verify and doctor find nothing damaged, and
 // in the end every earlier run can be finished.
 //
 // The same sequences are tried every time, but for the nightly run, to which its seed
@@ -111,13 +111,13 @@ func (s *sequence) draw(t *rapid.T) []string {
 		"compact --all --force --skip-archive" + now, "compact --all --force --skip-summary --keep-recent-tokens 10" + now,
 		"archive --all", "doctor --fix", "memory reindex", "memory reindex --from-archives", "extract-facts --all --idle 0s",
 		"clean --max-age 1d --force --yes", "clean --max-age 1d --force --yes --grace 0s", "clean --undelete all",
-		"archive prune --max-age 0s --force --keep 0 --yes", "archive prune --max-age 0s --force --keep 0 --yes --grace 0s",
-		"archive prune --max-age 0s --force --keep 1 --yes", "memory forget --agent " + agent + " --yes",
+		"archives prune --max-age 0s --force --keep 0 --yes", "archives prune --max-age 0s --force --keep 0 --yes --grace 0s",
+		"archives prune --max-age 0s --force --keep 1 --yes", "memory forget --agent " + agent + " --yes",
 	}
 	for kind, forms := range map[string][]string{
-		"receipts":       {"compact --undo %s" + now, "compact --undo %s --force" + now, "compact --undo %s --force --keep-memory" + now},
-		"archives":       {"archive restore %s" + now, "archive restore %s --force" + now},
-		"trash/archives": {"archive prune --undelete %s"},
+		"receipts":       {"undo %s" + now, "undo %s --force" + now, "undo %s --force --keep-memory" + now},
+		"archives":       {"restore %s" + now, "restore %s --force" + now},
+		"trash/archives": {"archives prune --undelete %s"},
 		"journal":        {"doctor --give-up %s"},
 	} {
 		for _, id := range s.ids(kind) {
@@ -187,12 +187,12 @@ func (s *sequence) ready() {
 // check holds after every command.
 func (s *sequence) check(*rapid.T) {
 	s.must(errors.Join(s.home.linesKept(), s.indexIsWhole()))
-	verify, verified, err := s.home.Run("archive", "verify")
+	verify, verified, err := s.home.Run("archives", "verify")
 	s.must(err)
 	doctor, found, err := s.home.Run("doctor")
 	s.must(err)
 	if verify != 0 || doctor == 4 {
-		s.t.Fatalf("archive verify: exit %d, doctor: exit %d\n%s\n%s", verify, doctor, verified, found)
+		s.t.Fatalf("archives verify: exit %d, doctor: exit %d\n%s\n%s", verify, doctor, verified, found)
 	}
 	if code, out, err := s.home.Run("memory", "verify"); err != nil || code != 0 && !strings.Contains(out, "no memory") {
 		s.t.Fatalf("memory verify: exit %d, %v: %s", code, err, out)

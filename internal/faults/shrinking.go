@@ -19,43 +19,43 @@ import (
 // shrinkings are the commands that change a database of OpenCode or Hermes, which
 // lies beside the session of pi.
 func shrinkings() []Command {
-	shrink := "compact --runtime opencode --shrink="
+	shrink := "shrink --runtime opencode "
 	return []Command{
 		{
-			Name: "compact --shrink=sessions", Runtime: "pi", Args: strings.Fields(shrink + "sessions --quiet-period 0s"),
+			Name: "shrink sessions", Runtime: "pi", Args: strings.Fields(shrink + "sessions --quiet-period 0s"),
 			Prepare: withRows, Done: rowsArchived, Whole: noRowLost, Settled: both(noRowLost, noIntent), Slow: true,
 		},
 		{
-			Name: "compact --shrink=journal,vacuum", Runtime: "pi", Args: strings.Fields(shrink + "journal,vacuum --quiet-period 0s"),
+			Name: "shrink journal vacuum", Runtime: "pi", Args: strings.Fields(shrink + "journal vacuum --quiet-period 0s"),
 			Prepare: withRows, Done: journalTrimmed, Whole: noRowLost, Settled: both(noRowLost, noIntent),
 		},
 		{
-			Name: "archive restore, opencode", Runtime: "pi", Args: []string{"archive", "restore", "--runtime", "opencode", fakesessiondb.Plan},
+			Name: "restore, opencode", Runtime: "pi", Args: []string{"restore", "--runtime", "opencode", fakesessiondb.Plan},
 			Prepare: rowsGone, Done: rowsBack, Whole: noRowLost, Settled: noRowLost, Slow: true,
 		},
 		{
-			Name: "archive restore, opencode, two databases", Runtime: "pi", Args: []string{"archive", "restore", "--runtime", "opencode", fakesessiondb.Plan},
+			Name: "restore, opencode, two databases", Runtime: "pi", Args: []string{"restore", "--runtime", "opencode", fakesessiondb.Plan},
 			Prepare: rowsGoneOfTwo, Done: both(rowsBack, rowsBackInSecond), Whole: noRowLost, Settled: both(noRowLost, rowsBackInSecond), Slow: true,
 		},
 		{
-			Name: "archive restore, hermes", Runtime: "pi", Args: []string{"archive", "restore", "--runtime", "hermes", fakestatedb.Second},
+			Name: "restore, hermes", Runtime: "pi", Args: []string{"restore", "--runtime", "hermes", fakestatedb.Second},
 			Prepare: statePruned, Done: stateBack, Whole: noStateLost, Settled: noStateLost, Slow: true,
 		},
 		{
-			Name: "compact --shrink=sessions,vacuum, hermes", Runtime: "pi", Args: strings.Fields("compact --runtime hermes --shrink=sessions,vacuum --quiet-period 0s"),
+			Name: "shrink sessions vacuum, hermes", Runtime: "pi", Args: strings.Fields("shrink sessions vacuum --runtime hermes --quiet-period 0s"),
 			Env:     []string{"PATH=$DIR/home/bin"},
 			Prepare: withState, Done: stateShrunk, Whole: noStateLost, Settled: both(noStateLost, noIntent), Slow: true,
 		},
 		{
-			Name: "compact --shrink=deleted,vacuum", Runtime: "pi", Args: strings.Fields("compact --runtime cline --shrink=deleted,vacuum --quiet-period 0s"),
+			Name: "shrink deleted vacuum", Runtime: "pi", Args: strings.Fields("shrink deleted vacuum --runtime cline --quiet-period 0s"),
 			Prepare: withHub, Done: deletedRemoved, Whole: noHubRowLost, Settled: both(noHubRowLost, noIntent), Slow: true,
 		},
 		{
-			Name: "compact --shrink=deleted", Runtime: "pi", Args: strings.Fields("compact --runtime cline --shrink=deleted --quiet-period 0s"),
+			Name: "shrink deleted", Runtime: "pi", Args: strings.Fields("shrink deleted --runtime cline --quiet-period 0s"),
 			Prepare: withHub, Done: deletedRemoved, Whole: noHubRowLost, Settled: both(noHubRowLost, noIntent), Slow: true,
 		},
 		{
-			Name: "archive restore, cline", Runtime: "pi", Args: []string{"archive", "restore", "--runtime", "cline", fakehubdb.Deleted + ".events"},
+			Name: "restore, cline", Runtime: "pi", Args: []string{"restore", "--runtime", "cline", fakehubdb.Deleted + ".events"},
 			Prepare: hubRowsGone, Done: hubRowsBack, Whole: noHubRowLost, Settled: noHubRowLost, Slow: true,
 		},
 	}
@@ -217,7 +217,7 @@ func withRows(h *Home) error {
 
 // rowsGone is that home after its sessions have been removed.
 func rowsGone(h *Home) error {
-	return errors.Join(withRows(h), h.must([]int{0}, "compact", "--runtime", "opencode", "--shrink=sessions"))
+	return errors.Join(withRows(h), h.must([]int{0}, "shrink", "sessions", "--runtime", "opencode"))
 }
 
 // second is a database of OpenCode of another channel, with the very same sessions.
@@ -231,7 +231,7 @@ func rowsGoneOfTwo(h *Home) error {
 		data, readErr := os.ReadFile(h.original() + end)
 		err = errors.Join(err, readErr, os.WriteFile(h.second()+end, data, 0o600), age(h.second()+end))
 	}
-	return errors.Join(err, h.must([]int{0}, "compact", "--runtime", "opencode", "--shrink=sessions"))
+	return errors.Join(err, h.must([]int{0}, "shrink", "sessions", "--runtime", "opencode"))
 }
 
 // rowsBackInSecond checks that the session is in the second database as it was.

@@ -78,7 +78,7 @@ func deletedRemoved(h *Home) error {
 
 // hubRowsGone is that home after these rows were removed.
 func hubRowsGone(h *Home) error {
-	return errors.Join(withHub(h), h.must([]int{0}, "compact", "--runtime", "cline", "--shrink=deleted,vacuum"))
+	return errors.Join(withHub(h), h.must([]int{0}, "shrink", "deleted", "vacuum", "--runtime", "cline"))
 }
 
 // hubRowsBack checks that the events of the deleted session are there as they were.

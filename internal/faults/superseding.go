@@ -17,7 +17,7 @@ func supersedings() []Command {
 			Prepare: halfArchived, Done: superseded, Settled: beginningIsRead, Sessions: true,
 		},
 		{
-			Name: "archive prune --superseded", Runtime: "pi", Args: strings.Fields("archive prune --superseded --yes --grace 0h"), Slow: true,
+			Name: "archives prune --superseded", Runtime: "pi", Args: strings.Fields("archives prune --superseded --yes --grace 0h"), Slow: true,
 			Prepare: func(h *Home) error {
 				if err := halfArchived(h); err != nil {
 					return err
@@ -52,7 +52,7 @@ func superseded(h *Home) error {
 
 // beginningIsRead reads the archive that is the beginning of another one.
 func beginningIsRead(h *Home) error {
-	code, out, err := h.Run("archive", "show", "--raw", h.superseded)
+	code, out, err := h.Run("archives", "show", "--raw", h.superseded)
 	if want := strings.Join(h.Lines[:len(h.Lines)/2], "\n") + "\n"; err != nil || code != 0 || out != want {
 		return fmt.Errorf("archive %s is not read as it was: exit %d, %v: %.200q", h.superseded, code, err, out)
 	}

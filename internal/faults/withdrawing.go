@@ -14,7 +14,7 @@ import (
 // goes in a second step, after the rest.
 func withdrawings() []Command {
 	return []Command{{
-		Name: "undo, other limits", Runtime: "pi", Args: strings.Fields("compact --undo $RECEIPT --quiet-period 0s"),
+		Name: "undo, other limits", Runtime: "pi", Args: strings.Fields("undo $RECEIPT --quiet-period 0s"),
 		Prepare: rememberedShorter, Sessions: true, Slow: true,
 		Done:     func(h *Home) error { return errors.Join(undone(h), h.remembersAsBefore()) },
 		Whole:    (*Home).remembersAtLeastBefore,

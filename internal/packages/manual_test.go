@@ -87,7 +87,7 @@ func TestManualIsWritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	for path, want := range map[string]string{
-		"man/man1/sessctl-archive-show.1": `"Mar 2026" "sessctl v1.2.3"`, "man/man7/sessctl-files.7": `"Mar 2026" "sessctl v1.2.3"`,
+		"man/man1/sessctl-archives-show.1": `"Mar 2026" "sessctl v1.2.3"`, "man/man7/sessctl-files.7": `"Mar 2026" "sessctl v1.2.3"`,
 		"bash-completion/completions/sessctl": "complete ", "zsh/site-functions/_sessctl": "#compdef sessctl",
 		"fish/vendor_completions.d/sessctl.fish": "complete -c sessctl", "powershell/sessctl.ps1": "Register-ArgumentCompleter",
 	} {

@@ -161,9 +161,27 @@ func Recall(ctx context.Context, run *workspace.Run, o Options) (Document, error
 	if err := doc.addNeighbors(ctx, store, result, o.neighborsOf); err != nil {
 		return doc, fmt.Errorf("recall: %w", err)
 	}
+	doc.nameHits(ctx, run)
 	doc.relocate(sourcePath(ctx, run))
 	doc.Link(KeptPages(run))
 	return doc, nil
+}
+
+// nameHits says what the sessions of hits were called, as their archives have it.
+func (d *Document) nameHits(ctx context.Context, run *workspace.Run) {
+	archives, err := run.OpenArchive()
+	if err != nil {
+		return
+	}
+	for i := range d.Hits {
+		h := &d.Hits[i]
+		if h.Source.Archive == "" || h.shared && !h.here {
+			continue
+		}
+		if e, err := archives.Get(ctx, h.Source.Archive); err == nil {
+			h.Title, h.Project, h.LastUsed = e.Title, e.Project, wording.StampText(e.SourceModTime)
+		}
+	}
 }
 
 // Link adds the addresses of the lines whose archives have pages.
@@ -302,6 +320,9 @@ type Hit struct {
 	Runtime    string  `json:"runtime"`
 	Agent      string  `json:"agent"`
 	Session    string  `json:"session"`
+	Title      string  `json:"title"`     // what its session was called when it was archived, or ""
+	Project    string  `json:"project"`   // the directory that its agent worked in, or ""
+	LastUsed   string  `json:"last_used"` // RFC 3339, UTC, or ""
 	// PromptsOnly says that of its session only what was typed is left.
 	PromptsOnly bool               `json:"prompts_only,omitempty"`
 	CreatedAt   string             `json:"created_at"` // RFC 3339, UTC
@@ -415,10 +436,16 @@ func (h Hit) Origin() string {
 	return from
 }
 
+// titleCells is how wide the title of a hit's session is, in columns of the terminal.
+const titleCells = 60
+
 // HitLine says whose a hit is.
 func HitLine(h Hit) string {
 	line := fmt.Sprintf("%s  %s  %s  fit %.2f  score %.2f  %s session %s", wording.Visible(cmp.Or(h.Agent, "?")), wording.DayOf(h.CreatedAt), wording.Visible(h.Category), h.Fit, h.Score,
 		wording.Visible(h.Runtime), wording.Visible(cmp.Or(h.Session, "not known")))
+	if h.Title != "" {
+		line += "  \"" + wording.FirstLine(h.Title, titleCells) + "\""
+	}
 	if h.Branch == session.Abandoned.String() {
 		line += "  abandoned branch"
 	}
@@ -441,7 +468,7 @@ func source(s audit.RecallSource) string {
 		}
 		return fmt.Sprintf("line %d of %s (not archived)", s.FirstLine, wording.Visible(s.Path))
 	}
-	return fmt.Sprintf("sessctl archive show %s --lines %d-%d", wording.Visible(s.Archive), s.FirstLine, s.LastLine)
+	return fmt.Sprintf("sessctl archives show %s --lines %d-%d", wording.Visible(s.Archive), s.FirstLine, s.LastLine)
 }
 
 // Indent puts spaces before each line of a text.

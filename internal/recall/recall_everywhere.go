@@ -85,6 +85,7 @@ func askOpened(ctx context.Context, run *workspace.Run, shared workspace.SharedM
 		}
 		doc.Hits[i].leaveOut(behind.forgotten)
 	}
+	doc.nameHits(ctx, run)
 	doc.relocateHere(run.Moves().Path)
 	if behind.records > 0 {
 		doc.Tell(wording.Plural(behind.records, "record") + " of this host not sent yet: sessctl push")

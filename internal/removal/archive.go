@@ -42,7 +42,7 @@ func putLog(ctx context.Context, run *workspace.Run, store *archive.Store, ref s
 		return archive.Entry{}, err
 	}
 	defer log.Close()
-	c := LogCopy{Ref: ref, Log: log, Archiver: workspace.Archiver{Store: store, Now: run.Now, Reason: reason}}
+	c := LogCopy{Ref: ref, Log: log, Archiver: workspace.Archiver{Store: store, Now: run.Now, Reason: reason, Name: workspace.Naming(run)}}
 	entry, err := c.Once(ctx)
 	if errors.Is(err, session.ErrBusy) || errors.Is(err, ErrRestless) {
 		entry, err = c.Twice(ctx)
@@ -65,7 +65,7 @@ func putStored(ctx context.Context, run *workspace.Run, store *archive.Store, s 
 		return archive.Entry{}, err
 	}
 	defer log.Close()
-	entry, err := workspace.Archiver{Store: store, Now: run.Now, Reason: "archive"}.PutEntry(ctx, s.Ref, snap, log)
+	entry, err := workspace.Archiver{Store: store, Now: run.Now, Reason: "archive", Name: workspace.Naming(run)}.PutEntry(ctx, s.Ref, snap, log)
 	if err == nil && entry.SHA256 != snap.SHA256 {
 		err = &session.BusyError{Path: s.Path, Reason: session.ReasonChangedArchived.Text()}
 	}

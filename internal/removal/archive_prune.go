@@ -17,7 +17,7 @@ import (
 	"github.com/sessctl/sessctl/pkg/session"
 )
 
-// PruneOptions are the options of archive prune.
+// PruneOptions are the options of archives prune.
 type PruneOptions struct {
 	MaxAge     string
 	LocalKeep  string
@@ -36,12 +36,12 @@ type PruneOptions struct {
 
 // Validate refuses options that contradict each other.
 func (o *PruneOptions) Validate() (err error) {
-	const see = "see sessctl archive prune --help"
+	const see = "see sessctl archives prune --help"
 	if o.Undelete != "" {
 		return nil
 	}
 	if o.MaxAge == "" && o.LocalKeep == "" && !o.Superseded {
-		return failure.Usage("sessctl archive prune --max-age 90d --dry-run; for archives that have a copy off-site, --local-keep 30d; for beginnings of later archives, --superseded", "how old? --max-age is needed")
+		return failure.Usage("sessctl archives prune --max-age 90d --dry-run; for archives that have a copy off-site, --local-keep 30d; for beginnings of later archives, --superseded", "how old? --max-age is needed")
 	}
 	o.maxAge = retention.Never
 	if o.MaxAge != "" {
@@ -72,9 +72,9 @@ func (o *PruneOptions) Validate() (err error) {
 }
 
 // allowYoung is the hint for an age below a day.
-const allowYoung = "--force allows it, archive_prune.force in a profile"
+const allowYoung = "--force allows it, archives_prune.force in a profile"
 
-// PruneDocument is `archive prune --json`.
+// PruneDocument is `archives prune --json`.
 type PruneDocument struct {
 	Schema   int              `json:"schema"`
 	DryRun   bool             `json:"dry_run"`
@@ -107,7 +107,7 @@ type PruneRow struct {
 	Left bool `json:"-"` // it was to be removed, and stays in the trash
 }
 
-// Pruner is one run of `archive prune`. The plan is made once, and what is
+// Pruner is one run of `archives prune`. The plan is made once, and what is
 // shown is what is executed.
 type Pruner struct {
 	app     *workspace.Run
@@ -117,7 +117,7 @@ type Pruner struct {
 	Doc     PruneDocument
 }
 
-// NewPruner prepares a run of archive prune.
+// NewPruner prepares a run of archives prune.
 func NewPruner(run *workspace.Run, o PruneOptions) (*Pruner, error) {
 	archives, err := run.OpenArchive()
 	if err != nil {
@@ -148,7 +148,7 @@ func purging() map[string]bool {
 
 // rule is the command as it stands in the audit log.
 func (o PruneOptions) rule() string {
-	rule := "archive prune"
+	rule := "archives prune"
 	if o.MaxAge != "" {
 		rule += fmt.Sprintf(" --max-age %s --keep %d", o.MaxAge, o.Keep)
 	}

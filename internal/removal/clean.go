@@ -14,6 +14,7 @@ import (
 	"github.com/sessctl/sessctl/internal/wording"
 	"github.com/sessctl/sessctl/internal/workspace"
 	"github.com/sessctl/sessctl/pkg/archive"
+	"github.com/sessctl/sessctl/pkg/naming"
 	"github.com/sessctl/sessctl/pkg/retention"
 	"github.com/sessctl/sessctl/pkg/session"
 )
@@ -158,7 +159,7 @@ func (c *Cleaner) Decide(ctx context.Context) error {
 		return err
 	}
 	c.logVerdicts(ctx)
-	c.makeRows()
+	c.makeRows(ctx)
 	return c.decideArchives(ctx)
 }
 
@@ -194,7 +195,7 @@ func (c *Cleaner) Execute(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	c.makeRows()
+	c.makeRows(ctx)
 	if c.Prune != nil {
 		if err := c.Prune.RemovePages(ctx); err != nil {
 			return err
@@ -269,6 +270,8 @@ type CleanRow struct {
 	Runtime string `json:"runtime"`
 	Agent   string `json:"agent"`
 	Session string `json:"session"`
+	Title   string `json:"title"`   // "" in the trash
+	Project string `json:"project"` // the same
 	Kind    string `json:"kind"`
 	Path    string `json:"path"`
 	Files   int    `json:"files"` // with what belongs to it
@@ -295,15 +298,16 @@ func (c *Cleaner) logVerdicts(ctx context.Context) {
 }
 
 // makeRows shows what goes, and of what is old enough why it stays.
-func (c *Cleaner) makeRows() {
+func (c *Cleaner) makeRows(ctx context.Context) {
 	c.Rows = nil
 	now := c.App.Now()
 	for _, p := range c.Plan.Sessions {
 		if !p.Verdict.Goes && now.Sub(p.LastUse) <= c.Options.maximum {
 			continue
 		}
+		name := naming.Of(ctx, p.Adapter, p.Ref)
 		row := CleanRow{
-			Runtime: p.Runtime, Agent: p.Agent, Session: p.ID, Kind: string(p.Kind), Path: p.Path, Files: len(p.Files), Bytes: p.Bytes,
+			Runtime: p.Runtime, Agent: p.Agent, Session: p.ID, Title: name.Title, Project: name.Project, Kind: string(p.Kind), Path: p.Path, Files: len(p.Files), Bytes: p.Bytes,
 			LastUse: p.LastUse.UTC().Format(time.RFC3339), Outcome: PruneKept, Reason: p.Verdict.Reason, Left: p.Left != nil,
 		}
 		if p.Verdict.Goes {
@@ -380,7 +384,7 @@ func (c *Cleaner) Undelete(stores []session.Store, item retention.Item) error {
 	if err := retention.MayReturn(stores, item); err != nil {
 		hint := ""
 		if s.Archive != "" {
-			hint = "sessctl archive restore " + s.Archive + " --to FILE puts its bytes into a file elsewhere"
+			hint = "sessctl restore " + s.Archive + " --to FILE puts its bytes into a file elsewhere"
 		}
 		c.leaveInTrash(item, err.Error(), hint)
 		return nil

@@ -261,8 +261,8 @@ const pinnedNoMore = "no longer pinned"
 // DescribePins says what was done with the sessions that were named.
 func DescribePins(doc PinDocument) string {
 	what := map[[2]bool]string{
-		{false, false}: "pinned: clean, archive prune and compact --shrink keep it", {true, false}: "would be pinned: clean, archive prune and compact --shrink keep it then",
-		{false, true}: pinnedNoMore, {true, true}: "would no longer be pinned: clean and archive prune may delete it by their rules then",
+		{false, false}: "pinned: clean, archives prune and shrink keep it", {true, false}: "would be pinned: clean, archives prune and shrink keep it then",
+		{false, true}: pinnedNoMore, {true, true}: "would no longer be pinned: clean and archives prune may delete it by their rules then",
 	}[[2]bool{doc.DryRun, doc.Removed}]
 	if doc.Changed == 0 {
 		what = map[bool]string{false: "pinned already", true: "is not pinned"}[doc.Removed]

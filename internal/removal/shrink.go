@@ -23,18 +23,22 @@ import (
 	"github.com/sessctl/sessctl/pkg/session/sqlitefile"
 )
 
-// What `compact --shrink` takes out of a runtime's database.
+// What `shrink` takes out of a runtime's database.
 const (
-	ShrinkReport   = "report"   // nothing: it says what each would free
 	ShrinkSessions = "sessions" // sessions that nobody has used for long
 	ShrinkJournal  = "journal"  // superseded events of the sessions that stay
 	ShrinkDeleted  = "deleted"  // what the runtime's own delete has left of sessions
 	ShrinkVacuum   = "vacuum"   // pages that nothing uses, and the write-ahead log
 )
 
-// ShrinkOptions are those of `compact --shrink`.
+// Shrinkable is all of that.
+func Shrinkable() []string {
+	return []string{ShrinkSessions, ShrinkJournal, ShrinkDeleted, ShrinkVacuum}
+}
+
+// ShrinkOptions are those of `shrink`.
 type ShrinkOptions struct {
-	What      []string
+	What      []string // none: it says what each would free
 	OlderThan string
 	DryRun    bool
 	Quiet     time.Duration
@@ -47,20 +51,20 @@ func (o *ShrinkOptions) Does(what string) bool { return slices.Contains(o.What, 
 
 // shows reports whether a way is part of what is told: all of them where none was
 // chosen.
-func (o *ShrinkOptions) shows(what string) bool { return o.Does(what) || o.Does(ShrinkReport) }
+func (o *ShrinkOptions) shows(what string) bool { return o.Does(what) || len(o.What) == 0 }
 
 // Nothing is said of a database that has nothing of what was chosen.
 func (o *ShrinkOptions) Nothing() string {
-	return "--shrink=" + strings.Join(o.What, ",") + " finds nothing to remove in it"
+	return "shrink " + strings.Join(o.What, " ") + " finds nothing to remove in it"
 }
 
 // Changes reports whether anything is to be changed.
-func (o *ShrinkOptions) Changes() bool { return !o.DryRun && !o.Does(ShrinkReport) }
+func (o *ShrinkOptions) Changes() bool { return !o.DryRun && len(o.What) > 0 }
 
 // LeastAge is how long nobody must have used a session that is removed.
 const LeastAge = 24 * time.Hour
 
-// ShrinkDocument is `compact --shrink --json`.
+// ShrinkDocument is `shrink --json`.
 type ShrinkDocument struct {
 	Schema    int              `json:"schema"`
 	DryRun    bool             `json:"dry_run"`
@@ -218,11 +222,11 @@ func (d *ShrinkDatabase) old(now time.Time, o ShrinkOptions) map[string]bool {
 	}
 	if d.Found.Program != "" { // it judges each session by itself
 		for _, s := range d.Found.Sessions {
-			old[s.Ref.ID] = (o.Does(ShrinkSessions) || o.Does(ShrinkReport)) && s.Kept == "" && now.Sub(s.Since()) >= o.MinAge
+			old[s.Ref.ID] = (o.shows(ShrinkSessions)) && s.Kept == "" && now.Sub(s.Since()) >= o.MinAge
 		}
 		return old
 	}
-	if !o.Does(ShrinkSessions) && !o.Does(ShrinkReport) {
+	if !o.shows(ShrinkSessions) {
 		return old
 	}
 	stays := map[string]bool{}
@@ -389,7 +393,7 @@ func (d *ShrinkDatabase) DescribeFree(run *workspace.Run, o ShrinkOptions) strin
 	if o.Does(ShrinkVacuum) || d.After.FreePages == 0 {
 		return ""
 	}
-	run.Hint("sessctl compact --runtime " + d.Runtime + " --shrink=vacuum gives free pages back to the disk, with what was removed from them; it needs room for what is in use")
+	run.Hint("sessctl shrink vacuum --runtime " + d.Runtime + " gives free pages back to the disk, with what was removed from them; it needs room for what is in use")
 	return fmt.Sprintf("  free      %s in %s of the file; the program uses them again\n", wording.Bytes(d.After.Free), wording.Plural(int(d.After.FreePages), "page"))
 }
 

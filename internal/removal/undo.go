@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/sessctl/sessctl/internal/failure"
 	"github.com/sessctl/sessctl/internal/selection"
@@ -13,13 +14,16 @@ import (
 	"github.com/sessctl/sessctl/pkg/session"
 )
 
-// UndoOptions are the flags of compact --undo that compact has not.
+// UndoOptions are the argument and the flags of undo.
 type UndoOptions struct {
-	Receipt    string
+	Receipt    string // its id, the start or the end of one, or its path
 	KeepMemory bool
+	DryRun     bool
+	Force      bool
+	Quiet      time.Duration
 }
 
-// UndoDocument is `compact --undo --json`.
+// UndoDocument is `undo --json`.
 type UndoDocument struct {
 	Schema  int                          `json:"schema"`
 	DryRun  bool                         `json:"dry_run"`
@@ -100,12 +104,12 @@ func (u *UndoRun) Failure(err error) error {
 	case errors.Is(err, compact.ErrNotWithdrawn):
 		return &failure.Error{
 			Code: "not_withdrawn", Exit: failure.ExitCode(err), Path: u.Request.Receipt.Source.Path, Err: fmt.Errorf("not undone: %w", err),
-			Hint: "--keep-memory undoes it and leaves memory as it is; or bring that archive back (sessctl archive prune --undelete ID, or from a backup) and try again",
+			Hint: "--keep-memory undoes it and leaves memory as it is; or bring that archive back (sessctl archives prune --undelete ID, or from a backup) and try again",
 		}
 	case errors.Is(err, session.ErrUnsupported):
 		hint := ""
 		if archive := u.Request.Receipt.Archive; archive != nil {
-			hint = "sessctl archive restore " + archive.ID + " puts the log back without the runtime's index, with --to FILE into a file elsewhere"
+			hint = "sessctl restore " + archive.ID + " puts the log back without the runtime's index, with --to FILE into a file elsewhere"
 		}
 		return &failure.Error{Code: "unsupported", Exit: failure.ExitFailed, Hint: hint, Path: u.Request.Receipt.Source.Path, Err: err}
 	}
@@ -164,7 +168,7 @@ func newerHint(newer *session.NewerError) string {
 	case newer.Compacted != "":
 		return "undo that first: " + selection.UndoCommand(newer.Compacted) + "; or with --force the older log comes back, and what is newer is kept in archives and in memory"
 	case newer.Deleted != "":
-		return "with --force the older log comes back, and what is newer stays in its archive and in memory; sessctl archive restore " + newer.Deleted + " brings back the newer one"
+		return "with --force the older log comes back, and what is newer stays in its archive and in memory; sessctl restore " + newer.Deleted + " brings back the newer one"
 	}
 	return "with --force what is newer is archived and remembered, and then the old session comes back"
 }

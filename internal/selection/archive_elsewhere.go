@@ -102,7 +102,7 @@ func ElsewhereHint(run *workspace.Run, entry archive.Entry) string {
 	stores, err := run.OpenStores()
 	for _, s := range stores {
 		if _, ok := relocate.Into(s.Root(), entry.Source); ok && err == nil && len(run.Global.Stores) == 0 && s.Runtime() == entry.Runtime {
-			return "sessctl archive restore " + entry.ID + " --store " + entry.Runtime + "=" + session.ShellWord(s.Root()) + " puts it into the store of this home"
+			return "sessctl restore " + entry.ID + " --store " + entry.Runtime + "=" + session.ShellWord(s.Root()) + " puts it into the store of this home"
 		}
 	}
 	return "name the store with --store " + entry.Runtime + "=path, or a file with --to"

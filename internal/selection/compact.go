@@ -27,7 +27,6 @@ type CompactOptions struct {
 	Quiet            time.Duration
 	Gateway          string
 	MaxCalls         int
-	Resummarize      bool
 
 	// Whether they were given as flags: not as defaults or by the configuration.
 	ThresholdAsked, KeepAsked bool
@@ -44,6 +43,9 @@ type AgreedSessions struct {
 
 // Of leaves out the sessions that nobody has agreed to.
 func (g AgreedSessions) Of(sessions []workspace.Found) []workspace.Found {
+	if g.Store == "" && g.Path == "" && g.Names == nil {
+		return sessions // all are meant: there may be 100,000
+	}
 	place := g.Store
 	if i := slices.IndexFunc(sessions, func(s workspace.Found) bool { return g.Path != "" && s.Path == g.Path }); i >= 0 {
 		place = placeOf(sessions[i])

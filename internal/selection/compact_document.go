@@ -406,4 +406,4 @@ func TellUnknown(run *workspace.Run, done []compact.Result) {
 }
 
 // UndoCommand is what reverses the compaction of a receipt.
-func UndoCommand(receipt string) string { return "sessctl compact --undo " + ShortReceipt(receipt) }
+func UndoCommand(receipt string) string { return "sessctl undo " + ShortReceipt(receipt) }

@@ -101,7 +101,7 @@ func listCandidates(fits []Candidate) string {
 func SessionIDs() IdKind { return IdKind{Noun: "session", List: "sessctl sizes"} }
 
 // ArchiveIDs are the ids of archives, for messages about them.
-func ArchiveIDs() IdKind { return IdKind{Noun: "archive", List: "sessctl archive list"} }
+func ArchiveIDs() IdKind { return IdKind{Noun: "archive", List: "sessctl archives list"} }
 
 // ReceiptIDs are the ids of receipts, for messages about them.
 func ReceiptIDs() IdKind { return IdKind{Noun: "receipt", List: "sessctl log", Ends: true} }

@@ -18,7 +18,7 @@ import (
 // it: a session whose archive was pruned, or whose records were lost, is
 // remembered again. memories is nil if there is none.
 func Known(ctx context.Context, run *workspace.Run, memories *memory.Store, archives *archive.Store) (*compact.Known, error) {
-	receipts, _, err := run.Receipts().Examine() // one that cannot be read proves nothing: doctor and archive verify tell
+	receipts, _, err := run.Receipts().Examine() // one that cannot be read proves nothing: doctor and archives verify tell
 	if err != nil {
 		return nil, fmt.Errorf("read the receipts: %w", err)
 	}
@@ -59,7 +59,7 @@ type holdings struct {
 }
 
 // has reports whether archive and memory have what a receipt says. The archive is
-// looked at and not read, which archive verify does, unless memory has records that
+// looked at and not read, which archives verify does, unless memory has records that
 // may be of it under the names of other archives of the session.
 func (h *holdings) has(ctx context.Context, r compact.Receipt) (bool, error) {
 	e, there := h.entries[r.Archive.ID]

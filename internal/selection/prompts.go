@@ -54,7 +54,7 @@ func RefusePrompts(e archive.Entry) error {
 	}
 	return &failure.Error{
 		Code: "unsupported", Exit: failure.ExitFailed, Path: e.Source,
-		Hint: "sessctl archive restore " + e.ID + " --to FILE puts them into a file elsewhere",
+		Hint: "sessctl restore " + e.ID + " --to FILE puts them into a file elsewhere",
 		Err:  fmt.Errorf("%w: it holds what was typed in a session whose log is gone, from a file that only %s changes", session.ErrUnsupported, e.Runtime),
 	}
 }

@@ -20,14 +20,10 @@ import (
 	"github.com/sessctl/sessctl/internal/workspace"
 	"github.com/sessctl/sessctl/pkg/compact"
 	"github.com/sessctl/sessctl/pkg/durable"
+	"github.com/sessctl/sessctl/pkg/naming"
 	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/sessctl/sessctl/pkg/session/tailcache"
 )
-
-// exactCountBytes is the total size of all sessions up to which messages are
-// counted exactly; above it the count of a large log is estimated from its
-// end, so that sizes stays faster than reading the files.
-const exactCountBytes = 32 << 20
 
 // SizesOptions are the options of sizes.
 type SizesOptions struct {
@@ -35,7 +31,6 @@ type SizesOptions struct {
 	Threshold compact.Threshold
 	Over      bool
 	Sort      string
-	Exact     bool
 	All       bool
 	ByType    bool
 	Orphans   bool
@@ -79,6 +74,9 @@ type SessionRow struct {
 	Key            string   `json:"key"`
 	Kind           string   `json:"kind"`
 	Path           string   `json:"path"`
+	Title          string   `json:"title"`     // what the runtime calls it, else the first thing that a person asked; "" for nothing
+	Project        string   `json:"project"`   // the working directory, "" if the log names none
+	LastUsed       string   `json:"last_used"` // RFC 3339, UTC
 	Bytes          int64    `json:"bytes"`
 	Messages       int      `json:"messages"`
 	MessagesSource string   `json:"messages_source"` // count or estimate
@@ -154,13 +152,6 @@ func SessionsFor(ctx context.Context, run *workspace.Run, o SizesOptions) (works
 	return all, nil
 }
 
-func totalBytes(sessions []workspace.Found) (total int64) {
-	for _, s := range sessions {
-		total += s.Bytes
-	}
-	return total
-}
-
 // SortRows sorts sessions as the option says.
 func SortRows(rows []*SessionRow, key string) {
 	slices.SortFunc(rows, func(x, y *SessionRow) int {
@@ -171,7 +162,7 @@ func SortRows(rows []*SessionRow, key string) {
 		case "bytes":
 			first = cmp.Compare(y.Bytes, x.Bytes)
 		case "age":
-			first = x.Last.Compare(y.Last)
+			first = y.Last.Compare(x.Last)
 		}
 		if first != 0 {
 			return first
@@ -213,7 +204,7 @@ func (r *SessionRow) messageCount() string {
 	if r.MessagesSource == "estimate" {
 		return "~" + wording.Count(int64(r.Messages))
 	}
-	return fmt.Sprint(wording.Count(int64(r.Messages)))
+	return wording.Count(int64(r.Messages))
 }
 
 // MeasureAll makes the row of every session, and tells of logs that cannot be
@@ -223,7 +214,7 @@ func MeasureAll(ctx context.Context, run *workspace.Run, sessions []workspace.Fo
 		All: true, Threshold: o.Threshold, ThresholdAsked: o.ThresholdAsked, Strategy: run.Config.Compaction.Strategy,
 		Quiet: run.Config.Compaction.Quiet, Gateway: run.Config.Compaction.Gateway, KeepRecentTokens: run.Config.Compaction.Keep,
 	}
-	m := Measurer{Run: run, Policy: all.Policy(run), InDatabase: inDatabase, exact: o.Exact || totalBytes(sessions) <= exactCountBytes}
+	m := Measurer{Run: run, Policy: all.Policy(run), InDatabase: inDatabase, counts: true, Names: true}
 	rows, err := m.Rows(ctx, sessions)
 	for _, row := range rows {
 		TellUnread(run, row.Path, row.Unread)
@@ -289,13 +280,14 @@ type Measurer struct {
 	*workspace.Run
 	Policy     compact.Policy           // that of compact --all
 	InDatabase map[workspace.Owner]bool // agents whose sessions are in a database
-	exact      bool                     // messages are to be counted, not estimated
+	counts     bool                     // all messages are counted, which reads a log that has changed to its beginning
+	Names      bool                     // what sessions are called is looked for
 }
 
 // known says whether a row can be made without reading.
 func (m *Measurer) known(s *workspace.Found) bool {
 	seen, ok := m.TailCache.Seen(s.Path)
-	return ok && (seen.Tail.MessagesExact || !m.exact)
+	return ok && (seen.Tail.MessagesExact || !m.counts) && (seen.Named || !m.Names)
 }
 
 // measure reads the end of one log. A log that cannot be read is a row that
@@ -318,6 +310,7 @@ func (m *Measurer) measure(ctx context.Context, s *workspace.Found) *SessionRow 
 		row.Over, row.DueBy, row.Compact = false, "", ""
 	}
 	row.LastActivity = row.Last.UTC().Format(time.RFC3339)
+	row.LastUsed = row.LastActivity
 	if row.ContextWindow > 0 && !row.Unreadable {
 		percent := math.Round(1000*float64(row.Tokens)/float64(row.ContextWindow)) / 10
 		row.Percent = &percent
@@ -342,6 +335,9 @@ func (m *Measurer) readLog(ctx context.Context, r *SessionRow, s *workspace.Foun
 	if err := m.judge(ctx, r, s, tail); err != nil {
 		return err
 	}
+	if m.Names {
+		m.name(ctx, r, s)
+	}
 	r.Tokens, r.TokenSource = tail.Tokens, tail.TokenSource
 	r.Messages, r.MessagesSource = tail.Messages, "count"
 	r.ContextWindow = int(m.Policy.Limits.Window(s.Ref, tail))
@@ -352,16 +348,27 @@ func (m *Measurer) readLog(ctx context.Context, r *SessionRow, s *workspace.Foun
 		return nil
 	}
 	r.MessagesSource = "estimate"
-	if !m.exact {
+	if !m.counts {
 		return nil
 	}
 	if counter := s.Adapter.Capabilities().Counter; counter != nil {
 		r.MessagesSource = "count"
 		if r.Messages, err = counter.CountMessages(ctx, s.Ref); err == nil {
-			m.TailCache.Counted(s.Path, r.Messages)
+			m.TailCache.Add(s.Path, func(seen *session.CachedTail) { seen.Tail.Messages, seen.Tail.MessagesExact = r.Messages, true })
 		}
 	}
 	return err
+}
+
+// name says what a session is called, from memory if its log has not changed.
+func (m *Measurer) name(ctx context.Context, r *SessionRow, s *workspace.Found) {
+	seen, known := m.TailCache.Seen(s.Path)
+	if !known || !seen.Named {
+		seen.Name = naming.Of(ctx, s.Adapter, s.Ref)
+		m.TailCache.Add(s.Path, func(kept *session.CachedTail) { kept.Name, kept.Named = seen.Name, true })
+	}
+	s.Title, s.Project = seen.Name.Title, seen.Name.Project
+	r.Title, r.Project = s.Title, s.Project
 }
 
 // barCells is the width of the bar that shows how full a context is.
@@ -409,7 +416,7 @@ func SizesCells(a *workspace.Settings, s *SessionRow) []string {
 		tokens, messages, source = UnknownFigure, UnknownFigure, ""
 	}
 	return []string{
-		s.Agent, s.Name(), s.Runtime, tokens, s.context(), source,
+		s.Agent, s.Name(), s.Title, s.Runtime, tokens, s.context(), source,
 		wording.Bytes(s.Bytes), messages, wording.Age(a.Now().Sub(s.Last)), state,
 	}
 }

@@ -108,7 +108,7 @@ func (h *offSiteHome) prune(change func(*retention.Prune)) *retention.PrunePlan 
 func (h *offSiteHome) rules() retention.Prune {
 	return retention.Prune{
 		Archives: h.Store, Trash: retention.Trash{Dir: filepath.Join(h.dir, "data", "trash")}, Audit: retention.Audit{Path: filepath.Join(h.dir, "data", "audit.jsonl")},
-		Now: func() time.Time { return h.now }, MaxAge: retention.Never, Keep: 3, LocalKeep: 30 * 24 * time.Hour, Rule: "archive prune",
+		Now: func() time.Time { return h.now }, MaxAge: retention.Never, Keep: 3, LocalKeep: 30 * 24 * time.Hour, Rule: "archives prune",
 		OffSite: func(_ context.Context, e archive.Entry) (archive.Remote, error) {
 			h.looked++
 			if !h.whole[e.ID] || e.Remote == nil {

@@ -209,7 +209,7 @@ func TestRetentionSupersedes(t *testing.T) {
 }
 
 // Archives with which a later one begins do not count for the half that one run of
-// archive prune takes, and of the others only the oldest go.
+// archives prune takes, and of the others only the oldest go.
 func TestRetentionPruneSupersededCountsForNoLimit(t *testing.T) {
 	g := newGrowing(t)
 	for range 11 {

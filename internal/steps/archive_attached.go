@@ -46,7 +46,7 @@ func tellOther(ctx context.Context, run *workspace.Run, file session.Ref) {
 	}
 	run.Notice(workspace.Note{
 		Path: file.Path, Message: strings.TrimSuffix(fmt.Sprintf("the session names it, and it is not the file that was named: %v", err), ": <nil>"),
-		Hint: "sessctl archive restore " + file.ID + " --to " + session.ShellWord(file.Path) + " --force puts the archived one in its place",
+		Hint: "sessctl restore " + file.ID + " --to " + session.ShellWord(file.Path) + " --force puts the archived one in its place",
 	})
 }
 

@@ -110,7 +110,7 @@ func DepositOne(ctx context.Context, run *workspace.Run, of ArchivedRows, into s
 		return row, nil
 	}
 	for _, e := range family {
-		line := retention.Line{Time: run.Now().UTC(), Action: retention.ActionRestore, Kind: "session", Path: PlaceInDatabase(into, e.source), SHA256: e.SHA256, Bytes: e.Bytes, Archive: e.ID, Rule: "archive restore"}
+		line := retention.Line{Time: run.Now().UTC(), Action: retention.ActionRestore, Kind: "session", Path: PlaceInDatabase(into, e.source), SHA256: e.SHA256, Bytes: e.Bytes, Archive: e.ID, Rule: "restore"}
 		if err := run.Audit().Append(line); err != nil {
 			return row, err
 		}
@@ -130,7 +130,7 @@ func depositFailure(err error, entry archive.Entry, into selection.Deposit) erro
 	}
 	return &failure.Error{
 		Code: "different", Exit: failure.ExitFailed, Path: PlaceInDatabase(into, into.Source), Err: err,
-		Hint: "nothing was changed; sessctl archive restore " + entry.ID + " --to FILE puts the rows into a file",
+		Hint: "nothing was changed; sessctl restore " + entry.ID + " --to FILE puts the rows into a file",
 	}
 }
 

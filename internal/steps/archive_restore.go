@@ -19,7 +19,7 @@ import (
 	"github.com/sessctl/sessctl/pkg/session"
 )
 
-// RestoreOptions are the options of archive restore.
+// RestoreOptions are the options of restore.
 type RestoreOptions struct {
 	To     string
 	Force  bool
@@ -27,7 +27,7 @@ type RestoreOptions struct {
 	Quiet  time.Duration
 }
 
-// RestoreDocument is `archive restore --json`.
+// RestoreDocument is `restore --json`.
 type RestoreDocument struct {
 	Schema   int                  `json:"schema"`
 	DryRun   bool                 `json:"dry_run"`
@@ -75,7 +75,7 @@ func WarnOfLonger(ctx context.Context, run *workspace.Run, archives *archive.Sto
 		return err
 	}
 	run.Notice(workspace.Note{
-		Hint: "sessctl archive restore " + longer.ID + " restores all of it",
+		Hint: "sessctl restore " + longer.ID + " restores all of it",
 		Message: fmt.Sprintf("archive %s of this session goes on after %s: it has %s bytes in %s, this one %s in %s", longer.ID, entry.ID,
 			wording.Count(longer.Bytes), wording.Plural(int(longer.Lines), "line"), wording.Count(entry.Bytes), wording.Plural(int(entry.Lines), "line")),
 	})
@@ -93,7 +93,7 @@ func CountAttached(ctx context.Context, _ *workspace.Run, w *workspace.Workspace
 func noteRestored(run *workspace.Run, p *compact.RestorePlan) error {
 	return run.Audit().Append(retention.Line{
 		Time: run.Now().UTC(), Action: retention.ActionRestore, Kind: "session", Path: p.Place.Path,
-		SHA256: p.Archive.SHA256, Bytes: p.Archive.Bytes, Archive: p.Archive.ID, Rule: "archive restore",
+		SHA256: p.Archive.SHA256, Bytes: p.Archive.Bytes, Archive: p.Archive.ID, Rule: "restore",
 	})
 }
 
@@ -124,7 +124,7 @@ func placeFailure(run *workspace.Run, err error, d compact.Destination, entry ar
 	case errors.Is(err, session.ErrUnsupported):
 		return &failure.Error{
 			Code: "unsupported", Exit: failure.ExitFailed, Path: cmp.Or(d.To, entry.Source), Err: err,
-			Hint: "sessctl archive restore " + entry.ID + " --to FILE puts the log into a file elsewhere",
+			Hint: "sessctl restore " + entry.ID + " --to FILE puts the log into a file elsewhere",
 		}
 	case errors.Is(err, session.ErrElsewhere):
 		return &failure.Error{
@@ -186,7 +186,7 @@ func UndoHint(ctx context.Context, run *workspace.Run, entry archive.Entry) (str
 	for i := len(receipts) - 1; i >= 0; i-- {
 		r := receipts[i]
 		if r.Outcome == compact.Compacted && r.Archive != nil && r.Archive.ID == entry.ID {
-			return "sessctl compact --undo " + r.ID + " also makes the runtime continue it", nil
+			return "sessctl undo " + r.ID + " also makes the runtime continue it", nil
 		}
 	}
 	return "", nil

@@ -17,7 +17,7 @@ import (
 	"github.com/sessctl/sessctl/pkg/archive"
 )
 
-// ShowOptions are the options of archive show.
+// ShowOptions are the options of archives show.
 type ShowOptions struct {
 	Lines     string
 	Text, Raw bool
@@ -45,7 +45,7 @@ func looksLikePage(arg string) bool {
 	return arg == "-" || strings.HasSuffix(arg, ".html") || strings.ContainsAny(arg, `/\\`)
 }
 
-// ShowDocument is `archive show --json`.
+// ShowDocument is `archives show --json`.
 type ShowDocument struct {
 	Schema  int                  `json:"schema"`
 	Archive selection.ArchiveRow `json:"archive"`
@@ -81,7 +81,7 @@ type LineRange struct {
 func (l LineRange) tooMuch(n int) error {
 	hint := fmt.Sprintf("ask for lines %d-%d", l.First, n-1)
 	if n <= l.First {
-		hint = fmt.Sprintf("sessctl archive show prints line %d on the machine itself", n)
+		hint = fmt.Sprintf("sessctl archives show prints line %d on the machine itself", n)
 	}
 	return &failure.Error{Code: "too_much", Exit: failure.ExitFailed, Hint: hint, Err: fmt.Errorf("the lines have more than %s", wording.Bytes(l.Most))}
 }

@@ -37,10 +37,10 @@ func ReadableMessage(m *session.Message, redact bool) (heading string, lines []s
 	}
 	text := strings.TrimRight(wording.VisibleText(string(said)), "\n")
 	if text == "" {
-		text = "(nothing to read: archive show --raw has the record)"
+		text = "(nothing to read: archives show --raw has the record)"
 	}
 	if m.CutBytes > 0 {
-		text += fmt.Sprintf("\n[%s of this line are not shown: archive show --raw --lines %d-%d has them]", wording.Bytes(m.CutBytes), m.Line, m.Line)
+		text += fmt.Sprintf("\n[%s of this line are not shown: archives show --raw --lines %d-%d has them]", wording.Bytes(m.CutBytes), m.Line, m.Line)
 	}
 	for line := range strings.SplitSeq(text, "\n") {
 		lines = append(lines, strings.TrimRight("  "+line, " "))

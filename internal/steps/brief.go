@@ -68,7 +68,7 @@ func Brief(ctx context.Context, run *workspace.Run, o BriefOptions) (BriefDocume
 		if err := selection.CheckAgent(ctx, run, nil, o.Agent); err != nil {
 			return doc, err
 		}
-		return doc, &failure.Error{Code: "unknown_session", Exit: failure.ExitFailed, Hint: "sessctl sizes and sessctl archive list show the sessions there are", Err: fmt.Errorf("no session in which somebody has asked for something")}
+		return doc, &failure.Error{Code: "unknown_session", Exit: failure.ExitFailed, Hint: "sessctl sizes and sessctl archives list show the sessions there are", Err: fmt.Errorf("no session in which somebody has asked for something")}
 	}
 	doc.Schema, doc.Text = 1, doc.State.Text(o.Runes)
 	return doc, nil
@@ -216,7 +216,7 @@ func ScanReadable(ctx context.Context, log ReadableLog, o session.ScanOptions, e
 func DescribeBrief(doc recall.Standing) string {
 	head := "   session " + wording.Visible(doc.Session) + " of " + wording.Visible(doc.Agent) + " (" + doc.Runtime + ")"
 	if doc.Archive != "" {
-		head += "; sessctl archive show " + wording.Visible(doc.Archive) + " --lines N-M reads its lines"
+		head += "; sessctl archives show " + wording.Visible(doc.Archive) + " --lines N-M reads its lines"
 	}
 	return head + "\n" + recall.Indent(wording.VisibleText(doc.Text)) + "\n"
 }

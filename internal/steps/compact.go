@@ -174,7 +174,7 @@ func planAndExecute(ctx context.Context, run *workspace.Run, w *workspace.Worksp
 	}
 	if plan.NextStart != "" {
 		w.Progress.Clear()
-		run.Notice(workspace.Note{Path: t.Path, Message: plan.NextStart, Hint: "sessctl compact --undo brings the session back"})
+		run.Notice(workspace.Note{Path: t.Path, Message: plan.NextStart, Hint: "sessctl undo RECEIPT brings the session back"})
 	}
 	result, err := w.Compactor.Execute(ctx, t.Adapter, plan, policy)
 	if len(result.Missing) > 0 {

@@ -224,7 +224,7 @@ func (l lacking) tell(run *workspace.Run, o PullOptions) {
 	if len(l.others) > 0 {
 		run.Notice(workspace.Note{
 			Message: "receipts and pins of other hosts are there, and not entered: " + strings.Join(l.others, ", "),
-			Hint:    "sessctl archive pull --host NAME enters those of a host that was lost",
+			Hint:    "sessctl archives pull --host NAME enters those of a host that was lost",
 		})
 	}
 	if l.kept > 0 && o.Asked {

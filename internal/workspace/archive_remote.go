@@ -20,14 +20,14 @@ import (
 	"github.com/sessctl/sessctl/pkg/durable"
 )
 
-// UploadOptions are the options of archive upload.
+// UploadOptions are the options of archives upload.
 type UploadOptions struct {
 	Agent  string
 	IDs    []string
 	DryRun bool
 }
 
-// UploadDocument is `archive upload --json`, and with Pulled rows `archive pull`.
+// UploadDocument is `archives upload --json`, and with Pulled rows `archives pull`.
 type UploadDocument struct {
 	Schema   int         `json:"schema"`
 	DryRun   bool        `json:"dry_run"`
@@ -56,7 +56,7 @@ type UploadRow struct {
 // Outcomes of an upload.
 const (
 	OutcomeOffSite = "off-site"
-	OutcomeFound   = "found" // by archive pull
+	OutcomeFound   = "found" // by archives pull
 	OutcomePlanned = "planned"
 	OutcomeFailed  = "failed"
 )
@@ -247,7 +247,7 @@ func (u *Uploader) there(ctx context.Context, e archive.Entry) (r archive.Remote
 	return r, number, err // what else went wrong says nothing of the object
 }
 
-// UploadOutcome decides the exit code of archive upload.
+// UploadOutcome decides the exit code of archives upload.
 func UploadOutcome(rows []UploadRow) error {
 	failed := 0
 	for _, r := range rows {

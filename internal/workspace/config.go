@@ -40,6 +40,7 @@ type Config struct {
 	// Profiles are the unattended runs that the file describes, by their names.
 	Profiles map[string]ProfileConfig `mapstructure:"profiles" json:"profiles"`
 	Monitor  monitorConfig            `mapstructure:"monitor" json:"monitor"`
+	Ledger   ledgerConfig             `mapstructure:"ledger" json:"ledger"`
 }
 
 type compactionConfig struct {
@@ -180,7 +181,7 @@ func Defaults() map[string]any {
 		"llm.max_calls":                 50,
 		"memory.output_limit":           compact.DefaultOutputLimit,
 	}
-	for _, more := range []map[string]any{recallDefaults(), monitorDefaults(), eventDefaults(), serveDefaults(), remoteDefaults(), archiveDefaults()} {
+	for _, more := range []map[string]any{recallDefaults(), monitorDefaults(), eventDefaults(), serveDefaults(), remoteDefaults(), archiveDefaults(), ledgerDefaults()} {
 		maps.Copy(all, more)
 	}
 	return all
@@ -223,7 +224,7 @@ func EnvValue(key, value string) any {
 		return filepath.SplitList(value)
 	case "compaction.thresholds", "compaction.windows":
 		return strings.Fields(value) // a threshold may have a comma
-	case "serve.allowed_hosts":
+	case "serve.allowed_hosts", "ledger.heads":
 		return strings.Split(value, ",")
 	}
 	return value
@@ -327,6 +328,9 @@ func ShownValue(key string, value any) any {
 	if (key == "yarnnn.dsn" || key == "events.url" || key == "memory.remote.url") && value != "" {
 		return "(set)"
 	}
+	if list, ok := value.([]string); ok && key == "ledger.heads" && len(list) > 0 {
+		return fmt.Sprintf("(%d set)", len(list))
+	}
 	if list, ok := value.([]any); ok { // of targets, whose addresses may hold tokens
 		return fmt.Sprintf("(%d set)", len(list))
 	}
@@ -341,8 +345,8 @@ type ProfileConfig struct {
 	Archive       ArchiveStep   `mapstructure:"archive" json:"archive"`
 	ExtractFacts  FactsStep     `mapstructure:"extract_facts" json:"extract_facts"`
 	Clean         CleanStep     `mapstructure:"clean" json:"clean"`
-	ArchivePrune  PruneStep     `mapstructure:"archive_prune" json:"archive_prune"`
-	ArchiveVerify ArchiveVerify `mapstructure:"archive_verify" json:"archive_verify"`
+	ArchivePrune  PruneStep     `mapstructure:"archives_prune" json:"archives_prune"`
+	ArchiveVerify ArchiveVerify `mapstructure:"archives_verify" json:"archives_verify"`
 }
 
 // CompactStep is the step of a profile that compacts.

@@ -12,7 +12,7 @@ import (
 // Why a session was remembered that is deleted next, as its receipt says it.
 const (
 	AboutToClean  = "archived and remembered, because clean was about to delete it"
-	AboutToShrink = "archived and remembered, because compact --shrink was about to take it out of its database"
+	AboutToShrink = "archived and remembered, because shrink was about to take it out of its database"
 )
 
 // RememberOnce remembers what an archived log says, unless memory has all of it and a
@@ -29,7 +29,7 @@ func (w *Workspace) RememberOnce(ctx context.Context, run *Run, log retention.Se
 }
 
 // RememberProven remembers what an archived log says, with a receipt: if memory loses
-// it, archive verify says so, and an undo knows that it is wanted.
+// it, archives verify says so, and an undo knows that it is wanted.
 func (w *Workspace) RememberProven(ctx context.Context, run *Run, log retention.Session, e archive.Entry, why string) error {
 	archived := compact.ToDelete{Archived: ArchivedOf(e), Why: why}
 	if err := w.Compactor.RememberProven(ctx, log.Adapter, log.Ref, archived, run.RecoveryPolicy()); err != nil {
@@ -47,7 +47,7 @@ func (w *Workspace) namedByReceipts(run *Run, id string) (bool, error) {
 	if w.proven != nil {
 		return w.proven[id], nil
 	}
-	receipts, _, err := run.Receipts().Examine() // one that cannot be read proves nothing: doctor and archive verify tell
+	receipts, _, err := run.Receipts().Examine() // one that cannot be read proves nothing: doctor and archives verify tell
 	if err != nil {
 		return false, fmt.Errorf("read the receipts: %w", err)
 	}

@@ -131,7 +131,7 @@ func (m MemoryAdapter) endsOf(lost map[string]bool) (ends []int64, err error) {
 // archivedLengths are the lengths, in bytes, of the archives that receipts name, by
 // their ids: also of those that were pruned since.
 func archivedLengths(run *Run) (map[string]int64, error) {
-	receipts, _, err := run.Receipts().Examine() // of one that cannot be read doctor and archive verify tell
+	receipts, _, err := run.Receipts().Examine() // of one that cannot be read doctor and archives verify tell
 	if err != nil {
 		return nil, fmt.Errorf("read the receipts: %w", err)
 	}

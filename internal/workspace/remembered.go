@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"path/filepath"
-	"slices"
 
 	"github.com/sessctl/sessctl/pkg/archive"
 	"github.com/sessctl/sessctl/pkg/compact"
@@ -36,25 +35,6 @@ func Remembered(ctx context.Context, run *Run, memories *memory.Store, archives 
 	}
 	missing, _, err := MissingPieces(ctx, run, memories, archives, e)
 	return err == nil && missing == 0, err
-}
-
-// MissingPieces counts what memory lacks of the pieces of an archive, and what it has
-// forgotten of them. A piece that another log of the session has too, at the same
-// place, is there once, and names the archive that was remembered last.
-func MissingPieces(ctx context.Context, run *Run, memories *memory.Store, archives *archive.Store, e archive.Entry) (missing, forgotten int, err error) {
-	compactor := &compact.Compactor{Archiver: oneArchive{Archiver{Store: archives, Now: run.Now}, e}}
-	log, source := ArchivedLog(e), memory.Source{Agent: e.Agent, Session: e.Session}
-	var ids []string
-	for r, err := range compactor.Pieces(ctx, ArchiveReader(&run.Settings, e), log.Ref, log.Archived, run.RecoveryPolicy()) {
-		if err != nil {
-			return 0, 0, err
-		}
-		ids = append(ids, MemoryRecord(source, r).ID)
-	}
-	slices.Sort(ids)
-	ids = slices.Compact(ids)
-	records, forgotten, err := memories.Count(ctx, ids)
-	return len(ids) - records - forgotten, forgotten, err
 }
 
 // HoldsAll reports whether memory has all that was surveyed, or has forgotten it.
@@ -119,7 +99,7 @@ func sharingBytes(ctx context.Context, run *Run, archives *archive.Store, e arch
 	same := append(begins.found, e.ID)
 	for id := range rest {
 		longer, err := wherever(ctx, run, archives, id)
-		if err != nil || longer.Bytes <= e.Bytes {
+		if err != nil || longer.Bytes <= e.Bytes || longer.Runtime != e.Runtime || longer.Agent != e.Agent || longer.Session != e.Session {
 			continue
 		}
 		if begun, err := archives.Begins(ctx, longer, e); err == nil && begun {
@@ -148,7 +128,7 @@ func wherever(ctx context.Context, run *Run, archives *archive.Store, id string)
 // ArchivedLog is the session that an archive is of.
 func ArchivedLog(e archive.Entry) compact.ArchivedLog {
 	return compact.ArchivedLog{
-		Ref:       session.Ref{Runtime: e.Runtime, Agent: e.Agent, ID: e.Session, Key: e.Key, Path: e.Path, Kind: session.Kind(e.Kind), ModTime: e.SourceModTime},
+		Ref:       session.Ref{Runtime: e.Runtime, Agent: e.Agent, ID: e.Session, Key: e.Key, Path: e.Path, Kind: session.Kind(e.Kind), ModTime: e.SourceModTime, Title: e.Title, Project: e.Project},
 		Archived:  ArchivedOf(e),
 		CreatedAt: e.CreatedAt,
 	}

@@ -337,7 +337,7 @@ func (w *Workspace) Assemble(run *Run, m Mode) (err error) {
 	}
 	w.Lengths = sync.OnceValues(func() (map[string]int64, error) { return archivedLengths(run) })
 	w.Compactor = &compact.Compactor{
-		Archiver:   Archiver{Store: w.Archives, Lasting: Lasting(run, w.Archives), Now: run.Now, Reason: m.Reason},
+		Archiver:   Archiver{Store: w.Archives, Lasting: Lasting(run, w.Archives), Now: run.Now, Reason: m.Reason, Name: Naming(run)},
 		Rememberer: MemoryAdapter{Store: w.Memory, Archives: w.Archives, Lengths: w.Lengths, builtin: embedding.builtin(), wordsAnew: func() { tellWordsAnew(run) }},
 		Embedder:   Embedder{app: run, Store: w.Memory, embedding: embedding},
 		Withdrawer: MemoryAdapter{Store: w.Memory},
@@ -583,6 +583,8 @@ type Archiver struct {
 	Lasting *archive.Store // without the cache, see app.lasting; nil where nothing is deleted
 	Now     func() time.Time
 	Reason  string // why: "compact" or "archive"
+	// Name says what a session is called, see [Naming]; nil: what its reference says.
+	Name func(ctx context.Context, ref session.Ref) session.Name
 }
 
 // PutEntry archives a session from an open log. Where its hash is known, and there is
@@ -590,6 +592,10 @@ type Archiver struct {
 func (r Archiver) PutEntry(ctx context.Context, ref session.Ref, snap session.Snapshot, src io.Reader) (archive.Entry, error) {
 	meta := ArchiveMeta(ref)
 	meta.SourceModTime, meta.Reason = snap.ModTime, r.Reason
+	if r.Name != nil {
+		name := r.Name(ctx, ref)
+		meta.Title, meta.Project = name.Title, name.Project
+	}
 	if !ref.Kind.InFile() && meta.SourceModTime.IsZero() {
 		meta.SourceModTime = ref.ModTime // by its runtime: it is no file
 	}
@@ -609,7 +615,7 @@ func (r Archiver) PutEntry(ctx context.Context, ref session.Ref, snap session.Sn
 
 // ArchiveMeta is what an archive knows of its session.
 func ArchiveMeta(ref session.Ref) archive.Meta {
-	return archive.Meta{Runtime: ref.Runtime, Agent: ref.Agent, Session: ref.ID, Key: ref.Key, Source: ref.Path, Kind: string(ref.Kind)}
+	return archive.Meta{Runtime: ref.Runtime, Agent: ref.Agent, Session: ref.ID, Key: ref.Key, Source: ref.Path, Kind: string(ref.Kind), Title: ref.Title, Project: ref.Project}
 }
 
 // Put implements compact.Archiver.

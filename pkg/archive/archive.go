@@ -61,6 +61,10 @@ type Meta struct {
 	Kind string `json:"kind"`
 	// Reason is why it was archived ("compact", "archive", ...).
 	Reason string `json:"reason"`
+	// Title is what the session was called then, and Project the directory that its
+	// agent worked in; "" where that is not known.
+	Title   string `json:"title,omitempty"`
+	Project string `json:"project,omitempty"`
 }
 
 // Entry is the catalogue's record of one archive.

@@ -25,8 +25,8 @@ import (
 // goroutine.
 type Unchanged struct {
 	file    string
-	known   map[string]standing
-	tells   map[uint64]bool // by device: durable.ChangeTimeTells
+	known   map[string]string // standings by the name of the file
+	tells   map[uint64]bool   // by device: durable.ChangeTimeTells
 	changed bool
 
 	dir  string   // that was looked into last
@@ -34,11 +34,27 @@ type Unchanged struct {
 }
 
 // standing is a file, its archive and the entry of that, as they were when the archive
-// was verified.
+// was verified. A run asks for most of them once: they are kept as the text of their
+// line in the cache, and states are compared as that text has them.
 type standing struct {
-	id                    string
-	source, stored, entry fileState
-	path                  string // of the archive's file
+	id, source, stored, entry, path string // path is that of the archive's file
+}
+
+func (s standing) String() string {
+	return strings.Join([]string{s.id, s.source, s.stored, s.entry, s.path}, "\t")
+}
+
+func parseStanding(text string) (standing, bool) {
+	var words [5]string
+	n := 0
+	for word := range strings.SplitSeq(text, "\t") {
+		if n == len(words) {
+			return standing{}, false
+		}
+		words[n] = word
+		n++
+	}
+	return standing{words[0], words[1], words[2], words[3], words[4]}, n == len(words)
 }
 
 // fileState tells whether a file is what it was. Times are nanoseconds.
@@ -67,7 +83,7 @@ const unchangedSettled = 2 * time.Second
 // OpenUnchanged reads what an earlier run has remembered in file. What cannot be
 // used, or with file "", is empty.
 func OpenUnchanged(file string) *Unchanged {
-	u := &Unchanged{file: file, known: map[string]standing{}, tells: map[uint64]bool{}}
+	u := &Unchanged{file: file, known: map[string]string{}, tells: map[uint64]bool{}}
 	if file != "" {
 		sweepUnchanged(file)
 		if known, err := readUnchanged(file); err == nil {
@@ -98,18 +114,24 @@ func nameOf(m Meta) string {
 // the archive's has changed since it was made or verified, nor the entry of the
 // catalogue. here is the session's file as it is now.
 func (u *Unchanged) Find(s *Store, m Meta, here os.FileInfo) (id string, ok bool) {
-	known, ok := u.known[nameOf(m)]
-	if !ok || !here.Mode().IsRegular() || stateOf(here) != known.source || !u.timeTells(m.Source, known.source.device) {
+	known, ok := parseStanding(u.known[nameOf(m)])
+	if !ok || !here.Mode().IsRegular() || !u.isStill(m.Source, here, known.source) {
 		return "", false
 	}
 	stored, err := u.lookAt(s, known.path)
-	if err != nil || stateOf(stored) != known.stored || !u.timeTells(known.path, known.stored.device) {
+	if err != nil || !u.isStill(known.path, stored, known.stored) {
 		return "", false
 	}
-	if entry, err := s.pins.Lstat(s.entryPath(known.id)); err != nil || stateOf(entry) != known.entry {
+	if entry, err := s.pins.Lstat(s.entryPath(known.id)); err != nil || stateOf(entry).String() != known.entry {
 		return "", false
 	}
 	return known.id, true
+}
+
+// isStill reports whether a file is what it was, on a device whose times tell.
+func (u *Unchanged) isStill(path string, here os.FileInfo, was string) bool {
+	state := stateOf(here)
+	return state.String() == was && u.timeTells(path, state.device)
 }
 
 // lookAt looks at the file of an archive. Its directory is that of the one before, most
@@ -161,7 +183,7 @@ func (u *Unchanged) Keep(s *Store, m Meta, e Entry, before os.FileInfo, now time
 	if err != nil {
 		return
 	}
-	u.known[nameOf(m)] = standing{e.ID, stateOf(after), stateOf(stored), stateOf(entry), e.Path}
+	u.known[nameOf(m)] = standing{e.ID, stateOf(after).String(), stateOf(stored).String(), stateOf(entry).String(), e.Path}.String()
 	u.changed = true
 }
 
@@ -188,7 +210,7 @@ func (u *Unchanged) write(w io.Writer) error {
 	_, _ = fmt.Fprintln(out, unchangedFormat) // Flush returns the error
 	for _, name := range slices.Sorted(maps.Keys(u.known)) {
 		if k := u.known[name]; present(name) {
-			_, _ = fmt.Fprintf(out, "%s\t%s\t%s\t%s\t%s\t%s\n", k.id, k.source, k.stored, k.entry, k.path, name)
+			_, _ = fmt.Fprintf(out, "%s\t%s\n", k, name)
 		}
 	}
 	if err := out.Flush(); err != nil {
@@ -205,62 +227,52 @@ func present(name string) bool {
 
 // String is a state as a word of a line.
 func (f fileState) String() string {
-	return fmt.Sprintf("%d,%d,%d,%d,%d", f.device, f.inode, f.size, f.modified, f.changed)
-}
-
-func parseState(text string) (f fileState, err error) {
-	parts := strings.SplitN(text, ",", 6)
-	if len(parts) != 5 {
-		return f, errNotUnchanged
+	var room [100]byte
+	text := strconv.AppendUint(room[:0], f.device, 10)
+	text = strconv.AppendUint(append(text, ','), f.inode, 10)
+	for _, number := range []int64{f.size, f.modified, f.changed} {
+		text = strconv.AppendInt(append(text, ','), number, 10)
 	}
-	for i, to := range []*uint64{&f.device, &f.inode} {
-		if *to, err = strconv.ParseUint(parts[i], 10, 64); err != nil {
-			return f, err
-		}
-	}
-	for i, to := range []*int64{&f.size, &f.modified, &f.changed} {
-		if *to, err = strconv.ParseInt(parts[i+2], 10, 64); err != nil {
-			return f, err
-		}
-	}
-	return f, nil
+	return string(text)
 }
 
 // errNotUnchanged is returned for a file that is not such a cache, or a damaged one.
 var errNotUnchanged = errors.New("not a cache of what is unchanged, or damaged")
 
-func readUnchanged(file string) (map[string]standing, error) {
+func readUnchanged(file string) (map[string]string, error) {
 	f, err := durable.OpenRegular(file)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	text, err := io.ReadAll(f)
+	info, err := f.Stat()
 	if err != nil {
+		return nil, err
+	}
+	text := make([]byte, info.Size()) // it is replaced as a whole, and never grows
+	if _, err := io.ReadFull(f, text); err != nil {
 		return nil, err
 	}
 	body := text[:max(0, len(text)-2*sha256.Size-1)]
 	if want := sha256.Sum256(body); !bytes.Equal(bytes.TrimSuffix(text[len(body):], []byte("\n")), []byte(hex.EncodeToString(want[:]))) {
 		return nil, errNotUnchanged
 	}
-	lines := strings.Split(strings.TrimSuffix(string(body), "\n"), "\n")
-	if lines[0] != unchangedFormat {
+	format, lines, _ := strings.Cut(string(body), "\n")
+	if format != unchangedFormat {
 		return nil, errNotUnchanged
 	}
-	known := make(map[string]standing, len(lines))
-	for _, line := range lines[1:] {
-		words := strings.SplitN(line, "\t", 6)
-		if len(words) != 6 {
-			return nil, errNotUnchanged
-		}
-		k := standing{id: words[0], path: words[4]}
-		for i, to := range []*fileState{&k.source, &k.stored, &k.entry} {
-			var err error
-			if *to, err = parseState(words[i+1]); err != nil {
-				return nil, err
+	known := make(map[string]string, strings.Count(lines, "\n"))
+	for line := range strings.Lines(lines) {
+		line = strings.TrimSuffix(line, "\n")
+		end := 0
+		for range 5 {
+			word := strings.IndexByte(line[end:], '\t')
+			if word < 0 {
+				return nil, errNotUnchanged
 			}
+			end += word + 1
 		}
-		known[words[5]] = k
+		known[line[end:]] = line[:end-1]
 	}
 	return known, nil
 }

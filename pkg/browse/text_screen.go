@@ -200,7 +200,7 @@ func keysScreen() *textScreen {
 			{"a", "archive: make a verified copy and remember it; the session stays as it is"},
 			{"u", "undo a compaction: the session is what it was"},
 			{"f", "forget what the memory has of a session or an agent; archives stay"},
-			{"p", "pin a session, or let it go: what is pinned is never deleted by clean or archive prune"},
+			{"p", "pin a session, or let it go: what is pinned is never deleted by clean or archives prune"},
 		},
 		{{"r", "look again"}, {"n", "notes about stores that could not be read"}, {"ctrl+z", "suspend; fg comes back"}, {"q  ctrl+c", "quit; while something is under way esc and ctrl+c break it off"}},
 	} {

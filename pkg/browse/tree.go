@@ -11,6 +11,7 @@ import (
 type Session struct {
 	Runtime, Agent, ID string
 	Name               string // for people: its key or its id
+	Title              string // what it is about, "" if that is not known
 	Store              string // the root of its store
 	Path               string // of its log, "" if only archives of it are left
 	Place              string // the same, for people

@@ -226,6 +226,9 @@ func (t *treeScreen) details(m *Model, n *node) string {
 		return fmt.Sprintf("%s: %s, %s, %s", n.name, sessions, formatBytes(n.bytes), n.tokenText()+" tokens")
 	}
 	parts := []string{}
+	if s.Title != "" {
+		parts = append(parts, s.Title)
+	}
 	if s.State != "" {
 		parts = append(parts, s.State)
 	}

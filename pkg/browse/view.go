@@ -232,11 +232,16 @@ func (t *treeScreen) row(m *Model, n *node, current bool, width int) Line {
 	default:
 		name += "▸ "
 	}
-	name += safe(n.name)
+	room := width - c.figures()
+	if n.session != nil {
+		name += n.label(room - ansi.StringWidth(name))
+	} else {
+		name += printable.Middle(n.name, room-ansi.StringWidth(name))
+	}
 	if n.session == nil && n.level == 1 && !t.open[n.key] {
 		name += " (" + plural(n.sessions, "session") + ")"
 	}
-	text := pad(name, width-c.figures())
+	text := pad(name, room)
 	if c.bar {
 		text += " " + bar(n.figure(m.by), n.most)
 	}
@@ -256,6 +261,18 @@ func (t *treeScreen) row(m *Model, n *node, current bool, width int) Line {
 		text += "  " + pad(n.session.State, stateCells)
 	}
 	return Line{{text, style}}
+}
+
+// label is a session's name and title, in so many columns of the terminal: what the
+// title needs the name leaves, down to shortName.
+func (n *node) label(room int) string {
+	const between, shortName = 2, 13
+	title := safe(n.session.Title)
+	if title == "" || room < shortName+between+shortName {
+		return printable.Middle(n.name, room)
+	}
+	name := printable.Middle(n.name, max(shortName, room-between-ansi.StringWidth(title)))
+	return name + strings.Repeat(" ", between) + title
 }
 
 func (n *node) style(current bool) Style {

@@ -105,7 +105,7 @@ func (s *spent) add(w Wrote) {
 	s.tokens += w.Tokens
 }
 
-// Receipt is the proof of what a run did with one session. `archive verify`
+// Receipt is the proof of what a run did with one session. `archives verify`
 // compares it with the archive and memory later.
 type Receipt struct {
 	Schema  int       `json:"schema"` // 1

@@ -317,7 +317,7 @@ func (c *Compactor) GiveUp(ctx context.Context, store session.Store, u Unfinishe
 
 // rememberAgain remembers what an undo had archived: it may have been taken out
 // of memory by the part of the undo that was done. Where it cannot be read,
-// memory stays as it is, and archive verify says what is missing.
+// memory stays as it is, and archives verify says what is missing.
 func (m memories) rememberAgain(ctx context.Context, store session.Store, in Intent, policy Policy) {
 	ref := session.Ref{Runtime: in.Rotation.Runtime, Agent: in.Rotation.Agent, ID: in.Rotation.Session, Path: in.Rotation.Live}
 	_, _ = m.rememberArchived(ctx, store, ref, in.Archive, policy)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -101,6 +102,59 @@ func AppendRecord(f *os.File, record []byte) error {
 	}
 	if err := f.Sync(); err != nil {
 		return explain("sync", f.Name(), dir, err)
+	}
+	return nil
+}
+
+// WriteTailIn writes the end of a file that only grows: text at an offset, with
+// one write, in a file in root, which is held open. It makes the file if it is
+// missing, with mode 0600. What lies behind the offset, the half of a record that a killed call
+// left, is cut off first. A write that fails half way is undone. Unless lasting is
+// false, for what can be made again, the content is synced, and so is the directory
+// if the file is new. A file that is shorter than the offset is an error. The caller
+// has a lock under which nobody else writes. A full disk is a [*SpaceError].
+func WriteTailIn(root *os.Root, base string, offset int64, text []byte, lasting bool) error {
+	dir, path := root.Name(), filepath.Join(root.Name(), base)
+	f, err := root.OpenFile(base, os.O_RDWR|os.O_CREATE|openNoFollow|openNonblock, 0o600)
+	if err != nil {
+		return explain("append to", path, dir, err)
+	}
+	err = writeTail(f, offset, text, lasting)
+	if closeErr := f.Close(); err == nil {
+		err = closeErr
+	}
+	if err == nil && offset == 0 && lasting {
+		return SyncDirIn(root)
+	}
+	return explain("append to", path, dir, err)
+}
+
+func writeTail(f *os.File, offset int64, text []byte, lasting bool) error {
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+		return err
+	case !info.Mode().IsRegular():
+		return ErrNotRegular
+	case info.Size() < offset:
+		return fmt.Errorf("it has %d bytes, and %d were there: %w", info.Size(), offset, io.ErrUnexpectedEOF)
+	case info.Size() > offset:
+		err = f.Truncate(offset)
+	}
+	if err == nil && offset == 0 {
+		err = f.Chmod(0o600) // whatever the umask
+	}
+	if err != nil {
+		return err
+	}
+	if _, err := f.WriteAt(text, offset); err != nil {
+		return errors.Join(err, f.Truncate(offset))
+	}
+	if !lasting {
+		return nil
+	}
+	if err := f.Sync(); err != nil {
+		return errors.Join(err, f.Truncate(offset)) // what is left of it on the disk nobody knows
 	}
 	return nil
 }

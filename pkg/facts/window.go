@@ -86,7 +86,7 @@ func (w *Window) Add(m *session.Message) error {
 	if !spoken || m.Branch != session.Active || m.OutOfContext || !m.Embeddable() {
 		return nil
 	}
-	text := spokenText(m)
+	text := Spoken(m)
 	if text == "" {
 		return nil
 	}
@@ -125,10 +125,10 @@ func (w *Window) Said() int { return w.said }
 // Last returns the time of the last message, in epoch milliseconds.
 func (w *Window) Last() int64 { return w.last }
 
-// spokenText is what a message says, without secrets; of a user's what a person has
+// Spoken is what a message says, without secrets; of a user's what a person has
 // typed: without the channel's envelope, blocks between tags, fenced code, quoted mail
 // and pasted documents. It is "" if nothing is left, or if a program wrote the message.
-func spokenText(m *session.Message) string {
+func Spoken(m *session.Message) string {
 	said, _ := session.Clean(state.Said(m))
 	text := strings.ToValidUTF8(string(said[:min(len(said), maxMessage)]), "")
 	if m.Role == session.RoleUser {

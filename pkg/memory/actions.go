@@ -213,7 +213,7 @@ type work struct {
 	wasNew  bool // the action before was not there
 	archive string
 	held    []Record
-	buried  []byteRange           // of pieces of the archive that were forgotten
+	buried  []ByteRange           // of pieces of the archive that were forgotten
 	made    func(id string) error // is told of every action; may be nil
 	texts   map[workText]int64    // rows of texts that are there: most paths and directories come again and again
 	sums    *sumFilter            // of all texts that are there; nil while they were not read
@@ -245,10 +245,10 @@ func (w *writer) passed(r Record, buried bool) error {
 		return nil
 	}
 	last := len(w.work.buried) - 1
-	if buried && last >= 0 && w.work.buried[last].from <= r.FirstByte && r.FirstByte <= w.work.buried[last].to {
-		w.work.buried[last].to = max(w.work.buried[last].to, r.EndByte)
+	if buried && last >= 0 && w.work.buried[last].From <= r.FirstByte && r.FirstByte <= w.work.buried[last].To {
+		w.work.buried[last].To = max(w.work.buried[last].To, r.EndByte)
 	} else if buried {
-		w.work.buried = append(w.work.buried, byteRange{r.FirstByte, r.EndByte})
+		w.work.buried = append(w.work.buried, ByteRange{r.FirstByte, r.EndByte})
 	}
 	return actionWriter{w}.release(r.FirstByte)
 }
@@ -271,10 +271,10 @@ func (w actionWriter) release(before int64) error {
 }
 
 // spans are where an action stands in its log.
-func (r *Record) spans() []byteRange {
-	spans := []byteRange{{r.FirstByte, r.EndByte}}
+func (r *Record) spans() []ByteRange {
+	spans := []ByteRange{{r.FirstByte, r.EndByte}}
 	if a := r.Action; a.ResultEndByte > 0 {
-		spans = append(spans, byteRange{a.ResultFirstByte, a.ResultEndByte})
+		spans = append(spans, ByteRange{a.ResultFirstByte, a.ResultEndByte})
 	}
 	return spans
 }
@@ -283,7 +283,7 @@ func (r *Record) spans() []byteRange {
 func (w *work) forgotten(r Record) bool {
 	for _, span := range r.spans() {
 		for _, b := range w.buried {
-			if span.from < b.to && b.from < span.to {
+			if span.From < b.To && b.From < span.To {
 				return true
 			}
 		}

@@ -18,18 +18,18 @@ import (
 // one of them waits until the archive is read. If the forgotten one has not come
 // by then, the new one has a part of it, and is forgotten too.
 type buriedPieces struct {
-	all     []byteRange          // that they take, in order
-	missing map[string]byteRange // those that have not come, by id
+	all     []ByteRange          // that they take, in order
+	missing map[string]ByteRange // those that have not come, by id
 	waiting []Record
 }
 
 // readBuried reads which pieces of archives that begin alike were forgotten.
 func readBuried(ctx context.Context, tx *sql.Tx, archives []string) (b buriedPieces, err error) {
-	b.missing = map[string]byteRange{}
+	b.missing = map[string]ByteRange{}
 	err = database.Each(ctx, database.For(tx, "look what was forgotten"), func(scan database.Scan) error {
 		var id string
-		var r byteRange
-		err := scan(&id, &r.from, &r.to)
+		var r ByteRange
+		err := scan(&id, &r.From, &r.To)
 		b.missing[id] = r
 		return err
 	}, "SELECT id, first_byte, end_byte FROM tombstones WHERE end_byte>0 AND archive IN ("+database.Marks(archives)+")", database.Args(archives)...)
@@ -38,11 +38,11 @@ func readBuried(ctx context.Context, tx *sql.Tx, archives []string) (b buriedPie
 }
 
 // joined are ranges in order, those that meet as one.
-func joined(ranges map[string]byteRange) (all []byteRange) {
-	sorted := slices.SortedFunc(maps.Values(ranges), func(a, b byteRange) int { return cmp.Compare(a.from, b.from) })
+func joined(ranges map[string]ByteRange) (all []ByteRange) {
+	sorted := slices.SortedFunc(maps.Values(ranges), func(a, b ByteRange) int { return cmp.Compare(a.From, b.From) })
 	for _, r := range sorted {
-		if last := len(all) - 1; last >= 0 && r.from <= all[last].to {
-			all[last].to = max(all[last].to, r.to)
+		if last := len(all) - 1; last >= 0 && r.From <= all[last].To {
+			all[last].To = max(all[last].To, r.To)
 			continue
 		}
 		all = append(all, r)
@@ -51,14 +51,14 @@ func joined(ranges map[string]byteRange) (all []byteRange) {
 }
 
 // touched says whether a piece of a log has bytes of ranges that are joined.
-func touched(all []byteRange, r Record) bool {
-	at, _ := slices.BinarySearchFunc(all, r.FirstByte, func(x byteRange, first int64) int {
-		if x.to <= first {
+func touched(all []ByteRange, r Record) bool {
+	at, _ := slices.BinarySearchFunc(all, r.FirstByte, func(x ByteRange, first int64) int {
+		if x.To <= first {
 			return -1
 		}
 		return 1
 	})
-	return r.Position >= 0 && at < len(all) && all[at].from < r.EndByte
+	return r.Position >= 0 && at < len(all) && all[at].From < r.EndByte
 }
 
 // enterBuried begins with an archive.

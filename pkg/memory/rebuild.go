@@ -2,7 +2,9 @@ package memory
 
 import (
 	"context"
+	"crypto/sha256"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -23,7 +25,14 @@ type Rebuild struct {
 	Mark     string   // of what, and by which rule, the records are made; see Rebuilt
 	// Begun are the archives with whose bytes one of those begins, by its id: what was
 	// forgotten of them stays so.
-	Begun map[string][]string
+	Begun  map[string][]string
+	Remade Remade // noted of the session, see [Store.Remade]
+}
+
+// Remade is how the records of a session were made again last.
+type Remade struct {
+	At          int64 // Unix milliseconds; 0 if they never were
+	OutputLimit int64 // bytes that were taken of one output of a tool
 }
 
 // RebuildResult counts what Rebuild did.
@@ -145,7 +154,33 @@ func (b Rebuild) finish(ctx context.Context, tx *sql.Tx, result *RebuildResult) 
 	}
 	_, err = tx.ExecContext(ctx, "INSERT OR REPLACE INTO rebuilt (runtime, agent, session, mark) VALUES (?,?,?,?)",
 		b.Source.Runtime, b.Source.Agent, b.Source.Session, b.Mark)
+	if err == nil && b.Remade.At > 0 {
+		_, err = tx.ExecContext(ctx, "INSERT OR REPLACE INTO state (name, value) VALUES (?,?)", remadeState(b.Source), fmt.Sprint(b.Remade.At, " ", b.Remade.OutputLimit))
+	}
 	return err
+}
+
+// remadeState is the row of state that has how the records of a session were made again.
+// It does not name the session, which may be forgotten.
+func remadeState(source Source) string {
+	name, _ := json.Marshal([]string{source.Runtime, source.Agent, source.Session}) // strings are always JSON
+	return fmt.Sprintf("remade %x", sha256.Sum256(name))
+}
+
+// Remade returns how the records of a session were made again last.
+func (s reading) Remade(ctx context.Context, source Source) (made Remade, err error) {
+	var value string
+	err = s.db.QueryRowContext(ctx, "SELECT value FROM state WHERE name=?", remadeState(source)).Scan(&value)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return Remade{}, nil
+	case err != nil:
+		return Remade{}, fmt.Errorf("look how records were made: %w", database.Classify(err))
+	}
+	if _, err := fmt.Sscan(value, &made.At, &made.OutputLimit); err != nil {
+		return Remade{}, fmt.Errorf("look how records were made: %w", errors.Join(ErrCorrupt, err))
+	}
+	return made, nil
 }
 
 // finishWork removes the actions of the session that were not made again, and

@@ -34,16 +34,19 @@ func (s reading) RecordIDs(ctx context.Context, prefix string, limit int) ([]str
 	return database.Strings(ctx, s.db, query+" ORDER BY id LIMIT ?2", prefix, limit)
 }
 
-// Count returns how many of some ids are those of records, and how many of what was
-// forgotten.
-func (s reading) Count(ctx context.Context, ids []string) (records, forgotten int, err error) {
+// Lacking returns those of some ids that are of no record and of nothing that was
+// forgotten, and how many of them were forgotten.
+func (s reading) Lacking(ctx context.Context, ids []string) (lacking []string, forgotten int, err error) {
 	list, _ := json.Marshal(ids) // strings are always JSON
-	err = s.db.QueryRowContext(ctx, `WITH asked AS (SELECT value AS id FROM json_each(?))
-		SELECT (SELECT count(*) FROM records WHERE id IN (SELECT id FROM asked)), (SELECT count(*) FROM tombstones WHERE id IN (SELECT id FROM asked))`, string(list)).Scan(&records, &forgotten)
-	if err != nil {
-		return 0, 0, fmt.Errorf("look for records: %w", database.Classify(err))
+	err = s.db.QueryRowContext(ctx, "SELECT count(*) FROM tombstones WHERE id IN (SELECT value FROM json_each(?))", string(list)).Scan(&forgotten)
+	if err == nil {
+		lacking, err = database.Strings(ctx, s.db, `SELECT DISTINCT value FROM json_each(?1) WHERE value NOT IN (SELECT id FROM records WHERE id IN (SELECT value FROM json_each(?1)))
+			AND value NOT IN (SELECT id FROM tombstones WHERE id IN (SELECT value FROM json_each(?1)))`, string(list))
 	}
-	return records, forgotten, nil
+	if err != nil {
+		return nil, 0, fmt.Errorf("look for records: %w", database.Classify(err))
+	}
+	return lacking, forgotten, nil
 }
 
 // Record returns the record of an id. One that is not there, or was forgotten,

@@ -225,8 +225,8 @@ func (c Coverage) Missing(n int) int {
 	return max(missing, 0)
 }
 
-// byteRange is a part of a log.
-type byteRange struct{ from, to int64 }
+// ByteRange is a part of a log: the bytes from From on, before To.
+type ByteRange struct{ From, To int64 }
 
 // Coverage returns what memory holds of a session; source says which one.
 // archives are all archives of the session, by which what was forgotten is
@@ -235,12 +235,12 @@ type byteRange struct{ from, to int64 }
 func (s reading) Coverage(ctx context.Context, source Source, category string, archives []string, from ...string) (Coverage, error) {
 	c := Coverage{positions: map[int]bool{}}
 	list, _ := json.Marshal(from) // strings are always JSON
-	var ranges []byteRange
+	var ranges []ByteRange
 	err := database.Each(ctx, database.For(s.db, "look what is covered"), func(scan database.Scan) error {
 		var position int
-		var r byteRange
+		var r ByteRange
 		var text keptText
-		if err := scan(&position, &r.from, &r.to, &text); err != nil {
+		if err := scan(&position, &r.From, &r.To, &text); err != nil {
 			return err
 		}
 		c.Records++
@@ -254,7 +254,7 @@ func (s reading) Coverage(ctx context.Context, source Source, category string, a
 	if err != nil {
 		return c, err
 	}
-	forgotten, err := s.forgottenRanges(ctx, archives)
+	forgotten, err := s.ForgottenRanges(ctx, archives, nil)
 	c.Forgotten, c.Bytes = len(forgotten), union(append(ranges, forgotten...))
 	return c, err
 }
@@ -265,18 +265,21 @@ func (s reading) ArchivesOf(ctx context.Context, source Source, category string)
 		source.Runtime, source.Agent, source.Session, category)
 }
 
-func (s reading) forgottenRanges(ctx context.Context, archives []string) (ranges []byteRange, err error) {
-	return database.All(ctx, database.For(s.db, "look what was forgotten"), func(r *byteRange) []any { return []any{&r.from, &r.to} },
-		"SELECT first_byte, end_byte FROM tombstones WHERE end_byte>0 AND archive IN ("+database.Marks(archives)+")", database.Args(archives)...)
+// ForgottenRanges are the parts of the logs of some archives that were forgotten, but
+// for the pieces with some ids.
+func (s reading) ForgottenRanges(ctx context.Context, archives, but []string) (ranges []ByteRange, err error) {
+	list, _ := json.Marshal(append([]string{}, but...)) // no ids are [], not null, which no id is unlike
+	return database.All(ctx, database.For(s.db, "look what was forgotten"), func(r *ByteRange) []any { return []any{&r.From, &r.To} },
+		"SELECT first_byte, end_byte FROM tombstones WHERE end_byte>0 AND id NOT IN (SELECT value FROM json_each(?)) AND archive IN ("+database.Marks(archives)+")", append([]any{string(list)}, database.Args(archives)...)...)
 }
 
 // union is how many bytes ranges cover together.
-func union(ranges []byteRange) (covered int64) {
-	slices.SortFunc(ranges, func(a, b byteRange) int { return cmp.Compare(a.from, b.from) })
+func union(ranges []ByteRange) (covered int64) {
+	slices.SortFunc(ranges, func(a, b ByteRange) int { return cmp.Compare(a.From, b.From) })
 	end := int64(0)
 	for _, r := range ranges {
-		covered += max(0, r.to-max(r.from, end))
-		end = max(end, r.to)
+		covered += max(0, r.To-max(r.From, end))
+		end = max(end, r.To)
 	}
 	return covered
 }

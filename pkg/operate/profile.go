@@ -11,11 +11,11 @@ const (
 	StepCompact       = "compact"
 	StepArchive       = "archive"
 	StepExtractFacts  = "extract-facts"
-	StepArchiveVerify = "archive verify"
+	StepArchiveVerify = "archives verify"
 	StepClean         = "clean"
-	StepArchivePrune  = "archive prune"
+	StepArchivePrune  = "archives prune"
 	StepPush          = "push"
-	StepArchiveUpload = "archive upload"
+	StepArchiveUpload = "archives upload"
 )
 
 // StepNames returns all steps, in the order that suits most profiles: what
@@ -36,7 +36,7 @@ func deletes(step string) bool { return step == StepClean || step == StepArchive
 
 // Hold says why a step must not begin, "" if it may. A step that fails does not
 // stop those after it, but for this: nothing is deleted after a step of the same
-// run that found damage, after archive or archive verify has failed, or after archive
+// run that found damage, after archive or archives verify has failed, or after archive
 // verify could not check everything; and
 // nothing while the newest verification of earlier runs, newest first, stands
 // for damage.

@@ -54,7 +54,7 @@ type Sizes struct {
 
 // StepRecord is one step of a run: a command of sessctl.
 type StepRecord struct {
-	Step     string    `json:"step"`                // its name in the profile: compact, archive prune
+	Step     string    `json:"step"`                // its name in the profile: compact, archives prune
 	Command  []string  `json:"command"`             // the words after sessctl that do the same by hand
 	Started  time.Time `json:"started_at,omitzero"` // UTC; not there if it was not begun
 	Seconds  float64   `json:"seconds"`

@@ -87,6 +87,8 @@ type Session struct {
 	Runtime    string `json:"runtime"`
 	Agent      string `json:"agent"`
 	Session    string `json:"session"` // its key, or its id
+	Title      string `json:"title"`   // what it is about, or ""
+	Project    string `json:"project"` // the directory that its agent works in, or ""
 	Tokens     int64  `json:"tokens"`
 	Window     int64  `json:"context_window"` // tokens, 0 if unknown
 	Bytes      int64  `json:"bytes"`
@@ -190,7 +192,7 @@ type Proof struct {
 	Looked   bool      `json:"looked"`  // false: another sessctl was at work, and Damaged is not known
 }
 
-// Check is one run of archive verify.
+// Check is one run of archives verify.
 type Check struct {
 	At       string `json:"at"`
 	All      bool   `json:"all"`                   // all archives and receipts were meant

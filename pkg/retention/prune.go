@@ -678,7 +678,7 @@ func (p *Prune) Undelete(ctx context.Context, id string) (archive.Entry, error) 
 		return e, err
 	}
 	line := item.line(ActionUndelete, p.Now().UTC(), e.ID)
-	line.Rule = "archive prune --undelete"
+	line.Rule = "archives prune --undelete"
 	for _, step := range []func() error{
 		func() error { return p.Trash.TakeBack(item) },
 		func() error { return p.Archives.Readmit(ctx, e) },

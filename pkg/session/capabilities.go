@@ -78,6 +78,9 @@ type Traits struct {
 	// session that no start would have found. nil for a runtime of which every change
 	// leaves a session to go on with.
 	NextStart func(ref Ref) string
+	// Titles are the records in which it writes the title of a session, those that
+	// count most first.
+	Titles []TitleRecord
 	// SummaryStyle is the form of its summaries.
 	SummaryStyle SummaryStyle
 	// ArchiveDir returns where the archives of a log belong by the runtime's own

@@ -10,7 +10,7 @@ import (
 )
 
 func TestCutRecalled(t *testing.T) {
-	hits := "\n1. a  2026-01-02\n   sessctl archive show 3f --lines 1-2\n   | the heron\n\n2. b  2026-01-03\n   | more\n\n"
+	hits := "\n1. a  2026-01-02\n   sessctl archives show 3f --lines 1-2\n   | the heron\n\n2. b  2026-01-03\n   | more\n\n"
 	document := "{\n  \"schema\": 1,\n  \"quoted\": \"" + session.RecallStamp + "\",\n  \"hits\": [{\"text\": \"a { brace\"}]\n}"
 	for name, c := range map[string]struct{ text, want string }{
 		"nothing":        {"plain text\n   indented\n1. list", "plain text\n   indented\n1. list"},

@@ -358,8 +358,10 @@ type Head struct {
 // CachedTail is what one look at a log told: enough to list it, and the size of
 // its context.
 type CachedTail struct {
-	Head Head // of runtimes whose listing reads it
-	Tail Tail
+	Head  Head // of runtimes whose listing reads it
+	Tail  Tail
+	Name  Name
+	Named bool // the name was looked for
 }
 
 // TailCache remembers what was seen of logs that have not changed since. A store

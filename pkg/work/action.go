@@ -90,7 +90,7 @@ type Action struct {
 type Span struct{ From, To int }
 
 // Place is where something stands in a session's log. Lines are those that
-// "archive show --lines" takes.
+// "archives show --lines" takes.
 type Place struct {
 	Ordinal             int   // of the message, from 0
 	FirstLine, LastLine int   // from 1, both included

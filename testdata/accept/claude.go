@@ -40,7 +40,7 @@ func playClaude(ctx context.Context, s *stage) {
 	before, err = os.ReadFile(logs[0])
 	s.must("read the log", err)
 	s.must("delete the log, as Claude Code does after 30 days", os.Remove(logs[0]))
-	_, err = s.output(ctx, s.home, s.sessctl, "archive", "restore", archive)
+	_, err = s.output(ctx, s.home, s.sessctl, "restore", archive)
 	s.must("restore the log", err)
 	now, err = os.ReadFile(logs[0])
 	same(s, "a log that was deleted comes back as it was", err == nil && bytes.Equal(now, before), true)
@@ -140,7 +140,7 @@ func playClaudeOutputs(ctx context.Context, s *stage) {
 // isArchived reports whether an archive has exactly these bytes.
 func (s *stage) isArchived(ctx context.Context, want []byte) bool {
 	for _, id := range s.archives(ctx) {
-		if out, err := s.output(ctx, s.home, s.sessctl, "archive", "show", id, "--raw"); err == nil && bytes.Equal(out, want) {
+		if out, err := s.output(ctx, s.home, s.sessctl, "archives", "show", id, "--raw"); err == nil && bytes.Equal(out, want) {
 			return true
 		}
 	}

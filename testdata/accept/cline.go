@@ -48,7 +48,7 @@ func playCline(ctx context.Context, s *stage) {
 	same(s, "the program lists it again", c.lists(ctx, id), true)
 	c.hub(ctx, "stop")
 	same(s, "the restored session is asked about with the same request", fmt.Sprint(c.asked(ctx, id)), fmt.Sprint(want))
-	_, err = s.output(ctx, s.home, s.sessctl, "archive", "verify")
+	_, err = s.output(ctx, s.home, s.sessctl, "archives", "verify")
 	same(s, "nothing is damaged", err, nil)
 	c.discard(ctx, id)
 }
@@ -267,7 +267,7 @@ func (c *cline) tokens(ctx context.Context, id string) int {
 func (c *cline) shrink(ctx context.Context) {
 	shrink := func() (exit int, out string) {
 		time.Sleep(shortQuiet)
-		run := c.command(ctx, c.home, c.sessctl, "compact", "--runtime", "cline", "--shrink=deleted,vacuum", "--quiet-period", shortQuiet.String())
+		run := c.command(ctx, c.home, c.sessctl, "shrink", "deleted", "vacuum", "--runtime", "cline", "--quiet-period", shortQuiet.String())
 		text, err := run.CombinedOutput()
 		var failed *exec.ExitError
 		if errors.As(err, &failed) {
@@ -296,7 +296,7 @@ func (c *cline) shrink(ctx context.Context) {
 // restore puts all files of a session back.
 func (c *cline) restore(ctx context.Context, id string) {
 	for _, end := range []string{"", ".json", ".compaction.json"} {
-		_, err := c.output(ctx, c.home, c.sessctl, "archive", "restore", id+end)
+		_, err := c.output(ctx, c.home, c.sessctl, "restore", id+end)
 		c.must("restore "+id+end, err)
 	}
 }

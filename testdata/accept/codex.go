@@ -32,7 +32,7 @@ func playCodexCompacted(ctx context.Context, s *stage) {
 	same(s, "it is in the archive", len(archives), 1)
 	same(s, "what was said before the compaction is remembered", s.recalls(ctx, "heron-basin-4711"), true)
 	s.must("delete the rollout", os.Remove(rollouts[0]))
-	_, err = s.output(ctx, s.home, s.sessctl, "archive", "restore", archives[0])
+	_, err = s.output(ctx, s.home, s.sessctl, "restore", archives[0])
 	s.must("restore it", err)
 	now, err := os.ReadFile(rollouts[0])
 	same(s, "it comes back as it was", err == nil && bytes.Equal(now, before), true)

@@ -69,7 +69,7 @@ func playCopilot(ctx context.Context, s *stage) {
 
 	s.must("put the trimmed log back", os.WriteFile(log, after, 0o600))
 	time.Sleep(shortQuiet)
-	_, err = s.output(ctx, s.home, s.sessctl, "compact", "--undo", done.receipt(), "--quiet-period", "1ms")
+	_, err = s.output(ctx, s.home, s.sessctl, "undo", done.receipt(), "--quiet-period", "1ms")
 	s.must("undo", err)
 	now, err = os.ReadFile(log)
 	same(s, "an undo brings back every byte", err == nil && bytes.Equal(now, before), true)

@@ -53,7 +53,7 @@ func playClaudePlugin(ctx context.Context, s *stage) {
 	c.turn(ctx, "Plan the bakery week. The code of the store room is heron-basin-4711.", "--plugin-dir", plugin)
 	same(s, "its hook keeps a session that ends", s.recalls(ctx, "heron-basin-4711"), true)
 	c.turn(ctx, "/sessctl:recall store room", "--plugin-dir", plugin)
-	same(s, "its command puts what was found before the model", c.sent("heron-basin-4711", "archive show"), true)
+	same(s, "its command puts what was found before the model", c.sent("heron-basin-4711", "archives show"), true)
 }
 
 // playPiHooks registers sessctl with pi: a session that pi leaves is in memory.
@@ -202,7 +202,7 @@ func (s *stage) hook(ctx context.Context, what, runtime string) {
 
 // archives are the ids of the archives.
 func (s *stage) archives(ctx context.Context) (ids []string) {
-	out, err := s.output(ctx, s.home, s.sessctl, "archive", "list", "--json")
+	out, err := s.output(ctx, s.home, s.sessctl, "archives", "list", "--json")
 	s.must("list the archives", err)
 	var doc struct {
 		Archives []struct {

@@ -30,7 +30,7 @@ func playPiLetters(ctx context.Context, s *stage) {
 	same(s, "memory finds it by the name", s.recallsOf(ctx, agent, "heron-basin-4711"), true)
 	p.turn(ctx, "Plan the next week", "-c")
 	same(s, "the next turn is fresh", p.users(), 1)
-	_, err = s.output(ctx, s.home, s.sessctl, "compact", "--undo", done.receipt(), "--force", "--quiet-period", "1ms")
+	_, err = s.output(ctx, s.home, s.sessctl, "undo", done.receipt(), "--force", "--quiet-period", "1ms")
 	s.must("undo", err)
 	now, err := os.ReadFile(log)
 	same(s, "undo puts the session back", err == nil && strings.HasPrefix(string(now), string(before)), true)

@@ -51,14 +51,14 @@ func playUndo(ctx context.Context, s *stage) {
 	done := s.compact(ctx, "--agent", o.agent, "--quiet-period", shortQuiet.String())
 	s.became("an idle session is rotated", done, "compacted")
 	receipt := strings.TrimSuffix(filepath.Base(done.receipt()), ".json")
-	_, err := s.output(ctx, s.home, s.sessctl, "compact", "--undo", receipt, "--quiet-period", "1ms")
+	_, err := s.output(ctx, s.home, s.sessctl, "undo", receipt, "--quiet-period", "1ms")
 	s.must("take it back", err)
 	after := o.fields()
 	delete(before, "updatedAt")
 	delete(after, "updatedAt")
 	same(s, "the entry is as it was", fmt.Sprint(after), fmt.Sprint(before))
 	o.local(ctx, "Which supplier has the best rye?")
-	same(s, "after --undo the runtime goes on with the old session", s.users(), 2)
+	same(s, "after undo the runtime goes on with the old session", s.users(), 2)
 	same(s, "under its old id", o.entry().SessionID, old)
 }
 

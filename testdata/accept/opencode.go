@@ -74,15 +74,15 @@ func shrinkOpenCode(ctx context.Context, o *openCode) {
 	same(o.stage, "the old session is removed", done.exit == 0 && done.removed("sessions") == 1, true)
 	same(o.stage, o.program+" lists the other one only", fmt.Sprint(o.listed(ctx, first), o.listed(ctx, second)), "true false")
 	same(o.stage, "memory finds what it said", o.recalls(ctx, "finch-lane-99"), true)
-	_, err := o.output(ctx, o.home, o.sessctl, "archive", "restore", second)
+	_, err := o.output(ctx, o.home, o.sessctl, "restore", second)
 	o.must("restore it", err)
 	same(o.stage, o.program+" lists it again", o.listed(ctx, second), true)
 	same(o.stage, "the restored session is asked about with the same request", o.asked(ctx, second, next), before)
-	_, err = o.output(ctx, o.home, o.sessctl, "archive", "verify")
+	_, err = o.output(ctx, o.home, o.sessctl, "archives", "verify")
 	same(o.stage, "nothing is damaged", err, nil)
 }
 
-// shrunk is the part of `sessctl compact --shrink --json` that is looked at.
+// shrunk is the part of `sessctl shrink --json` that is looked at.
 type shrunk struct {
 	exit      int
 	Databases []struct {
@@ -100,7 +100,7 @@ func (s shrunk) removed(what string) int {
 // shrink runs sessctl when nobody has used the sessions for a moment.
 func (o *openCode) shrink(ctx context.Context, what string, args ...string) (doc shrunk) {
 	time.Sleep(shortQuiet)
-	c := o.command(ctx, o.home, o.sessctl, append([]string{"compact", "--json", "--shrink=" + what, "--quiet-period", shortQuiet.String()}, args...)...)
+	c := o.command(ctx, o.home, o.sessctl, slices.Concat([]string{"shrink", "--json", "--quiet-period", shortQuiet.String()}, strings.Split(what, ","), args)...)
 	out, err := c.Output()
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {

@@ -42,7 +42,7 @@ func playPi(ctx context.Context, s *stage) {
 	time.Sleep(shortQuiet)
 	again := s.compact(ctx, "--all", "--strategy", "rotate", "--quiet-period", shortQuiet.String())
 	s.became("it is rotated in its turn", again, "compacted")
-	_, err = s.output(ctx, s.home, s.sessctl, "compact", "--undo", again.receipt(), "--quiet-period", "1ms")
+	_, err = s.output(ctx, s.home, s.sessctl, "undo", again.receipt(), "--quiet-period", "1ms")
 	s.must("undo", err)
 	p.turn(ctx, "And after that?", "-c")
 	same(s, "and pi continues it", p.users(), 3)

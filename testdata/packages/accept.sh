@@ -123,9 +123,9 @@ lea() { # ROOT COMMAND...
 	chroot --userspec=1000:1000 "$root" /usr/bin/env -i HOME=/home/lea PATH=/usr/bin:/bin LANG=C.UTF-8 TERM=xterm "$@"
 }
 job() { # ROOT: what a user does on the first day
-	lea "$1" sessctl sizes && lea "$1" sessctl compact --agent coordinator && lea "$1" sessctl recall "label printer" && lea "$1" sessctl archive verify
+	lea "$1" sessctl sizes && lea "$1" sessctl compact --agent coordinator && lea "$1" sessctl recall "label printer" && lea "$1" sessctl archives verify
 }
-upgraded() { [ "$(lea "$1" sessctl --version | cut -d' ' -f2)" = "$version" ] && lea "$1" sessctl archive verify && lea "$1" sessctl recall "label printer"; }
+upgraded() { [ "$(lea "$1" sessctl --version | cut -d' ' -f2)" = "$version" ] && lea "$1" sessctl archives verify && lea "$1" sessctl recall "label printer"; }
 off() { [ -z "$(find "$1/etc/systemd" "$1/usr/lib/systemd" -type l -name 'sessctl*' 2>/dev/null)" ] && [ -f "$1/usr/lib/systemd/user/sessctl-nightly.timer" ]; }
 
 . "$here/debian.sh"

@@ -22,7 +22,7 @@ header() { # FILE BYTES: what a program begins with
 	[ "$(od -An -tx1 -N8 "$1" | tr -d ' \n')" = "$2" ]
 }
 # The demo takes the program that is in bin of its clone, and ends with an error if
-# a command does: compact, recall and archive verify are among them.
+# a command does: compact, recall and archives verify are among them.
 demo() {
 	sh "$work/here/testdata/demo.sh" > "$work/demo" 2>&1 && grep -q 'end of sessctl recall' "$work/demo" && grep -q ', 0 problems' "$work/demo" || { cat "$work/demo" && return 1; }
 }
@@ -40,7 +40,7 @@ arm64() {
 	mkdir -p "$work/here/bin"
 	emulated "$work/here/bin/sessctl" "$at"
 	check 'linux/arm64: the program tells version, commit and date' tells "$work/here/bin/sessctl"
-	check 'linux/arm64: sizes, compact, recall, archive verify' demo
+	check 'linux/arm64: sizes, compact, recall, archives verify' demo
 	rm "$work/here/bin/sessctl"
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sessctl/sessctl/internal/failure"
 	"github.com/sessctl/sessctl/internal/recall"
 	"github.com/sessctl/sessctl/internal/selection"
 	"github.com/sessctl/sessctl/internal/steps"
@@ -68,9 +69,9 @@ func ReadingOf(h recall.Hit) string {
 		return recall.Line(h.Stored)
 	}
 	if h.Source.Archive == "" {
-		return fmt.Sprintf("memory_read hit %s", wording.Visible(h.ID[:min(len(h.ID), ShownID)]))
+		return Call("memory_read", ReadInput{Hit: h.ID[:min(len(h.ID), ShownID)]})
 	}
-	return fmt.Sprintf("memory_read archive %s lines %d to %d", wording.Visible(h.Source.Archive), h.Source.FirstLine, h.Source.LastLine)
+	return Call("memory_read", ReadInput{Archive: h.Source.Archive, FirstLine: h.Source.FirstLine, LastLine: h.Source.LastLine})
 }
 
 // ShownID is how many characters of a record's id are shown.
@@ -81,6 +82,7 @@ type ReadInput struct {
 	Archive   string `json:"archive,omitempty" jsonschema:"id of an archive, as memory_recall and sessions name it"`
 	FirstLine int    `json:"first_line,omitempty" jsonschema:"first line of the log to read (default 1)"`
 	LastLine  int    `json:"last_line,omitempty" jsonschema:"last line to read (default: as far as one answer holds)"`
+	Lines     string `json:"lines,omitempty" jsonschema:"the lines as a range, 29-32, instead of first_line and last_line"`
 	Hit       string `json:"hit,omitempty" jsonschema:"id of a hit, instead of archive and lines"`
 	Neighbors int    `json:"neighbors,omitempty" jsonschema:"how many messages before and after to show too, 0 to 10"`
 }
@@ -130,7 +132,7 @@ func (r *MessageReader) Text(e archive.Entry) string {
 	head := fmt.Sprintf("   archive %s, %s, agent %s, session %s\n\n", e.ID, wording.Visible(e.Runtime), wording.Visible(e.Agent), wording.Visible(e.Session))
 	text := steps.Quoted(head + strings.Join(r.shown, ""))
 	if r.next > 0 {
-		text += fmt.Sprintf("\nmore: first_line %d", r.next)
+		text += "\nmore: " + Call("memory_read", ReadInput{Archive: e.ID, FirstLine: r.next, LastLine: r.Lines.Last, Neighbors: r.Neighbors})
 	}
 	return text
 }
@@ -185,8 +187,36 @@ func (l *AnswerList) More(what string) string {
 
 // SessionsInput is what sessions is asked.
 type SessionsInput struct {
-	Agent string `json:"agent,omitempty" jsonschema:"only sessions of this agent"`
-	Since string `json:"since,omitempty" jsonschema:"only sessions that were used since then: 30d, 12h, 2026-03-01"`
+	Agent  string `json:"agent,omitempty" jsonschema:"only sessions of this agent"`
+	Since  string `json:"since,omitempty" jsonschema:"only sessions that were used since then: 30d, 12h, 2026-03-01"`
+	Limit  int    `json:"limit,omitempty" jsonschema:"how many (default: as many as one answer holds)"`
+	Offset int    `json:"offset,omitempty" jsonschema:"how many of the newest to pass over"`
+}
+
+// Page is the answer to what sessions is asked, of all sessions that fit.
+func (in SessionsInput) Page(fit []*KnownSession) (string, error) {
+	if in.Offset < 0 || in.Limit < 0 {
+		return "", failure.Usage("offset and limit count sessions", "offset %d and limit %d are no page", in.Offset, in.Limit)
+	}
+	page := fit[min(in.Offset, len(fit)):]
+	if in.Limit > 0 {
+		page = page[:min(in.Limit, len(page))]
+	}
+	l := AnswerList{Most: recall.ListBytes}
+	for _, x := range page {
+		l.Add(x.line())
+	}
+	end := in.Offset + len(l.Lines)
+	switch rest := len(fit) - end; {
+	case len(l.Lines) == 0 && in.Offset > 0 && len(fit) > 0:
+		return fmt.Sprintf("no more sessions: there are %d", len(fit)), nil
+	case len(l.Lines) == 0:
+		return "no sessions", nil
+	case rest > 0:
+		in.Offset = end
+		l.Lines = append(l.Lines, fmt.Sprintf("\n%d more: %s", rest, Call("sessions", in)))
+	}
+	return strings.Join(l.Lines, ""), nil
 }
 
 // KnownSession is a session of which there is a log, an archive, or both.
@@ -194,11 +224,12 @@ type KnownSession struct {
 	source   memory.Source
 	Last     time.Time // when it was used last
 	bytes    int64     // of its log
-	live     bool      // an agent may still be using it
+	live     bool      // its log is there
 	archives []string  // ids
 }
 
-// AllSessions are the sessions of the stores and of the archive, newest first.
+// AllSessions are the sessions of the stores and of the archive, those that were used
+// last first. When an archive was made says nothing of that.
 func AllSessions(ctx context.Context, a *workspace.Run, of selection.Scope) ([]*KnownSession, error) {
 	known := map[memory.Source]*KnownSession{}
 	at := func(source memory.Source) *KnownSession {
@@ -214,8 +245,12 @@ func AllSessions(ctx context.Context, a *workspace.Run, of selection.Scope) ([]*
 	for _, e := range entries {
 		x := at(memory.Source{Runtime: e.Runtime, Agent: e.Agent, Session: e.Session})
 		x.archives = append(x.archives, e.ID)
-		if e.CreatedAt.After(x.Last) {
-			x.Last, x.bytes = e.CreatedAt, e.Bytes
+		used := e.SourceModTime
+		if used.IsZero() {
+			used = e.CreatedAt
+		}
+		if !used.Before(x.Last) {
+			x.Last, x.bytes = used, e.Bytes
 		}
 	}
 	live, _, err := a.ListStores(ctx)
@@ -223,8 +258,9 @@ func AllSessions(ctx context.Context, a *workspace.Run, of selection.Scope) ([]*
 		return nil, err
 	}
 	for _, s := range live.Sessions {
-		if workspace.Shown(s.Kind) {
-			x := at(memory.Source{Runtime: s.Runtime, Agent: s.Agent, Session: s.ID})
+		source := memory.Source{Runtime: s.Runtime, Agent: s.Agent, Session: s.ID}
+		if workspace.Shown(s.Kind) || known[source] != nil {
+			x := at(source)
 			x.live, x.Last, x.bytes = true, s.ModTime, s.Bytes
 		}
 	}
@@ -240,11 +276,11 @@ func AllSessions(ctx context.Context, a *workspace.Run, of selection.Scope) ([]*
 	return all, nil
 }
 
-// Line is the session as sessions shows it: its newest archives last.
-func (x *KnownSession) Line() string {
+// line is the session as sessions shows it: with how its newest archive is read.
+func (x *KnownSession) line() string {
 	where := "not archived"
 	if n := len(x.archives); n > 0 {
-		where = "archives " + strings.Join(x.archives[max(0, n-3):], " ")
+		where = Call("memory_read", ReadInput{Archive: x.archives[n-1]})
 	}
 	state := "live"
 	if !x.live {

@@ -57,5 +57,5 @@ func workReading(x audit.WorkAction) string {
 		return "not archived"
 	}
 	first, last := recall.WorkLines(x)
-	return fmt.Sprintf("memory_read archive %s lines %d to %d", wording.Visible(x.Source.Archive), first, last)
+	return Call("memory_read", ReadInput{Archive: x.Source.Archive, FirstLine: first, LastLine: last})
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/sessctl/sessctl/pkg/session"
 )
 
-// PageDocument is `archive show --html --json`.
+// PageDocument is `archives show --html --json`.
 type PageDocument struct {
 	Schema   int                  `json:"schema"`
 	Archive  selection.ArchiveRow `json:"archive"`

@@ -76,7 +76,7 @@ func openReadableArchive(ctx context.Context, a *workspace.Run, id string) (step
 	}
 	reader := workspace.ArchiveReader(&a.Settings, entry)
 	if reader == nil {
-		return steps.ReadableLog{}, failure.Usage("sessctl archive show "+id+" --raw prints it", "archive %s is not a log of messages that can be read", id)
+		return steps.ReadableLog{}, failure.Usage("sessctl archives show "+id+" --raw prints it", "archive %s is not a log of messages that can be read", id)
 	}
 	return steps.ReadableLog{
 		Name: "archive " + id, Reader: reader, Bytes: entry.Bytes,

@@ -48,8 +48,9 @@ func ServeZone(a *workspace.Run) (*time.Location, error) {
 	return zone, nil
 }
 
-// TellEvents tells what waits in the outbox.
+// TellEvents tells what waits in the outbox, and gives the head of the ledger away.
 func TellEvents(ctx context.Context, a *workspace.Run) error {
+	workspace.KeepHeads(ctx, a, false)
 	report, err := workspace.DeliverEvents(ctx, a, audit.DeliverTimeout)
 	for _, t := range report.Attempts {
 		if err == nil && t.State != outbox.Sent {

@@ -114,7 +114,7 @@ func (s *State) observe(look Look, o Options) []observation {
 	for _, x := range look.Archives {
 		all = append(all, observation{
 			kind: ArchiveDamaged, subject: cmp.Or(x.ID, x.Path), level: above, data: x,
-			message: x.text(), advice: "restore it from a backup; sessctl archive verify lists all that is damaged",
+			message: x.text(), advice: "restore it from a backup; sessctl archives verify lists all that is damaged",
 		})
 	}
 	for _, x := range look.Unread {
@@ -213,7 +213,7 @@ func (x Purge) observe() observation {
 }
 
 func (x Disk) observe() observation {
-	o := observation{kind: DiskLow, subject: x.Path, data: x, advice: "make room; sessctl archive prune --max-age 90d --dry-run and sessctl clean --max-age 30d --dry-run say what may go"}
+	o := observation{kind: DiskLow, subject: x.Path, data: x, advice: "make room; sessctl archives prune --max-age 90d --dry-run and sessctl clean --max-age 30d --dry-run say what may go"}
 	switch {
 	case x.Free < x.Limit:
 		o.level = above

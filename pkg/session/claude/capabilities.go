@@ -11,6 +11,7 @@ func Traits() session.Traits {
 		Formats:      []session.Format{session.FormatClaude, session.FormatClaudeHistory},
 		Outputs:      true,
 		SummaryStyle: session.StyleCheckpoint,
+		Titles:       []session.TitleRecord{{Key: "type", Is: "custom-title", Field: "customTitle"}, {Key: "type", Is: "ai-title", Field: "aiTitle"}},
 	}
 }
 

@@ -100,7 +100,8 @@ func (l *lister) directory(base *logfile.Dir, id string) {
 		return
 	}
 	defer d.Close()
-	agent := session.AgentOfDirectory(manifestOf(d, id+messagesEnd).Directory, noAgent)
+	project := manifestOf(d, id+messagesEnd).Directory
+	agent := session.AgentOfDirectory(project, noAgent)
 	var members []session.Ref
 	l.Each(d, func(name string) {
 		at, ok := locate(id + "/" + name)
@@ -111,7 +112,7 @@ func (l *lister) directory(base *logfile.Dir, id string) {
 		if !ok {
 			return
 		}
-		ref.Agent, ref.ID, ref.Kind, ref.Parent = agent, at.ID, at.Kind, at.Parent
+		ref.Agent, ref.Project, ref.ID, ref.Kind, ref.Parent = agent, project, at.ID, at.Kind, at.Parent
 		switch ref.Kind {
 		case session.KindLive:
 			ref.Primary = true

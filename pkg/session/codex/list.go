@@ -139,7 +139,7 @@ func (l *lister) thread(name, id string) (session.Ref, error) {
 	if h.id == "" {
 		h.id = id
 	}
-	ref.Agent, ref.ID, ref.Primary = session.AgentOfDirectory(h.cwd, noAgent), session.CleanID(h.id), true
+	ref.Agent, ref.Project, ref.ID, ref.Primary = session.AgentOfDirectory(h.cwd, noAgent), h.cwd, session.CleanID(h.id), true
 	if lock := l.store.lockOf(ref.ID); lock != "" {
 		ref.State, ref.Reason = session.StateBusy, heldBy(lock)
 	}

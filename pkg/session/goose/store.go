@@ -145,6 +145,9 @@ func (s *Store) ref(l *sqlitefile.Listing, x goosedb.Session, byID map[string]go
 	})
 	ref := l.Ref(s.path(), x.ID, top.Directory)
 	ref.Bytes, ref.ModTime = x.Bytes, x.Changed
+	if x.Name != "CLI Session" && x.Name != "New Chat" { // before Goose has found one
+		ref.Title = x.Name
+	}
 	if top.ID != x.ID && session.SafeID(top.ID) {
 		ref.Parent, ref.Primary, ref.Reason = top.ID, false, session.ReasonBegunByAgent.Text(top.ID)
 	}

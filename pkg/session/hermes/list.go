@@ -112,7 +112,7 @@ func families(sessions []statedb.Session) map[string]statedb.Session {
 // ref is one session.
 func (l *lister) ref(s, top statedb.Session) session.Ref {
 	ref := l.Ref(l.store.path(), s.ID, top.Directory)
-	ref.Key, ref.Bytes, ref.ModTime, ref.Model = s.Key, s.Bytes, s.Active, s.Model
+	ref.Key, ref.Bytes, ref.ModTime, ref.Model, ref.Title = s.Key, s.Bytes, s.Active, s.Model, s.Title
 	switch {
 	case top.ID != s.ID && session.SafeID(top.ID):
 		ref.Parent, ref.Primary = top.ID, false

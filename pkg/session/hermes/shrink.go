@@ -136,7 +136,7 @@ func (s *Store) gone(ctx context.Context, order session.Shrink, before statedb.P
 		}
 		if slices.ContainsFunc(order.Sessions, func(p session.ShrinkProof) bool { return p.Session == id }) {
 			done.Sessions++
-			err = errors.Join(err, fmt.Errorf("session %s, which had not ended, is gone too; it is in the archive: sessctl archive restore %s", id, id))
+			err = errors.Join(err, fmt.Errorf("session %s, which had not ended, is gone too; it is in the archive: sessctl restore %s", id, id))
 			continue
 		}
 		err = errors.Join(err, fmt.Errorf("session %s, which had not ended, is gone too; it was not archived in this run", id))

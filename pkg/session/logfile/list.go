@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -62,11 +63,17 @@ func (d *Dir) HasDirectory(name string) bool {
 }
 
 // Below opens the directory of that name; nil if it is gone, if it is no
-// directory, or, with a notice, if it cannot be opened.
+// directory, or, with a notice, if it cannot be opened. A link that leads nowhere is
+// not gone.
 func (l *Lister) Below(in *Dir, name string) *Dir {
 	d, err := in.Below(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		if info, err := in.Root.Lstat(name); err != nil || info.Mode()&fs.ModeSymlink == 0 {
+			return nil
+		}
+	}
 	switch {
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, ErrNoDirectory):
+	case errors.Is(err, ErrNoDirectory):
 		return nil
 	case err != nil:
 		l.Skip(in.At(name), err)
@@ -144,8 +151,14 @@ func (l *Lister) Located(d *Dir, name, reason string) (session.Ref, bool) {
 	return ref, ok
 }
 
-// Add adds a reference.
-func (l *Lister) Add(ref session.Ref) { l.Listing.Refs = append(l.Listing.Refs, ref) }
+// Add adds a reference. The list doubles when it is full: append by itself copies
+// a list of 100,000 five times over.
+func (l *Lister) Add(ref session.Ref) {
+	if refs := l.Listing.Refs; len(refs) == cap(refs) {
+		l.Listing.Refs = slices.Grow(refs, len(refs)+8)
+	}
+	l.Listing.Refs = append(l.Listing.Refs, ref)
+}
 
 // MarkNewest marks the newest live log of each key as the one that its runtime
 // goes on with.

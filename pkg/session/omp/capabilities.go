@@ -10,6 +10,7 @@ func Traits() session.Traits {
 		Runtime: session.RuntimeOMP, Homes: []string{"~/.omp/agent", "~/.omp/profiles"}, Variables: []string{"XDG_DATA_HOME"},
 		Formats: []session.Format{session.FormatOMP}, Kin: []session.Format{session.FormatPi, session.FormatOpenClaw}, Outputs: true,
 		NextStart: nextStart, SummaryStyle: session.StyleCheckpoint, Attached: attached,
+		Titles: []session.TitleRecord{{Key: "type", Is: "title", Field: "title"}},
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
+	"sync"
 	"time"
 
 	"github.com/sessctl/sessctl/pkg/session"
@@ -103,12 +105,18 @@ func (l *lister) ref(path string, s sessiondb.Session, all map[string]sessiondb.
 	})
 	ref := l.Ref(path, s.ID, top.Directory)
 	ref.Bytes, ref.ModTime, ref.Model = s.Bytes, s.Changed, modelName(s.Model)
+	if !untitled().MatchString(s.Title) {
+		ref.Title = s.Title
+	}
 	if top.ID != s.ID {
 		ref.Parent, ref.Primary = top.ID, false
 		ref.Reason = session.ReasonOfSubAgent.Text(top.ID)
 	}
 	return ref
 }
+
+// untitled are the titles of sessions that have none yet.
+var untitled = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:New|Child) session - \d{4}-`) })
 
 // modelName is the name in the column of the model, which holds JSON.
 func modelName(column string) string {

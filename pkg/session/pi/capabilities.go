@@ -10,6 +10,7 @@ func Traits() session.Traits {
 		Runtime: session.RuntimePi, Homes: []string{"~/.pi/agent/sessions"}, Variables: []string{"PI_CODING_AGENT_DIR", "PI_CODING_AGENT_SESSION_DIR"},
 		Formats: []session.Format{session.FormatPi, session.FormatFragment}, Kin: []session.Format{session.FormatOpenClaw}, AppendOnly: true, CountsLines: true,
 		NextStart: nextStart, SummaryStyle: session.StyleCheckpoint,
+		Titles: []session.TitleRecord{{Key: "type", Is: "session_info", Field: "name"}},
 	}
 }
 

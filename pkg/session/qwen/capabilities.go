@@ -9,6 +9,7 @@ func Traits() session.Traits {
 	return session.Traits{
 		Runtime: session.RuntimeQwen, Homes: []string{"~/.qwen"}, Variables: []string{"QWEN_HOME"},
 		Formats: []session.Format{session.FormatQwen}, Outputs: true, SummaryStyle: session.StyleCheckpoint,
+		Titles: []session.TitleRecord{{Key: "subtype", Is: "custom_title", Field: "systemPayload.customTitle"}},
 	}
 }
 

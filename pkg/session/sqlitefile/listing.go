@@ -25,7 +25,7 @@ type Listing struct {
 func (l *Listing) Ref(database, id, directory string) session.Ref {
 	return session.Ref{
 		Runtime: l.Runtime, Agent: session.AgentOfDirectory(directory, l.Agent), ID: id, Store: l.Store,
-		Path: database + StoredMark + id, Kind: session.KindStored, Primary: true, State: session.StateIdle,
+		Path: database + StoredMark + id, Kind: session.KindStored, Primary: true, State: session.StateIdle, Project: directory,
 	}
 }
 

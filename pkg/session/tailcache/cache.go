@@ -185,9 +185,9 @@ func writable(seen session.CachedTail) bool {
 	return true
 }
 
-// Counted takes in the exact number of messages of a log that was just seen,
-// if the log still is what it was then.
-func (c *Cache) Counted(path string, messages int) {
+// Add takes in more of a log that was just seen, if the log still is what it was
+// then.
+func (c *Cache) Add(path string, more func(*session.CachedTail)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	e := c.find(path)
@@ -198,7 +198,7 @@ func (c *Cache) Counted(path string, messages int) {
 	if k, ok := keyOf(info); !ok || k != e.key {
 		return
 	}
-	e.seen.Tail.Messages, e.seen.Tail.MessagesExact = messages, true
+	more(&e.seen)
 	c.changed = c.changed || !e.young
 }
 
@@ -251,7 +251,7 @@ func gone(path string) bool {
 // line feed, the number of entries, the entries in order of path, and the
 // SHA-256 of all that. Numbers are varints; texts have their length before them.
 const (
-	format = "sessctl tailCache 4\n"
+	format = "sessctl tailCache 5\n"
 	// maxFile is the size in bytes above which a file is not read: that of a
 	// million logs.
 	maxFile = 512 << 20
@@ -371,6 +371,8 @@ func (d *decoder) entry(e *entry) {
 	t.MessagesExact, t.Answered, t.Torn = d.flags()
 	t.LastRole, t.LastActivity, t.LastRecord = session.Role(d.uint()), d.time(), d.time()
 	t.ContextWindow = int(d.int())
+	e.seen.Name.Title, e.seen.Name.Project = d.string(), d.string()
+	e.seen.Named, _, _ = d.flags()
 }
 
 // encode is the content of the cache's file.
@@ -397,7 +399,8 @@ func appendEntry(text []byte, e *entry) []byte {
 	text = appendString(binary.AppendVarint(text, t.Tokens), t.TokenSource)
 	text = appendFlags(binary.AppendVarint(text, int64(t.Messages)), t.MessagesExact, t.Answered, t.Torn)
 	text = appendTime(appendTime(binary.AppendUvarint(text, uint64(t.LastRole)), t.LastActivity), t.LastRecord)
-	return binary.AppendVarint(text, int64(t.ContextWindow))
+	text = binary.AppendVarint(text, int64(t.ContextWindow))
+	return appendFlags(appendString(appendString(text, e.seen.Name.Title), e.seen.Name.Project), e.seen.Named)
 }
 
 func appendString(text []byte, s string) []byte {

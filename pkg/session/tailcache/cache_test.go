@@ -42,6 +42,7 @@ func cachedTail(tokens int64) session.CachedTail {
 			Tokens: tokens, TokenSource: session.TokensFromUsage, Messages: 7, MessagesExact: true,
 			LastRole: session.RoleAssistant, Answered: true, LastActivity: at.Add(time.Hour), LastRecord: at.Add(2 * time.Hour), Torn: true, ContextWindow: 258_400,
 		},
+		Name: session.Name{Title: "Why does the import fail?", Project: "/home/lea/api"}, Named: true,
 	}
 }
 
@@ -49,7 +50,7 @@ func cachedTail(tokens int64) session.CachedTail {
 // time.
 func TestEveryFieldIsTried(t *testing.T) {
 	tried := cachedTail(1)
-	for _, of := range []any{tried.Head, tried.Tail} {
+	for _, of := range []any{tried.Head, tried.Tail, tried.Name, tried} {
 		for v, i := reflect.ValueOf(of), 0; i < v.NumField(); i++ {
 			if v.Field(i).IsZero() {
 				t.Errorf("%T: nothing tries %s", of, v.Type().Field(i).Name)
@@ -307,22 +308,25 @@ func TestGone(t *testing.T) {
 	}
 }
 
-// TestCounted: an exact number is taken in only for the log that was seen.
-func TestCounted(t *testing.T) {
+// TestAdd: an exact number is taken in only for the log that was seen.
+func TestAdd(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "log")
 	c := open(dir, "one")
 	keep(t, c, path, write(t, path, "text"), session.CachedTail{Tail: session.Tail{Messages: 9}})
-	c.Counted(path, 12)
+	counted := func(n int) func(*session.CachedTail) {
+		return func(seen *session.CachedTail) { seen.Tail.Messages, seen.Tail.MessagesExact = n, true }
+	}
+	c.Add(path, counted(12))
 	if g, _ := c.Seen(path); g.Tail.Messages != 12 || !g.Tail.MessagesExact {
 		t.Errorf("%+v", g.Tail)
 	}
 	write(t, path, "text and more")
-	c.Counted(path, 13)
+	c.Add(path, counted(13))
 	if g, _ := c.Seen(path); g.Tail.Messages != 12 {
 		t.Errorf("%+v after the log has grown", g.Tail)
 	}
-	c.Counted(filepath.Join(dir, "other"), 1) // not known: nothing to do
+	c.Add(filepath.Join(dir, "other"), counted(1)) // not known: nothing to do
 }
 
 // waitForTick returns when what changes from now on has another time of change

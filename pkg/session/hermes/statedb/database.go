@@ -93,6 +93,7 @@ type Session struct {
 	Key       string // the routing key of a gateway, or ""
 	Directory string // that it works in, or ""
 	Model     string
+	Title     string // that its program or a person gave it, or ""
 	EndReason string // why it ended, or ""
 	Delegate  bool   // an agent of its parent has begun it
 	Continues bool   // a compaction of its parent goes on in it
@@ -112,7 +113,7 @@ func (d *Database) ByActivity() bool { return d.tables[sessionTable].Has("last_a
 func (d *Database) Sessions(ctx context.Context) ([]Session, error) {
 	t := table{d.tables[sessionTable]}
 	columns := []string{"id"}
-	for _, c := range []string{"parent_session_id", "source", "session_key", "cwd", "model", "end_reason", "model_config", "pinned"} {
+	for _, c := range []string{"parent_session_id", "source", "session_key", "cwd", "model", "end_reason", "model_config", "pinned", "title"} {
 		columns = append(columns, t.Text(c))
 	}
 	for _, c := range []string{"started_at", "ended_at", "last_activity_at"} {
@@ -127,7 +128,7 @@ func (d *Database) Sessions(ctx context.Context) ([]Session, error) {
 	all, err := rowlog.Collect(rows, "list sessions", func(rows *sql.Rows) (s Session, err error) {
 		var config, pinned string
 		var started, ended, active sql.NullFloat64
-		err = rows.Scan(&s.ID, &s.Parent, &s.Source, &s.Key, &s.Directory, &s.Model, &s.EndReason, &config, &pinned, &started, &ended, &active, &s.Bytes)
+		err = rows.Scan(&s.ID, &s.Parent, &s.Source, &s.Key, &s.Directory, &s.Model, &s.EndReason, &config, &pinned, &s.Title, &started, &ended, &active, &s.Bytes)
 		s.Started, s.Ended, s.Active = moment(started), moment(ended), moment(active)
 		s.Pinned = pinned != "" && pinned != "0"
 		markers = append(markers, readMarks(config))

@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func newArchiveRestoreCommand(a *app) *cobra.Command {
+func newRestoreCommand(a *app) *cobra.Command {
 	var o steps.RestoreOptions
 	c := &cobra.Command{
 		Use:   "restore ID",
@@ -36,9 +36,9 @@ them that lacks them; --store chooses one.
 A session that was archived in another home, for example on another host, goes
 into the store that --store names, to the place that it had in the earlier one.
 ` + exitHelp,
-		Example: `  sessctl archive restore 3f9a2c --dry-run
-  sessctl archive restore 3f9a2c
-  sessctl archive restore 3f9a2c --to /tmp/session.jsonl`,
+		Example: `  sessctl restore 3f9a2c --dry-run
+  sessctl restore 3f9a2c
+  sessctl restore 3f9a2c --to /tmp/session.jsonl`,
 		Args: usageArgs(cobra.ExactArgs(1)),
 		RunE: func(c *cobra.Command, args []string) error { return runRestore(c.Context(), a, args[0], o) },
 	}

@@ -1,0 +1,78 @@
+package cmd
+
+import (
+	"fmt"
+
+	"github.com/sessctl/sessctl/internal/audit"
+	"github.com/sessctl/sessctl/internal/failure"
+	"github.com/sessctl/sessctl/internal/wording"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+func addProveFlags(o *audit.ProveOptions, fs *pflag.FlagSet) {
+	fs.StringVar(&o.Since, "since", "", "show only what happened from this `time` on: 30d, 12h, 2026-03-01 or RFC 3339")
+	fs.StringVar(&o.Agent, "agent", "", "show only what concerns this `agent` or runtime/agent")
+	fs.StringVar(&o.Session, "session", "", "show only what concerns this session (`id` or its start)")
+	fs.StringVarP(&o.Output, "output", "o", "", "write the proof to this `file`, which must not exist")
+	fs.StringVar(&o.Format, "format", "jsonl", "`jsonl` or in-toto")
+	fs.BoolVar(&o.Archives, "with-archives", false, "put the archives themselves into the file too")
+	fs.StringVar(&o.Check, "check", "", "check the proof in this `file`, without a store, a key or a network")
+	fs.StringVar(&o.Head, "head", "", "a `file` with a signed head that somebody kept, which the history must continue")
+	fs.BoolVar(&o.Force, "force", false, "replace the file if it exists")
+}
+
+func validateProve(o audit.ProveOptions) error {
+	switch {
+	case (o.Output == "") == (o.Check == ""):
+		return failure.Usage("sessctl prove --output FILE, or --check FILE", "what is to be made, or checked?")
+	case o.Check != "" && (o.Since != "" || o.Agent != "" || o.Session != "" || o.Archives || o.Force || o.Format != "jsonl"):
+		return failure.Usage("", "--check goes with --head alone")
+	case o.Format != "jsonl" && o.Format != "in-toto":
+		return failure.Usage("formats: jsonl, in-toto", "unknown format %q", o.Format)
+	}
+	return nil
+}
+
+func newProveCommand(a *app) *cobra.Command {
+	var o audit.ProveOptions
+	c := &cobra.Command{
+		Use:   "prove",
+		Short: "Prove to others what was kept, deleted and forgotten, or check such a proof",
+		Long: `Write a file that proves what the ledger says: which archives were made, with
+their hashes, what was deleted and why, what was forgotten, pinned, restored.
+Somebody else checks it with --check, or with a program of his own (docs/ledger.md
+describes the file). With --head he also sees that nothing was rewritten since that
+head was signed. What was forgotten is in it as a hash, no text is.
+` + exitHelp,
+		Example: `  sessctl prove --output proof.jsonl
+  sessctl prove --since 30d --agent coordinator --output proof.jsonl
+  sessctl prove --check proof.jsonl --head last.head`,
+		Args: usageArgs(cobra.NoArgs),
+		RunE: func(c *cobra.Command, _ []string) error {
+			if err := validateProve(o); err != nil {
+				return err
+			}
+			act := audit.Prove
+			if o.Check != "" {
+				act = audit.CheckProof
+			}
+			doc, err := act(c.Context(), a.Run, o)
+			if err != nil {
+				return err
+			}
+			return renderProof(a, doc)
+		},
+	}
+	addProveFlags(&o, c.Flags())
+	return c
+}
+
+func renderProof(a *app, doc audit.ProveDocument) error {
+	doc.Notes = a.Notes
+	if a.JSON {
+		return audit.ProveOutcome(doc, a.printJSON(doc))
+	}
+	_, err := fmt.Fprint(a.Out, wording.VisibleText(audit.DescribeProof(doc)))
+	return audit.ProveOutcome(doc, err)
+}

@@ -1,0 +1,37 @@
+package doctor
+
+import (
+	"context"
+
+	"github.com/sessctl/sessctl/internal/workspace"
+	"github.com/sessctl/sessctl/pkg/ledger/heads"
+)
+
+// adviseHead is what can be done where a head is of another history than that which is
+// here.
+const adviseHead = "put the data directory back from a newer backup; or, if the history was begun anew on purpose, remove that head and set ledger.name for places that keep theirs (docs/ledger.md)"
+
+// examineHeads asks for the heads of the ledger that were given away, and holds the
+// ledger against them.
+func examineHeads(ctx context.Context, run *workspace.Run, report *findings) error {
+	all, err := workspace.CompareHeads(ctx, run)
+	if err != nil {
+		unusable(report, "ledger.heads", err)
+		return nil
+	}
+	for _, seen := range all {
+		switch seen.State {
+		case heads.Contradicts:
+			report.damaged(seen.Place, seen.Reason, adviseHead)
+		case heads.Unreached:
+			report.warn(seen.Place, "cannot be asked for its head of the ledger: "+seen.Reason, "")
+		case heads.Mute:
+			report.note(seen.Place, "is told of each head of the ledger, and gives none back", "")
+		case heads.None:
+			// no run has ended since it is named
+		default:
+			report.ok(seen.Place, "has a head of %s, which the ledger continues", workspace.Entries(seen.Size))
+		}
+	}
+	return nil
+}

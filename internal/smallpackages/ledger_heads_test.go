@@ -1,0 +1,235 @@
+package smallpackages_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/sessctl/sessctl/internal/fakeobjects"
+	"github.com/sessctl/sessctl/pkg/archive/objects"
+	"github.com/sessctl/sessctl/pkg/ledger"
+	"github.com/sessctl/sessctl/pkg/ledger/heads"
+)
+
+// inBucket is the place that a command makes of object storage.
+type inBucket struct{ objects.Heads }
+
+func (b inBucket) Name() string { return b.Bucket.URL() }
+
+func (b inBucket) Keep(ctx context.Context, head ledger.Head) error {
+	return b.Put(ctx, head.N, head.Note)
+}
+
+// headPlaces makes an empty place of each kind.
+func headPlaces(t *testing.T) map[string]heads.Place {
+	t.Helper()
+	all := map[string]heads.Place{
+		"file":       heads.File{Path: filepath.Join(t.TempDir(), "head")},
+		"state":      heads.File{Path: filepath.Join(t.TempDir(), "made", "head"), Make: true},
+		"webhook":    hookThatKeeps(t),
+		"repository": repository(t, false),
+		"pushed":     repository(t, true),
+		"host":       hostBySSH(t),
+		"bucket":     bucketOfHeads(t),
+	}
+	for name, p := range all {
+		if p == nil {
+			delete(all, name)
+		}
+	}
+	return all
+}
+
+func hookThatKeeps(t *testing.T) heads.Place {
+	var kept []byte
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.URL.Path != "/secret":
+			w.WriteHeader(http.StatusForbidden)
+		case r.Method == http.MethodPost:
+			kept, _ = io.ReadAll(r.Body)
+		case kept == nil:
+			w.WriteHeader(http.StatusNotFound)
+		default:
+			_, _ = w.Write(kept)
+		}
+	}))
+	t.Cleanup(server.Close)
+	to, err := url.Parse(server.URL + "/secret")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return heads.Webhook{URL: to, As: "here"}
+}
+
+func repository(t *testing.T, pushed bool) heads.Place {
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Log("there is no git")
+		return nil
+	}
+	dir, above := t.TempDir(), t.TempDir()
+	commands := [][]string{{"-C", dir, "init", "-q", "-b", "main"}}
+	if pushed {
+		commands = [][]string{{"init", "-q", "--bare", "-b", "main", above}, {"clone", "-q", above, dir},
+			{"-C", dir, "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "--allow-empty", "-m", "first"}, {"-C", dir, "push", "-q", "-u", "origin", "HEAD"}}
+	}
+	for _, args := range commands {
+		if out, err := exec.Command("git", args...).CombinedOutput(); err != nil {
+			t.Fatalf("git %q: %v %s", args, err, out)
+		}
+	}
+	return heads.Repository{Dir: dir, As: "here"}
+}
+
+// hostBySSH is a host that a program in the PATH plays: it runs the command in a
+// directory of its own, as ssh does in the home directory.
+func hostBySSH(t *testing.T) heads.Place {
+	if _, err := exec.LookPath("sh"); err != nil {
+		t.Log("there is no shell")
+		return nil
+	}
+	bin, home := t.TempDir(), t.TempDir()
+	script := "#!/bin/sh\nwhile test \"$1\" != --; do shift; done\ncd " + home + " && exec sh -c \"$3\"\n"
+	if err := os.WriteFile(filepath.Join(bin, "ssh"), []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", bin+string(os.PathListSeparator)+os.Getenv("PATH"))
+	return heads.Host{Host: "backup.example.net", As: "here"}
+}
+
+func bucketOfHeads(t *testing.T) heads.Place {
+	t.Setenv("AWS_ACCESS_KEY_ID", "key")
+	t.Setenv("AWS_SECRET_ACCESS_KEY", "secret")
+	server := fakeobjects.Start()
+	t.Cleanup(server.Close)
+	bucket, err := objects.Open(objects.Options{URL: "s3://bucket/prefix", Endpoint: server.URL, Region: "here", Getenv: os.Getenv, Scratch: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return inBucket{objects.Heads{Bucket: bucket, As: "here"}}
+}
+
+func ledgerOf(t *testing.T, leaves ...ledger.Leaf) (*ledger.Log, ledger.Head) {
+	t.Helper()
+	l := ledger.Open(filepath.Join(t.TempDir(), "ledger"), nil)
+	return l, grown(t, l, leaves...)
+}
+
+func grown(t *testing.T, l *ledger.Log, leaves ...ledger.Leaf) ledger.Head {
+	t.Helper()
+	mustAppend(t, l, leaves...)
+	head, err := l.Seal(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return head
+}
+
+// TestHeadsOfEveryPlace publishes heads of a ledger that grows, is put back, is
+// rewritten and is begun anew, to a place of each kind.
+func TestHeadsOfEveryPlace(t *testing.T) {
+	for name, place := range headPlaces(t) {
+		t.Run(name, func(t *testing.T) {
+			ctx := t.Context()
+			l, first := ledgerOf(t, ledgerLeaves(0, 3)...)
+			want := func(got heads.Seen, state heads.State, size int64) {
+				t.Helper()
+				if got.State != state || got.Size != size || (got.Reason != "") != (state == heads.Contradicts) {
+					t.Fatalf("%+v, want %s of %d", got, state, size)
+				}
+			}
+			want(heads.Compare(ctx, l, 3, place), heads.None, 0)
+			want(heads.Publish(ctx, l, first, place), heads.Same, 3)
+			want(heads.Publish(ctx, l, first, place), heads.Same, 3)
+
+			second := grown(t, l, ledgerLeaves(3, 12)...)
+			want(heads.Compare(ctx, l, second.N, place), heads.Behind, 3)
+			want(heads.Publish(ctx, l, second, place), heads.Same, 12)
+			last, err := place.Last(ctx)
+			if err != nil || !bytes.Equal(last, second.Note) {
+				t.Fatalf("%v: %q, want %q", err, last, second.Note)
+			}
+			want(heads.Publish(ctx, l, first, place), heads.Contradicts, 12) // put back
+
+			anew, its := ledgerOf(t, ledgerLeaves(0, 20)...)
+			want(heads.Publish(ctx, anew, its, place), heads.Contradicts, 0)
+			rewritten := ledger.Open(filepath.Join(t.TempDir(), "ledger"), nil)
+			if err := os.CopyFS(rewritten.Dir(), keyOf(l)); err != nil {
+				t.Fatal(err)
+			}
+			want(heads.Publish(ctx, rewritten, grown(t, rewritten, ledgerLeaves(1, 20)...), place), heads.Contradicts, 12)
+			gone := ledger.Open(filepath.Join(t.TempDir(), "ledger"), nil)
+			want(heads.Compare(ctx, gone, 0, place), heads.Contradicts, 0)
+
+			if last, err := place.Last(ctx); err != nil || !bytes.Equal(last, second.Note) {
+				t.Fatalf("a head was replaced that contradicts: %v, %q", err, last)
+			}
+			want(heads.Publish(ctx, l, grown(t, l, ledgerLeaves(12, 13)...), place), heads.Same, 13)
+		})
+	}
+}
+
+// keyOf are the files of a ledger with which its heads are signed.
+func keyOf(l *ledger.Log) fs.FS {
+	all := os.DirFS(l.Dir())
+	return only{all, map[string]bool{".": true, "key": true, "verifier": true}}
+}
+
+// only is a part of a directory.
+type only struct {
+	fs.FS
+	names map[string]bool
+}
+
+func (o only) ReadDir(name string) (some []fs.DirEntry, err error) {
+	all, err := fs.ReadDir(o.FS, name)
+	for _, e := range all {
+		if o.names[e.Name()] {
+			some = append(some, e)
+		}
+	}
+	return some, err
+}
+
+// TestHeadsUnreached holds that a place that does not answer is only told, and one that
+// gives no head back is told of new ones.
+func TestHeadsUnreached(t *testing.T) {
+	l, head := ledgerOf(t, ledgerLeaves(0, 3)...)
+	posted := 0
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost {
+			posted++
+			return
+		}
+		w.WriteHeader(http.StatusMethodNotAllowed)
+	}))
+	at, err := url.Parse(server.URL + "/token")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if seen := heads.Publish(t.Context(), l, head, heads.Webhook{URL: at}); seen.State != heads.Mute || posted != 1 {
+		t.Errorf("%+v, posted %d times", seen, posted)
+	}
+	server.Close()
+	for _, place := range []heads.Place{
+		heads.Webhook{URL: at}, heads.Repository{Dir: t.TempDir(), As: "here"},
+		heads.File{Path: filepath.Join(t.TempDir(), "not", "mounted")}, heads.Host{Host: "host.invalid", As: "here"},
+	} {
+		seen := heads.Publish(t.Context(), l, head, place)
+		if seen.State != heads.Unreached || seen.Reason == "" || bytes.Contains([]byte(seen.Reason), []byte("token")) {
+			t.Errorf("%s: %+v", place.Name(), seen)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(t.TempDir(), "not")); !errors.Is(err, fs.ErrNotExist) {
+		t.Error("a directory was made")
+	}
+}

@@ -1,0 +1,329 @@
+package smallpackages_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/sessctl/sessctl/pkg/ledger"
+	"golang.org/x/mod/sumdb/tlog"
+)
+
+func ledgerLeaf(n int) ledger.Leaf {
+	return ledger.Leaf{
+		Kind: ledger.Made, At: 1764433514123 + int64(n), Runtime: "claude", Agent: "agent", Session: "11111111-1111-4111-8111-111111110001",
+		ID: fmt.Sprintf("%016x", n), Bytes: 123456, SHA256: fmt.Sprintf("%064x", n), Archive: "0123456789abcdef",
+	}
+}
+
+func ledgerLeafRead(n int) ledger.Leaf { f := ledgerLeaf(n); f.Version = 1; return f }
+
+func ledgerLeaves(from, to int) (leaves []ledger.Leaf) {
+	for n := from; n < to; n++ {
+		leaves = append(leaves, ledgerLeaf(n))
+	}
+	return leaves
+}
+
+// naiveRoot is RFC 6962, section 2.1, to the letter.
+func naiveRoot(texts [][]byte) tlog.Hash {
+	if len(texts) == 1 {
+		return tlog.RecordHash(texts[0])
+	}
+	k := 1
+	for k*2 < len(texts) {
+		k *= 2
+	}
+	return tlog.NodeHash(naiveRoot(texts[:k]), naiveRoot(texts[k:]))
+}
+
+func mustAppend(t *testing.T, l *ledger.Log, leaves ...ledger.Leaf) {
+	t.Helper()
+	if err := l.Append(t.Context(), leaves...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func ledgerTexts(t *testing.T, l *ledger.Log) (texts [][]byte) {
+	t.Helper()
+	err := l.Texts(t.Context(), 0, func(i int64, text []byte) error {
+		if i != int64(len(texts)) {
+			t.Fatalf("leaf %d comes as %d", len(texts), i)
+		}
+		texts = append(texts, bytes.Clone(text))
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return texts
+}
+
+// TestLedgerTree compares trees and proofs of growing ledgers with the definition.
+func TestLedgerTree(t *testing.T) {
+	l := ledger.Open(filepath.Join(t.TempDir(), "ledger"), nil)
+	if tree, err := l.Tree(); err != nil || tree.N != 0 {
+		t.Fatalf("a ledger that is not there: %v, %v", tree, err)
+	}
+	trees := map[int64]tlog.Tree{}
+	for _, to := range []int{1, 2, 7, 255, 256, 257, 700, 4095, 4096, 4097, 9000} {
+		from, err := l.Size()
+		if err != nil {
+			t.Fatal(err)
+		}
+		mustAppend(t, l, ledgerLeaves(int(from)/2, to)...) // half of them again
+		texts := ledgerTexts(t, l)
+		tree, err := l.Tree()
+		if err != nil || tree.N != int64(to) || len(texts) != to || tree.Hash != naiveRoot(texts) {
+			t.Fatalf("tree of %d leaves: %v, %v", to, tree, err)
+		}
+		if verified, err := l.Verify(t.Context()); err != nil || verified != tree {
+			t.Fatalf("verify %d leaves: %v, %v", to, verified, err)
+		}
+		if head, err := l.Seal(t.Context()); err != nil || head.Tree != tree {
+			t.Fatalf("seal %d leaves: %v, %v", to, head, err)
+		}
+		trees[tree.N] = tree
+		checkLedgerProofs(t, l, texts, trees)
+	}
+}
+
+func checkLedgerProofs(t *testing.T, l *ledger.Log, texts [][]byte, trees map[int64]tlog.Tree) {
+	t.Helper()
+	now := trees[int64(len(texts))]
+	for size, earlier := range trees {
+		proof, err := l.Consistency(size, now.N)
+		if err == nil {
+			err = tlog.CheckTree(proof, now.N, now.Hash, size, earlier.Hash)
+		}
+		if err != nil {
+			t.Errorf("%d begins with %d: %v", now.N, size, err)
+		}
+		i := rand.Int64N(size)
+		included, err := l.Inclusion(i, size)
+		if err == nil {
+			err = tlog.CheckRecord(included, size, earlier.Hash, i, ledger.HashOf(texts[i]))
+		}
+		if err != nil {
+			t.Errorf("leaf %d is in %d: %v", i, size, err)
+		}
+		if at, err := l.TreeAt(size); err != nil || at != earlier {
+			t.Errorf("tree at %d: %v, %v", size, at, err)
+		}
+	}
+}
+
+// TestLedgerHead checks what others are given.
+func TestLedgerHead(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "ledger")
+	l := ledger.Open(dir, nil)
+	if _, err := l.Sealed(); !errors.Is(err, fs.ErrNotExist) {
+		t.Fatalf("the head of nothing: %v", err)
+	}
+	mustAppend(t, l, ledgerLeaves(0, 5)...)
+	head, err := l.Seal(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	read, err := ledger.ParseHead(head.Note, head.Verifier)
+	if err != nil || read.Tree != head.Tree || !strings.HasPrefix(read.Origin, "sessctl-ledger-") {
+		t.Errorf("%+v, %v", read, err)
+	}
+	changed := bytes.Replace(head.Note, []byte("\n5\n"), []byte("\n4\n"), 1)
+	if _, err := ledger.ParseHead(changed, head.Verifier); !errors.Is(err, ledger.ErrDamaged) {
+		t.Errorf("a head that was changed: %v", err)
+	}
+	for _, name := range []string{"key", "checkpoint", "tile-0", "leaves-000000.jsonl"} {
+		if info, err := os.Stat(filepath.Join(dir, name)); err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("%s: %v, %v", name, info, err)
+		}
+	}
+}
+
+// TestLedgerTorn cuts the files of a ledger as a kill or a power cut may: the next append
+// loses no complete leaf and adds what is missing, once.
+func TestLedgerTorn(t *testing.T) {
+	random := rand.New(rand.NewPCG(3, 6))
+	for range 40 {
+		dir := filepath.Join(t.TempDir(), "ledger")
+		l := ledger.Open(dir, nil)
+		size := 1 + random.IntN(600)
+		mustAppend(t, l, ledgerLeaves(0, size)...)
+		last := filepath.Join(dir, "leaves-000000.jsonl")
+		whole := fileText(t, last)
+		if err := os.WriteFile(last, append(whole, `{"v":1,"kind":"made","at":"20`...), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for level := range 2 {
+			tile := filepath.Join(dir, fmt.Sprintf("tile-%d", level))
+			if info, err := os.Stat(tile); err == nil && os.Truncate(tile, random.Int64N(info.Size()+1)) != nil {
+				t.Fatal("cannot be cut")
+			}
+		}
+		if tree, err := l.Tree(); err != nil || tree.N != int64(size) || tree.Hash != naiveRoot(ledgerTexts(t, l)) {
+			t.Fatalf("%d leaves, torn: %v, %v", size, tree, err)
+		}
+		mustAppend(t, l, ledgerLeaves(0, size+3)...)
+		if tree, err := l.Verify(t.Context()); err != nil || tree.N != int64(size+3) {
+			t.Fatalf("%d leaves, and 3 more: %v, %v", size, tree, err)
+		}
+		if got := fileText(t, last); !bytes.HasPrefix(got, whole) || bytes.Count(got, []byte("\n")) != size+3 {
+			t.Fatalf("%d leaves: a complete one is lost", size)
+		}
+	}
+}
+
+func fileText(t *testing.T, path string) []byte {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// TestLedgerInTurn lets several append at once.
+func TestLedgerInTurn(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "ledger")
+	var all sync.WaitGroup
+	for who := range 4 {
+		all.Go(func() {
+			l := ledger.Open(dir, nil)
+			for n := range 10 {
+				if err := l.Append(context.Background(), ledgerLeaf(who*100+n), ledgerLeaf(1000+n)); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	if tree, err := ledger.Open(dir, nil).Verify(t.Context()); err != nil || tree.N != 50 {
+		t.Errorf("%v, %v", tree, err)
+	}
+}
+
+// TestLedgerTampered changes a ledger in ways that leave a well-formed one, and in others.
+func TestLedgerTampered(t *testing.T) {
+	for name, change := range map[string]func(t *testing.T, dir string){
+		"a byte of a leaf": func(t *testing.T, dir string) {
+			rewriteFile(t, filepath.Join(dir, "leaves-000001.jsonl"), func(b []byte) []byte { return bytes.Replace(b, []byte("claude"), []byte("gemini"), 1) })
+		},
+		"a leaf is gone": func(t *testing.T, dir string) {
+			rewriteFile(t, filepath.Join(dir, "leaves-000001.jsonl"), func(b []byte) []byte { return b[bytes.IndexByte(b, '\n')+1:] })
+		},
+		"a leaf of an earlier file is gone": func(t *testing.T, dir string) {
+			rewriteFile(t, filepath.Join(dir, "leaves-000000.jsonl"), func(b []byte) []byte { return b[bytes.IndexByte(b, '\n')+1:] })
+		},
+		"the last leaf is gone": func(t *testing.T, dir string) {
+			rewriteFile(t, filepath.Join(dir, "leaves-000001.jsonl"), func(b []byte) []byte { return b[:bytes.LastIndexByte(b[:len(b)-1], '\n')+1] })
+		},
+		"a file is gone": func(t *testing.T, dir string) { removeNamed(t, filepath.Join(dir, "leaves-000000.jsonl")) },
+		"the last file is gone": func(t *testing.T, dir string) {
+			removeNamed(t, filepath.Join(dir, "leaves-000001.jsonl"))
+			removeNamed(t, filepath.Join(dir, "tile-0"))
+			removeNamed(t, filepath.Join(dir, "tile-1"))
+		},
+		"a hash": func(t *testing.T, dir string) {
+			rewriteFile(t, filepath.Join(dir, "tile-0"), func(b []byte) []byte { b[40]++; return b })
+		},
+		"another head": func(t *testing.T, dir string) {
+			rewriteFile(t, filepath.Join(dir, "checkpoint"), func(b []byte) []byte { return bytes.Replace(b, []byte("\n4100\n"), []byte("\n4000\n"), 1) })
+		},
+		"all is rewritten": func(t *testing.T, dir string) {
+			for _, name := range []string{"leaves-000000.jsonl", "leaves-000001.jsonl", "tile-0", "tile-1"} {
+				removeNamed(t, filepath.Join(dir, name))
+			}
+			mustAppend(t, ledger.Open(dir, nil), ledgerLeaves(1, 4101)...)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := ledger.Open(filepath.Join(t.TempDir(), "ledger"), nil)
+			mustAppend(t, l, ledgerLeaves(0, 4100)...)
+			if _, err := l.Seal(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			change(t, l.Dir())
+			if _, err := l.Verify(t.Context()); !errors.Is(err, ledger.ErrDamaged) {
+				t.Errorf("verify says %v", err)
+			}
+			err := l.Remake(t.Context())
+			if name == "a hash" && err == nil {
+				_, err = l.Verify(t.Context())
+			} else if name != "a hash" && err == nil {
+				err = errors.New("it was made whole")
+			} else {
+				err = nil
+			}
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func rewriteFile(t *testing.T, path string, change func([]byte) []byte) {
+	t.Helper()
+	if err := os.WriteFile(path, change(fileText(t, path)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func removeNamed(t *testing.T, path string) {
+	t.Helper()
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestLedgerLeafIsCanonical accepts one text of a leaf only.
+func TestLedgerLeafIsCanonical(t *testing.T) {
+	text, err := ledgerLeaf(7).Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := ledger.Parse(text)
+	if err != nil || again != ledgerLeafRead(7) {
+		t.Errorf("%+v, %v", again, err)
+	}
+	for _, other := range []string{strings.Replace(string(text), `,"`, `, "`, 1), strings.Replace(string(text), `"v":1`, `"v":1,"more":2`, 1), strings.Replace(string(text), `"v":1`, `"v":0`, 1), "{}", "null", ""} {
+		if f, err := ledger.Parse([]byte(other)); err == nil {
+			t.Errorf("%s is %+v", other, f)
+		}
+	}
+	if _, err := ledger.Parse([]byte(strings.Replace(string(text), `"v":1`, `"v":2`, 1))); !errors.Is(err, ledger.ErrNewerLeaf) {
+		t.Errorf("a newer one: %v", err)
+	}
+}
+
+// BenchmarkLedgerVerify is of a million leaves.
+func BenchmarkLedgerVerify(b *testing.B) {
+	l := ledger.Open(filepath.Join(b.TempDir(), "ledger"), nil)
+	leaves := ledgerLeaves(0, 1_000_000)
+	for i := range leaves { // every second archive is the first of its session
+		leaves[i].Archive = leaves[i].Archive[:len(leaves[i].Archive)*(i%2)]
+	}
+	if err := l.Append(b.Context(), leaves...); err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		if _, err := l.Verify(b.Context()); err != nil {
+			b.Fatal(err)
+		}
+	}
+	var size int64
+	_ = filepath.WalkDir(l.Dir(), func(path string, _ fs.DirEntry, _ error) error {
+		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+			size += info.Size()
+		}
+		return nil
+	})
+	b.ReportMetric(float64(size)/1_000_000, "bytes/leaf")
+}

@@ -1,0 +1,291 @@
+package ledger
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+
+	"github.com/sessctl/sessctl/pkg/durable"
+	"golang.org/x/mod/sumdb/tlog"
+)
+
+// Of the levels of the tree every eighth is kept, each in a file: tile-0 has the hashes
+// of the leaves, tile-1 that of each 256 of these, and so on. A tile of height 8 of
+// package tlog is 8192 bytes of such a file. What lies between is computed.
+const (
+	tileHeight = 8
+	levels     = 4 // enough for four thousand million leaves
+)
+
+func tileFile(n int) string { return fmt.Sprintf("tile-%d", n) }
+
+// hashesOn is how many hashes the file of a level has in a tree of a size.
+func hashesOn(level int, size int64) int64 { return size >> (tileHeight * level) }
+
+// complete makes the hashes again that are missing, as after a power cut. More of them
+// than leaves means that leaves are gone.
+func complete(root *os.Root, at extent) error {
+	have, err := hashesIn(root, 0)
+	switch {
+	case err != nil:
+		return err
+	case have > at.size:
+		return fmt.Errorf("%w: there are %d leaves, and there were %d", ErrDamaged, at.size, have)
+	}
+	for n := have; n < at.size; {
+		lines, err := linesOf(root, n/perFile)
+		if err != nil {
+			return err
+		}
+		var hashes []tlog.Hash
+		for _, text := range lines[n%perFile:] {
+			hashes = append(hashes, HashOf(text))
+		}
+		if len(hashes) == 0 {
+			return fmt.Errorf("%w: %s has %d leaves", ErrDamaged, leavesFile(n/perFile), len(lines))
+		}
+		if err := extendTiles(root, n, hashes); err != nil {
+			return err
+		}
+		n += int64(len(hashes))
+	}
+	return extendAbove(root, at.size, false)
+}
+
+// hashesIn is how many whole hashes there are in the file of a level.
+func hashesIn(root *os.Root, level int) (int64, error) {
+	info, err := root.Lstat(tileFile(level))
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	if !info.Mode().IsRegular() {
+		return 0, fmt.Errorf("%s: %w", tileFile(level), durable.ErrNotRegular)
+	}
+	return info.Size() / tlog.HashSize, nil
+}
+
+// extendTiles adds the hashes of leaves from a number on, and those above them. They are
+// synced where a file of leaves ends: what is before its beginning needs no look later.
+func extendTiles(root *os.Root, from int64, hashes []tlog.Hash) error {
+	size := from + int64(len(hashes))
+	lasting := size%perFile == 0
+	text := make([]byte, 0, len(hashes)*tlog.HashSize)
+	for _, h := range hashes {
+		text = append(text, h[:]...)
+	}
+	if err := durable.WriteTailIn(root, tileFile(0), from*tlog.HashSize, text, lasting); err != nil {
+		return err
+	}
+	return extendAbove(root, size, lasting)
+}
+
+// extendAbove adds what is missing on the levels above the leaves.
+func extendAbove(root *os.Root, size int64, lasting bool) error {
+	for level := 1; level < levels; level++ {
+		have, err := hashesIn(root, level)
+		if err != nil {
+			return err
+		}
+		want := hashesOn(level, size)
+		if have >= want {
+			continue
+		}
+		text, err := nodes(root, level, have, want)
+		if err != nil {
+			return err
+		}
+		if err := durable.WriteTailIn(root, tileFile(level), have*tlog.HashSize, text, lasting); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// nodes computes hashes of a level from those of the one below.
+func nodes(root *os.Root, level int, from, to int64) ([]byte, error) {
+	below, err := root.Open(tileFile(level - 1))
+	if err != nil {
+		return nil, err
+	}
+	defer below.Close()
+	var out []byte
+	tile := make([]byte, tlog.HashSize<<tileHeight)
+	for n := from; n < to; n++ {
+		if _, err := below.ReadAt(tile, n*int64(len(tile))); err != nil {
+			return nil, err
+		}
+		h := rootOf(tile)
+		out = append(out, h[:]...)
+	}
+	return out, nil
+}
+
+// rootOf is the root of a complete tree of the hashes in a text.
+func rootOf(hashes []byte) tlog.Hash {
+	if len(hashes) == tlog.HashSize {
+		return tlog.Hash(hashes)
+	}
+	half := len(hashes) / 2
+	return tlog.NodeHash(rootOf(hashes[:half]), rootOf(hashes[half:]))
+}
+
+// unknown returns the texts that are no leaves yet, each once.
+func unknown(root *os.Root, texts [][]byte) ([][]byte, error) {
+	wanted := map[tlog.Hash]bool{}
+	for _, t := range texts {
+		wanted[HashOf(t)] = true
+	}
+	if err := eachHash(root, func(h tlog.Hash) { delete(wanted, h) }); err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(texts, func(t []byte) bool {
+		h := HashOf(t)
+		isNew := wanted[h]
+		delete(wanted, h)
+		return !isNew
+	}), nil
+}
+
+// eachHash goes through the hashes of the leaves.
+func eachHash(root *os.Root, yield func(tlog.Hash)) error {
+	f, err := root.Open(tileFile(0))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	in := bufio.NewReaderSize(f, 256<<10)
+	var h tlog.Hash
+	for {
+		if _, err := io.ReadFull(in, h[:]); errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		yield(h)
+	}
+}
+
+// reader reads hashes of a ledger as it was when it was opened.
+type reader struct {
+	root  *os.Root
+	size  int64
+	tiles [levels]*os.File // nil where there is none
+	tail  []tlog.Hash      // of the last leaves, where tile-0 does not have them yet
+}
+
+func newReader(root *os.Root) (*reader, error) {
+	at, err := look(root)
+	if err != nil {
+		return nil, err
+	}
+	r := &reader{root: root, size: at.size}
+	for level := range r.tiles {
+		r.tiles[level], err = root.Open(tileFile(level))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			r.close()
+			return nil, err
+		}
+	}
+	if err := r.readTail(); err != nil {
+		r.close()
+		return nil, err
+	}
+	return r, nil
+}
+
+// readTail makes the hashes that whoever was killed has not written.
+func (r *reader) readTail() error {
+	have, err := hashesIn(r.root, 0)
+	for n := have; err == nil && n < r.size; {
+		var lines [][]byte
+		if lines, err = linesOf(r.root, n/perFile); err != nil {
+			return err
+		}
+		rest := lines[min(n%perFile, int64(len(lines))):]
+		if len(rest) == 0 {
+			return fmt.Errorf("%w: %s has %d leaves", ErrDamaged, leavesFile(n/perFile), len(lines))
+		}
+		for _, text := range rest {
+			r.tail = append(r.tail, HashOf(text))
+		}
+		n += int64(len(rest))
+	}
+	return err
+}
+
+func (r *reader) close() {
+	for _, f := range r.tiles {
+		if f != nil {
+			_ = f.Close() // it was only read
+		}
+	}
+}
+
+// ReadHashes implements tlog.HashReader.
+func (r *reader) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
+	hashes := make([]tlog.Hash, 0, len(indexes))
+	for _, x := range indexes {
+		h, err := r.hash(tlog.SplitStoredHashIndex(x))
+		if err != nil {
+			return nil, err
+		}
+		hashes = append(hashes, h)
+	}
+	return hashes, nil
+}
+
+// hash is a node of the tree: from a file, or computed from the two below it.
+func (r *reader) hash(level int, n int64) (tlog.Hash, error) {
+	if level%tileHeight == 0 && level/tileHeight < levels {
+		if h, ok, err := r.kept(level/tileHeight, n); ok || err != nil {
+			return h, err
+		}
+	}
+	if level == 0 {
+		if behind := n - (r.size - int64(len(r.tail))); behind >= 0 && behind < int64(len(r.tail)) {
+			return r.tail[behind], nil
+		}
+		return tlog.Hash{}, fmt.Errorf("%w: the hash of leaf %d is missing", ErrDamaged, n)
+	}
+	left, err := r.hash(level-1, 2*n)
+	if err != nil {
+		return left, err
+	}
+	right, err := r.hash(level-1, 2*n+1)
+	return tlog.NodeHash(left, right), err
+}
+
+func (r *reader) kept(level int, n int64) (h tlog.Hash, ok bool, err error) {
+	if r.tiles[level] == nil {
+		return h, false, nil
+	}
+	_, err = r.tiles[level].ReadAt(h[:], n*tlog.HashSize)
+	if errors.Is(err, io.EOF) {
+		return h, false, nil
+	}
+	return h, err == nil, err
+}
+
+// sameHashes compares the file of a level with what it must have.
+func sameHashes(root *os.Root, level int, want []byte) error {
+	have, err := root.ReadFile(tileFile(level))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	have = have[:min(len(have), len(want))]
+	if !bytes.Equal(have, want[:len(have)]) {
+		return fmt.Errorf("%w: the hashes in %s are not those of the leaves", ErrDamaged, tileFile(level))
+	}
+	return nil
+}
