@@ -126,12 +126,12 @@ type summaryFloor struct {
 
 func summaryFloors() map[string]summaryFloor {
 	return map[string]summaryFloor{
-		"one":   {34, 0.09, 0.24},
-		"two":   {44, 0.13, 0.22},
-		"three": {38, 0.12, 0.14},
-		"four":  {41, 0.13, 0.22},
-		"five":  {42, 0.11, 0.26},
-		"six":   {34, 0.13, 0.18},
+		"one":   {38, 0.10, 0.24},
+		"two":   {43, 0.11, 0.23},
+		"three": {37, 0.15, 0.18},
+		"four":  {40, 0.14, 0.22},
+		"five":  {42, 0.09, 0.27},
+		"six":   {40, 0.11, 0.16},
 	}
 }
 
