@@ -28,6 +28,16 @@ type WitnessedProblem struct {
 // of the audit log, what was forgotten. What the ledger does not know is no problem. It
 // returns how many leaves there are. Of a ledger that cannot be read that is a problem.
 func AgainstLedger(ctx context.Context, run *workspace.Run) ([]WitnessedProblem, int64, error) {
+	found, leaves, err := againstLedger(ctx, run)
+	if err != nil || len(found) == 0 || !run.OthersAtWork() {
+		return found, leaves, err
+	}
+	run.Notice(workspace.Note{Path: run.LedgerDir(), Message: "another sessctl is running: what is there is not compared with the ledger"})
+	return nil, leaves, nil
+}
+
+// againstLedger is AgainstLedger, whoever is at work.
+func againstLedger(ctx context.Context, run *workspace.Run) ([]WitnessedProblem, int64, error) {
 	known, err := workspace.LedgerOf(run).State(ctx) // before all else: what it names was there by now
 	if ctx.Err() != nil {
 		return nil, 0, ctx.Err()
@@ -39,10 +49,7 @@ func AgainstLedger(ctx context.Context, run *workspace.Run) ([]WitnessedProblem,
 		return nil, 0, nil
 	}
 	found, err := (&witness{run: run, known: known}).compare(ctx)
-	if err != nil || len(found) == 0 || !run.OthersAtWork() {
-		return found, known.Size, err
-	}
-	return nil, known.Size, nil // another run is at work: what it deletes is not missing
+	return found, known.Size, err
 }
 
 // witness compares with the ledger.

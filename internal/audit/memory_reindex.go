@@ -108,7 +108,7 @@ func EnterRebuilt(run *workspace.Run, o ReindexOptions, doc ReindexDocument) {
 
 // lostByLedger says what the ledger knows of what was forgotten and nothing here does.
 func lostByLedger(ctx context.Context, run *workspace.Run) error {
-	problems, _, err := AgainstLedger(ctx, run)
+	problems, _, err := againstLedger(ctx, run)
 	if err != nil {
 		return err
 	}
