@@ -45,6 +45,28 @@ func (b *browser) perform(ctx context.Context, r browse.Request, progress func(w
 	return x, err
 }
 
+// plan says what a request would do, to each session that it is about.
+func (b *browser) plan(ctx context.Context, r browse.Request, progress func(what string, done, total int64)) browse.Plan {
+	if len(r.Parts) > 0 {
+		return tui.PlanParts(r, func(one browse.Request) browse.Plan { return b.plan(ctx, one, progress) })
+	}
+	x, err := b.perform(ctx, r, progress)
+	return x.plan(err)
+}
+
+// carry does what was agreed to.
+func (b *browser) carry(ctx context.Context, r browse.Request, progress func(what string, done, total int64)) browse.Result {
+	var result browse.Result
+	if len(r.Parts) > 0 {
+		result = tui.CarryParts(r, func() bool { return ctx.Err() != nil }, func(one browse.Request) browse.Result { return b.carry(ctx, one, progress) })
+	} else {
+		x, err := b.perform(ctx, r, progress)
+		result = x.result(ctx, err)
+	}
+	result.When = b.app.Now().Local().Format("15:04")
+	return result
+}
+
 func (x *browseAction) run(ctx context.Context) error {
 	switch x.ask.Action {
 	case browse.Compact:

@@ -180,12 +180,10 @@ func (s *browseScreen) carryOut(ctx context.Context, r browse.Request) answer {
 		doings, err := s.browser.undoable(ctx, r.Target)
 		return s.answered(r, err, func(m *browse.Model) { m.Listed(r.Serial, r.Target, doings) })
 	case browse.MakePlan:
-		x, err := s.browser.perform(ctx, r, tell)
-		plan := x.plan(err)
+		plan := s.browser.plan(ctx, r, tell)
 		return s.answered(r, ctx.Err(), func(m *browse.Model) { m.Planned(r.Serial, r, plan) })
 	}
-	x, err := s.browser.perform(ctx, r, tell)
-	result := x.result(ctx, err)
+	result := s.browser.carry(ctx, r, tell)
 	return func(m *browse.Model) browse.Request { return m.Ended(r.Serial, result) }
 }
 

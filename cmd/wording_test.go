@@ -46,6 +46,10 @@ func odd() map[string]string {
 		`would go[:;]`:                         "would be deleted",
 		`way is barred`:                        "cannot be reached",
 		`(?:was|were) not told of`:             "did not receive",
+
+		// commands that had another place
+		`\barchive (?:list|show|verify|prune|upload|pull|restore)\b`: "archives list, restore",
+		`--(?:undo|shrink|resummarize)\b`:                            "undo, shrink, resummarize",
 	}
 }
 

@@ -35,20 +35,39 @@ func (o *Observed) AlertsOf(state *monitor.State, options monitor.Options) []mon
 	for _, n := range o.Failures {
 		alerts = append(alerts, monitor.Alert{Kind: unseen, Subject: n.Path, Since: o.At, Message: n.Message, Advice: n.Hint})
 	}
+	for _, r := range LastFailures(o.Runs) {
+		overdue := slices.ContainsFunc(alerts, func(a monitor.Alert) bool { return a.Kind == monitor.RunOverdue && a.Subject == r.Profile })
+		if !overdue {
+			alerts = append(alerts, monitor.Alert{Kind: lastRun, Subject: r.Profile, Since: r.Started, Message: FailureOf(r), Advice: AdviseRun(r.Profile)})
+		}
+	}
+	return alerts
+}
+
+// LastFailures are, of some runs with the newest first, the last ones of profiles that
+// did not succeed. One that is at work says nothing yet.
+func LastFailures(runs []operate.RunRecord) (failed []operate.RunRecord) {
 	told := map[string]bool{}
-	for _, r := range o.Runs { // the newest first
+	for _, r := range runs {
 		if r.Outcome == operate.Running || told[r.Profile] {
 			continue
 		}
 		told[r.Profile] = true
-		overdue := slices.ContainsFunc(alerts, func(a monitor.Alert) bool { return a.Kind == monitor.RunOverdue && a.Subject == r.Profile })
-		if r.Outcome != operate.OK && !overdue {
-			alerts = append(alerts, monitor.Alert{
-				Kind: lastRun, Subject: r.Profile, Since: r.Started, Message: "its last run: " + string(r.Outcome) + reasonOf(r), Advice: "sessctl log --runs; sessctl run " + r.Profile + " runs it again",
-			})
+		if r.Outcome != operate.OK {
+			failed = append(failed, r)
 		}
 	}
-	return alerts
+	return failed
+}
+
+// FailureOf says how the last run of a profile ended, and why.
+func FailureOf(r operate.RunRecord) string {
+	return "its last run: " + string(r.Outcome) + reasonOf(r)
+}
+
+// AdviseRun says what to do about the last run of a profile.
+func AdviseRun(profile string) string {
+	return "sessctl log --runs; sessctl run " + profile + " runs it again"
 }
 
 // refusal is an alert of settings that are refused.

@@ -45,7 +45,7 @@ func (d *checkup) examine(ctx context.Context) error {
 		check string
 		look  func(context.Context) error
 	}{
-		{"data", d.alone(examineData)}, {"lock", d.alone(examineLock)}, {"stores", d.examineStores}, {"runs", d.examineRuns},
+		{"data", d.alone(examineData)}, {"lock", d.alone(examineLock)}, {"stores", d.examineStores}, {"runs", d.examineRuns}, {"profiles", d.alone(examineProfiles)},
 		{"locks", d.examineRuntimeLocks}, {"archives", d.examineArchives}, {"memory", d.examineMemory},
 		{"shared memory", d.alone(examineShared)}, {"embedder", d.alone(examineEmbedder)}, {"models", d.alone(examineModels)},
 		{"hooks", d.alone(examineHooks)}, {"leftovers", d.examineLeftovers}, {"space", d.examineSpace},

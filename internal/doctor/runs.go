@@ -16,6 +16,22 @@ import (
 	"github.com/sessctl/sessctl/pkg/retention"
 )
 
+// examineProfiles reports of every profile whether its last run succeeded.
+func examineProfiles(ctx context.Context, run *workspace.Run, f *findings) error {
+	runs, err := audit.ListedRuns(ctx, run)
+	if err != nil {
+		return err
+	}
+	failed := audit.LastFailures(runs)
+	for _, r := range failed {
+		f.warn("", r.Profile+": "+audit.FailureOf(r), audit.AdviseRun(r.Profile))
+	}
+	if len(failed) == 0 && len(runs) > 0 {
+		f.ok("", "the last run of every profile succeeded")
+	}
+	return nil
+}
+
 // examineRuns reports the changes that earlier runs began, and what settling
 // them will do.
 func (d *checkup) examineRuns(context.Context) error {

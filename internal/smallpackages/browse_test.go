@@ -105,7 +105,12 @@ func TestBrowseKeysOfTheTree(t *testing.T) {
 		{"ctrl+c", "▾ openclaw", browse.Quit},
 		{"ctrl+z", "▾ openclaw", browse.Suspend},
 		{"esc", "▾ openclaw", browse.Nothing},
+		{"z", "▾ openclaw", browse.Nothing},
 		{"x", "▾ openclaw", browse.Nothing},
+		{"down down x", "d2", browse.Nothing},
+		{"down down x c", "d2", browse.MakePlan},
+		{"down down x u", "d2", browse.Nothing},
+		{"G x esc", "w1", browse.Nothing},
 	} {
 		t.Run(c.keys, func(t *testing.T) {
 			m := started(t, home())
@@ -218,7 +223,7 @@ func TestBrowseUndoFromTheResult(t *testing.T) {
 // carried out only by a y on the screen that asks for it, and the screen fits.
 func TestBrowseNothingChangesWithoutAPlan(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // the same run every time
-	keys := []string{"up", "down", "enter", "esc", "y", "Y", "n", "F", "a", "c", "u", "f", "p", "s", "/", "?", "q", "r", "G", "g", "space", "left", "right", "x", "backspace"}
+	keys := []string{"up", "down", "enter", "esc", "y", "Y", "n", "F", "a", "c", "u", "f", "p", "s", "/", "?", "q", "r", "G", "g", "space", "left", "right", "x", "&", "L", "N", "m", "backspace"}
 	for range 60 {
 		m := started(t, home())
 		var asked []browse.Request
@@ -251,7 +256,7 @@ func browseAnswer(m *browse.Model, r browse.Request) {
 	case browse.List:
 		m.Listed(r.Serial, r.Target, []browse.Doing{{When: "now", What: "compacted"}})
 	case browse.MakePlan:
-		m.Planned(r.Serial, r, browse.Plan{Title: "plan", Text: "would", Question: "do it?", Force: "more"})
+		m.Planned(r.Serial, r, browse.Plan{Title: "plan", Text: "would", Parts: r.Parts, Question: "do it?", Force: "more"})
 	case browse.Carry:
 		m.Ended(r.Serial, browse.Result{Title: "done", Text: "done"})
 	default:

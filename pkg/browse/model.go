@@ -2,6 +2,7 @@ package browse
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -17,7 +18,9 @@ type Model struct {
 	job     *job     // what is waited for, nil for nothing
 	serial  int
 	loading bool
-	loads   int // serial of the load that is under way
+	loads   int      // serial of the load that is under way
+	done    []Result // of this sitting
+	width   int      // of the screen, as it was drawn last
 }
 
 // job is a request that is waited for.
@@ -174,6 +177,10 @@ func (m *Model) Loaded(serial int, home Home) {
 		t.open = unfold(m.nodes)
 	}
 	t.follow(m, cursor)
+	there := leaves(m.nodes)
+	maps.DeleteFunc(t.marked, func(key string, _ bool) bool {
+		return !slices.ContainsFunc(there, func(n *node) bool { return n.key == key })
+	})
 	if home.Complete && len(home.Notes) > 0 && m.message == "" {
 		m.message, m.warn = home.Notes[0], true
 		if n := len(home.Notes) - 1; n > 0 {
@@ -202,12 +209,17 @@ func (m *Model) Opened(serial int, p Page) {
 		return
 	}
 	s := newReader(p)
-	if _, reading := m.shown().(*textScreen); reading && m.shown().(*textScreen).page != nil {
-		m.replace(s)
-	} else {
+	before, reading := m.shown().(*textScreen)
+	if !reading || before.page == nil {
 		m.show(s)
+		m.say(p.Note)
+		return
 	}
+	m.replace(s)
 	m.say(p.Note)
+	if s.find = before.find; before.seeking != 0 {
+		s.arrive(m, before.seeking)
+	}
 }
 
 // Answered takes what the memory has found. note says something about it, "" for
@@ -262,16 +274,39 @@ func (m *Model) Ended(serial int, r Result) Request {
 		return Request{}
 	}
 	m.screens = m.screens[:1]
+	m.done = append(m.done, r)
+	m.tree().marked = nil
 	style := Plain
 	if r.Failed {
 		style = Warning
 	}
 	s := &textScreen{name: r.Title, lines: plainText(r.Text, style)}
-	if ended.request.Action == Compact {
+	if ended.request.Action == Compact && len(ended.request.Parts) == 0 {
 		s.compacted = &ended.request.Target
 	}
 	m.show(s)
 	return m.load()
+}
+
+// showDone shows what was done since the browser began, the last first.
+func (m *Model) showDone() {
+	if len(m.done) == 0 {
+		m.say("nothing was done yet")
+		return
+	}
+	var lines []Text
+	for _, r := range slices.Backward(m.done) {
+		style := Strong
+		if r.Failed {
+			style = Warning
+		}
+		lines = append(lines, Text{Text: r.When + "  " + r.Title, Style: style})
+		for _, line := range plainText(r.Text, Plain) {
+			lines = append(lines, Text{Text: "  " + line.Text, Indent: line.Indent + 2})
+		}
+		lines = append(lines, Text{})
+	}
+	m.show(&textScreen{name: "what was done since the start: " + plural(len(m.done), "action"), lines: lines})
 }
 
 // plainText is a text as lines; the first has a style.

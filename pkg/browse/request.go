@@ -53,6 +53,12 @@ type Place struct {
 	Question    string
 }
 
+// Part is one of several sessions that an action is about.
+type Part struct {
+	Target Target
+	Of     []string // what was agreed to of it, as [Plan] has it
+}
+
 // Request is something to be done outside of the model. Answers carry its Serial:
 // those to a request that was given up meanwhile are not taken.
 type Request struct {
@@ -64,6 +70,7 @@ type Request struct {
 	Target   Target   // of MakePlan, Carry and List
 	Force    bool     // of MakePlan and Carry
 	Of       []string // of Carry: what was agreed to, as [Plan] has it
+	Parts    []Part   // of MakePlan and Carry: the sessions that are marked, in place of Target and Of
 }
 
 // Failure is why something could not be done, and what to do about it.
@@ -107,6 +114,7 @@ type Plan struct {
 	Title    string
 	Text     string   // the plan as the command prints it
 	Of       []string // what it would change, as whoever made it names that
+	Parts    []Part   // of a request with parts: those that it would change
 	Question string   // to be answered with yes; "" if there is nothing to do
 	Force    string   // what another plan with force would do, "" for none
 }
@@ -114,6 +122,7 @@ type Plan struct {
 // Result is what an action has done.
 type Result struct {
 	Title  string
+	When   string // the time of day, for people
 	Text   string // as the command prints it
 	Failed bool
 }

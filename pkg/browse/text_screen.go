@@ -3,6 +3,7 @@ package browse
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/charmbracelet/x/ansi"
@@ -16,6 +17,9 @@ type textScreen struct {
 	// compacted is what a compaction was of whose result this is, nil for any other
 	// text.
 	compacted *Target
+	find      string // what is looked for in it, in small letters
+	found     int    // row of wrapped that it was found in last, -1 for none
+	seeking   int    // of the part that is left: in which direction the next is searched
 
 	top     int
 	anchor  int // line of the text that is at the top when the width changes
@@ -32,7 +36,7 @@ type wrappedLine struct {
 }
 
 func newReader(p Page) *textScreen {
-	return &textScreen{name: p.Place.Title, lines: p.Lines, page: &p, anchor: p.At}
+	return &textScreen{name: p.Place.Title, lines: p.Lines, page: &p, anchor: p.At, found: -1}
 }
 
 func (s *textScreen) title() string {
@@ -50,7 +54,7 @@ func (s *textScreen) wrap(width int) {
 	if s.wrapped != nil && s.top < len(s.wrapped) {
 		s.anchor = s.wrapped[s.top].of
 	}
-	s.width, s.wrapped = width, nil
+	s.width, s.wrapped, s.found = width, nil, -1
 	for i, line := range s.lines {
 		for _, row := range breakLine(safe(line.Text), max(width, 1), line.Indent) {
 			s.wrapped = append(s.wrapped, wrappedLine{row, line.Style, i})
@@ -125,7 +129,15 @@ func (s *textScreen) press(m *Model, k Key) Request {
 	case k.Name == "u" && s.compacted != nil:
 		return m.listUndoable(*s.compacted)
 	case k.Name == "/":
+		m.show(s.findPrompt())
+	case k.Name == "n":
+		return s.next(m, 1)
+	case k.Name == "N":
+		return s.next(m, -1)
+	case k.Name == "m":
 		m.show(&promptScreen{})
+	case k.Name == "L":
+		m.showDone()
 	case k.Name == "?":
 		if s.name != keysTitle {
 			m.show(keysScreen())
@@ -163,8 +175,15 @@ func (s *textScreen) body(_ *Model, width, height int) (lines []Line) {
 		s.top = len(s.wrapped)
 	}
 	s.top = max(min(s.top, len(s.wrapped)-height), 0)
-	for _, w := range s.wrapped[s.top:min(s.top+height, len(s.wrapped))] {
-		lines = append(lines, Line{{" " + w.text, w.style}})
+	for i, w := range s.wrapped[s.top:min(s.top+height, len(s.wrapped))] {
+		mark, style := " ", w.style
+		if s.has(s.top + i) {
+			style = Marked
+		}
+		if s.find != "" && s.top+i == s.found {
+			mark = ">"
+		}
+		lines = append(lines, Line{{mark + w.text, style}})
 	}
 	if s.anchor = 0; s.top < len(s.wrapped) {
 		s.anchor = s.wrapped[s.top].of
@@ -184,7 +203,11 @@ func (s *textScreen) hints(*Model) []hint {
 	if s.page == nil && where == "all" {
 		return hints
 	}
-	return append(hints, hint{"↑↓ space", "scroll (" + where + ")"}, hint{"g G", "first, last"}, hint{"/", "ask memory"})
+	hints = append(hints, hint{"↑↓ space", "scroll (" + where + ")"}, hint{"/", "search here"})
+	if s.find != "" {
+		hints = append(hints, hint{"n N", "next, previous"})
+	}
+	return append(hints, hint{"g G", "first, last"}, hint{"m", "ask memory"})
 }
 
 const keysTitle = "keys"
@@ -193,8 +216,9 @@ const keysTitle = "keys"
 func keysScreen() *textScreen {
 	var lines []Text
 	for _, group := range [][]hint{
-		{{"↑ ↓  j k", "move; PgUp, PgDn, space: by a page; g, G: first, last"}, {"enter  →", "open a runtime or an agent; read a session"}, {"esc  ←", "back"}, {"s", "sort by size, tokens, age or name"}},
-		{{"/", "ask the memory what was said; enter on a hit opens the session at that line"}},
+		{{"↑ ↓  j k", "move; PgUp, PgDn, space: by a page; g, G: first, last"}, {"enter  →", "open a runtime or an agent; read a session"}, {"esc  ←", "back"}, {"s", "sort by size, tokens, age or name"}, {"&", "show only sessions with some words; esc ends it"}},
+		{{"/  m", "ask the memory what was said; enter on a hit opens the session at that line"}, {"/  n N", "in a text: search in it; the next, the previous"}},
+		{{"x", "mark a session, or all below an agent; then c, a, p and f act on all that is marked"}},
 		{
 			{"c", "compact: archive, remember, and make the context small"},
 			{"a", "archive: make a verified copy and remember it; the session stays as it is"},
@@ -202,7 +226,7 @@ func keysScreen() *textScreen {
 			{"f", "forget what the memory has of a session or an agent; archives stay"},
 			{"p", "pin a session, or let it go: what is pinned is never deleted by clean or archives prune"},
 		},
-		{{"r", "look again"}, {"n", "notes about stores that could not be read"}, {"ctrl+z", "suspend; fg comes back"}, {"q  ctrl+c", "quit; while something is under way esc and ctrl+c break it off"}},
+		{{"L", "what was done since the start"}, {"r", "look again"}, {"n", "notes about stores that could not be read"}, {"ctrl+z", "suspend; fg comes back"}, {"q  ctrl+c", "quit; while something is under way esc and ctrl+c break it off"}},
 	} {
 		for _, h := range group {
 			lines = append(lines, Text{Text: fmt.Sprintf("%-10s %s", h.key, h.does), Indent: 11})
@@ -213,12 +237,126 @@ func keysScreen() *textScreen {
 	return &textScreen{name: keysTitle, lines: lines}
 }
 
-// promptScreen asks for a question to the memory.
-type promptScreen struct{ text []rune }
+// findPrompt asks what to look for in the text.
+func (s *textScreen) findPrompt() *promptScreen {
+	return &promptScreen{
+		name: "search in this text", text: []rune(s.find), does: "search",
+		about: []string{"Large and small letters are the same. n goes to the next, N to the one before; m asks the memory."},
+		enter: func(m *Model, text string) Request {
+			s.find, s.found = strings.ToLower(safe(text)), -1
+			if s.find == "" {
+				return Request{}
+			}
+			return s.next(m, 1)
+		},
+	}
+}
+
+// has reports whether a row has what is looked for. What is longer than a row, or
+// broken between two, is found in the first of its line.
+func (s *textScreen) has(row int) bool {
+	if s.find == "" || row < 0 || row >= len(s.wrapped) {
+		return false
+	}
+	if strings.Contains(strings.ToLower(s.wrapped[row].text), s.find) {
+		return true
+	}
+	of := s.wrapped[row].of
+	if row > 0 && s.wrapped[row-1].of == of || !strings.Contains(strings.ToLower(safe(s.lines[of].Text)), s.find) {
+		return false
+	}
+	for i := row; i < len(s.wrapped) && s.wrapped[i].of == of; i++ {
+		if strings.Contains(strings.ToLower(s.wrapped[i].text), s.find) {
+			return false
+		}
+	}
+	return true
+}
+
+// next goes to the next row that has what is looked for, in the direction by. Beyond
+// the end of a part of a session the next part is read.
+func (s *textScreen) next(m *Model, by int) Request {
+	if s.find == "" {
+		m.show(s.findPrompt())
+		return Request{}
+	}
+	from := s.found + by
+	if s.found < 0 {
+		from = s.top
+	}
+	if row := s.search(from, by); row >= 0 {
+		s.reach(m, row)
+		return Request{}
+	}
+	if s.page != nil && (by > 0 && s.page.After || by < 0 && s.page.Before) {
+		s.seeking = by
+		if by > 0 {
+			return s.read(m, func(p *Place) { p.From = s.page.Last + 1 })
+		}
+		return s.read(m, func(p *Place) { p.Until = s.page.First - 1 })
+	}
+	m.say(map[bool]string{true: "not found below: N searches above", false: "not found above: n searches below"}[by > 0])
+	return Request{}
+}
+
+// search returns the first row from one on that has it, -1 if there is none.
+func (s *textScreen) search(from, by int) int {
+	for row := from; row >= 0 && row < len(s.wrapped); row += by {
+		if s.has(row) {
+			return row
+		}
+	}
+	return -1
+}
+
+// reach shows a row that has it, and says which of how many it is.
+func (s *textScreen) reach(m *Model, row int) {
+	s.found = row
+	if row < s.top || row >= s.top+s.height {
+		s.top = max(row-s.height/3, 0)
+	}
+	at, all := 0, 0
+	for i := range s.wrapped {
+		if s.has(i) {
+			all++
+			if i <= row {
+				at++
+			}
+		}
+	}
+	m.say(fmt.Sprintf("%d of %d", at, all))
+}
+
+// arrive goes on with a search in a part of a session that was just read.
+func (s *textScreen) arrive(m *Model, by int) {
+	s.wrap(max(m.width-2, 1))
+	from := 0
+	if by < 0 {
+		from = len(s.wrapped) - 1
+	}
+	if row := s.search(from, by); row >= 0 {
+		s.reach(m, row)
+		return
+	}
+	m.say(fmt.Sprintf("not in lines %d to %d: %s goes on", s.page.First, s.page.Last, map[bool]string{true: "n", false: "N"}[by > 0]))
+	if s.found = 0; by > 0 {
+		s.found = len(s.wrapped) - 1
+	}
+}
+
+// promptScreen asks for a text: a question to the memory, unless enter says what to
+// do with it.
+type promptScreen struct {
+	text  []rune
+	name  string
+	does  string   // what enter does
+	about []string // what to type
+	enter func(m *Model, text string) Request
+}
 
 const mostQuestion = 1000 // runes
 
-func (p *promptScreen) title() string { return "ask memory" }
+func (p *promptScreen) title() string { return cmp.Or(p.name, "ask memory") }
 
 func (p *promptScreen) insert(text string) {
 	for _, r := range strings.Join(strings.Fields(text), " ") {
@@ -233,12 +371,15 @@ func (p *promptScreen) press(m *Model, k Key) Request {
 	case "esc":
 		m.back()
 	case "enter":
-		question := strings.TrimSpace(string(p.text))
 		m.back()
-		if question == "" {
+		text := strings.TrimSpace(string(p.text))
+		if p.enter != nil {
+			return p.enter(m, text)
+		}
+		if text == "" {
 			return Request{}
 		}
-		return m.await("asking the memory", Request{Do: Recall, Question: question})
+		return m.await("asking the memory", Request{Do: Recall, Question: text})
 	case "backspace":
 		p.text = p.text[:max(len(p.text)-1, 0)]
 	case "ctrl+u":
@@ -263,13 +404,23 @@ func (p *promptScreen) body(_ *Model, width, height int) (lines []Line) {
 	lines = append(lines, Line{{" > ", Strong}, {text, Plain}, {"█", Cursor}})
 	if height > 4 {
 		lines = append(lines, Line{})
-		lines = append(lines, rowsOf("Memory knows what was said in sessions that were archived and remembered (a) or compacted (c).", Dim, width)...)
-		lines = append(lines, rowsOf("For example: which port did we choose for the importer", Dim, width)...)
+		about := p.about
+		if p.enter == nil {
+			about = []string{
+				"Memory knows what was said in sessions that were archived and remembered (a) or compacted (c).",
+				"For example: which port did we choose for the importer",
+			}
+		}
+		for _, line := range about {
+			lines = append(lines, rowsOf(line, Dim, width)...)
+		}
 	}
 	return lines
 }
 
-func (p *promptScreen) hints(*Model) []hint { return []hint{{"enter", "ask"}, {"esc", "back"}} }
+func (p *promptScreen) hints(*Model) []hint {
+	return []hint{{"enter", cmp.Or(p.does, "ask")}, {"esc", "back"}}
+}
 
 // hitsScreen shows what the memory has found.
 type hitsScreen struct {
@@ -388,16 +539,16 @@ func (p *planScreen) press(m *Model, k Key) Request {
 		m.say("there is more of the plan: ↓ or G shows it; then y")
 	case p.plan.Question != "" && k.Name == "y":
 		return m.await(string(p.request.Action), Request{
-			Do: Carry, Action: p.request.Action, Target: p.request.Target, Force: p.request.Force, Of: p.plan.Of,
+			Do: Carry, Action: p.request.Action, Target: p.request.Target, Force: p.request.Force, Of: p.plan.Of, Parts: p.plan.Parts,
 		})
 	case p.plan.Force != "" && k.Name == "F":
-		return m.await("making the plan", Request{Do: MakePlan, Action: p.request.Action, Target: p.request.Target, Force: true})
+		return m.await("making the plan", Request{Do: MakePlan, Action: p.request.Action, Target: p.request.Target, Parts: p.request.Parts, Force: true})
 	case k.Name == "n" || isBack(k):
 		m.back()
 		m.say("nothing was changed")
 	case k.Name == "?":
 		m.show(keysScreen())
-	case p.text != nil && k.Name != "enter":
+	case p.text != nil && !slices.Contains([]string{"enter", "/", "m", "L", "N"}, k.Name):
 		p.text.press(m, k)
 	case k.Name == "enter" && p.plan.Question != "":
 		m.say("press y to do it, n to leave everything as it is")

@@ -10,12 +10,19 @@ import (
 // treeScreen shows runtimes, agents and sessions.
 type treeScreen struct {
 	list
-	open map[string]bool
+	open   map[string]bool
+	filter string          // words that shown sessions have, "" for all
+	marked map[string]bool // keys of sessions
 }
 
 func (t *treeScreen) title() string { return "" }
 
-func (t *treeScreen) rows(m *Model) []*node { return rows(m.nodes, t.open) }
+func (t *treeScreen) rows(m *Model) []*node {
+	if t.filter != "" {
+		return matching(m.nodes, strings.Fields(strings.ToLower(t.filter)))
+	}
+	return rows(m.nodes, t.open)
+}
 
 // current is the node under the cursor, nil if there is none.
 func (t *treeScreen) current(m *Model) *node {
@@ -51,15 +58,21 @@ func (t *treeScreen) press(m *Model, k Key) Request {
 	case "q":
 		return Request{Do: Quit}
 	case "esc":
-		m.say("q quits")
+		t.clear(m)
 	case "enter", "right", "l":
 		return t.enter(m, k.Name == "enter")
 	case "left", "h", "backspace":
 		t.leave(m)
 	case "s":
 		t.sort(m, (m.by+1)%Sort(len(Sorts())))
-	case "/":
+	case "/", "m":
 		m.show(&promptScreen{})
+	case "&":
+		m.show(t.filterPrompt())
+	case "x":
+		t.mark(m)
+	case "L":
+		m.showDone()
 	case "?":
 		m.show(keysScreen())
 	case "n":
@@ -82,6 +95,9 @@ func (t *treeScreen) enter(m *Model, toggle bool) Request {
 	switch {
 	case n == nil:
 		return Request{}
+	case n.session == nil && t.filter != "":
+		m.say("the filter shows all that fits; esc ends it")
+		return Request{}
 	case n.session == nil:
 		if t.open == nil {
 			t.open = map[string]bool{}
@@ -103,7 +119,7 @@ func (t *treeScreen) leave(m *Model) {
 	if n == nil {
 		return
 	}
-	if t.open[n.key] {
+	if t.open[n.key] && t.filter == "" {
 		delete(t.open, n.key)
 		return
 	}
@@ -131,8 +147,14 @@ func (t *treeScreen) act(m *Model, key string) Request {
 		return Request{}
 	}
 	action := map[string]Action{"a": Archive, "c": Compact, "f": Forget, "p": Pin, "u": Undo}[key]
+	if len(t.marked) > 0 {
+		return t.actOnMarked(m, action)
+	}
 	target := n.target()
 	switch {
+	case n.session == nil && t.filter != "":
+		m.say("the filter hides a part of this: x marks what is shown, esc ends the filter")
+		return Request{}
 	case action == Undo:
 		return m.listUndoable(target)
 	case n.level == 0 && (action == Forget || action == Pin):
@@ -175,7 +197,10 @@ func (t *treeScreen) hints(m *Model) []hint {
 	if n := t.current(m); n != nil && n.session != nil {
 		open = "read"
 	}
-	return []hint{{"enter", open}, {"/", "ask memory"}, {"c", "compact"}, {"u", "undo"}, {"a", "archive"}, {"s", "sort"}, {"f", "forget"}, {"p", "pin"}}
+	if n := len(t.marked); n > 0 {
+		return []hint{{"esc", "unmark"}, {"x", "mark"}, {"c", fmt.Sprintf("compact %d", n)}, {"a", "archive"}, {"p", "pin"}, {"f", "forget"}}
+	}
+	return []hint{{"enter", open}, {"/", "ask memory"}, {"c", "compact"}, {"u", "undo"}, {"a", "archive"}, {"&", "filter"}, {"x", "mark"}, {"s", "sort"}, {"f", "forget"}, {"p", "pin"}}
 }
 
 func (t *treeScreen) body(m *Model, width, height int) []Line {
@@ -192,6 +217,9 @@ func (t *treeScreen) body(m *Model, width, height int) []Line {
 		height -= 2
 	}
 	all := t.rows(m)
+	if len(all) == 0 {
+		return append(lines, Line{{"  nothing has all of these words: " + t.filter, Strong}})
+	}
 	top, end := t.window(len(all), height)
 	for i := top; i < end; i++ {
 		lines = append(lines, t.row(m, all[i], i == t.at, width))
@@ -244,3 +272,127 @@ func (t *treeScreen) details(m *Model, n *node) string {
 }
 
 func short(id string) string { return id[:min(len(id), 8)] }
+
+// matching are the sessions that have all words in what is known of them, and the
+// nodes above them. The words are in small letters.
+func matching(list []*node, words []string) (shown []*node) {
+	for _, n := range list {
+		below := matching(n.below, words)
+		if len(below) > 0 || n.session != nil && n.session.has(words) {
+			shown = append(append(shown, n), below...)
+		}
+	}
+	return shown
+}
+
+func (s *Session) has(words []string) bool {
+	text := strings.ToLower(strings.Join([]string{s.Runtime, s.Agent, s.ID, s.Name, s.Title, s.Place, s.State, s.Archive}, "\n"))
+	return !slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(text, word) })
+}
+
+// filterPrompt asks for the words of the filter.
+func (t *treeScreen) filterPrompt() *promptScreen {
+	return &promptScreen{
+		name: "show only", text: []rune(t.filter), does: "show",
+		about: []string{"Words that a session has in its runtime, agent, name, file or state. Empty shows all.", "For example: openclaw over"},
+		enter: func(m *Model, text string) Request {
+			key := t.cursorKey(m)
+			t.filter = text
+			t.follow(m, key)
+			return Request{}
+		},
+	}
+}
+
+// clear ends what chooses sessions: first the marks, then the filter.
+func (t *treeScreen) clear(m *Model) {
+	key := t.cursorKey(m)
+	switch {
+	case len(t.marked) > 0:
+		m.say(plural(len(t.marked), "session") + " no longer marked")
+		t.marked = nil
+	case t.filter != "":
+		t.filter = ""
+		t.follow(m, key)
+	default:
+		m.say("q quits")
+	}
+}
+
+// mark marks the session under the cursor, or what is below it, and takes marks off
+// if all of that has one.
+func (t *treeScreen) mark(m *Model) {
+	sessions := t.sessionsAt(m)
+	if t.marked == nil {
+		t.marked = map[string]bool{}
+	}
+	all := !slices.ContainsFunc(sessions, func(n *node) bool { return !t.marked[n.key] })
+	for _, n := range sessions {
+		if all {
+			delete(t.marked, n.key)
+		} else {
+			t.marked[n.key] = true
+		}
+	}
+	if n := len(t.marked); n > 0 {
+		m.say(plural(n, "session") + " marked: c, a, p and f act on them; esc takes the marks off")
+	}
+	if len(sessions) == 1 {
+		t.move(Key{Name: "down"}, len(t.rows(m)))
+	}
+}
+
+// sessionsAt are the session under the cursor, or those below it that the filter
+// shows.
+func (t *treeScreen) sessionsAt(m *Model) (sessions []*node) {
+	current := t.current(m)
+	if current == nil {
+		return nil
+	}
+	below := []*node{current}
+	if t.filter != "" && current.session == nil {
+		below = matching(current.below, strings.Fields(strings.ToLower(t.filter)))
+	} else if current.session == nil {
+		below = leaves(current.below)
+	}
+	return slices.DeleteFunc(slices.Clone(below), func(n *node) bool { return n.session == nil })
+}
+
+// leaves are the sessions of a part of the tree.
+func leaves(list []*node) (sessions []*node) {
+	for _, n := range list {
+		if n.session != nil {
+			sessions = append(sessions, n)
+		}
+		sessions = append(sessions, leaves(n.below)...)
+	}
+	return sessions
+}
+
+// actOnMarked asks for the plan of an action on every marked session.
+func (t *treeScreen) actOnMarked(m *Model, action Action) Request {
+	if action == Undo {
+		m.say("undo takes one session at a time: esc takes the marks off")
+		return Request{}
+	}
+	r := Request{Do: MakePlan, Action: action}
+	left := 0
+	for _, n := range leaves(m.nodes) {
+		switch {
+		case !t.marked[n.key]:
+		case n.session.gone() && (action == Archive || action == Compact):
+			left++
+		default:
+			r.Parts = append(r.Parts, Part{Target: n.target()})
+		}
+	}
+	if len(r.Parts) == 0 {
+		m.say(fmt.Sprintf("of what is marked only archives are left: there is nothing to %s", action))
+		return Request{}
+	}
+	r.Target.Name = plural(len(r.Parts), "session")
+	if left > 0 {
+		r.Target.Name += fmt.Sprintf(" (%d more are only in the archive)", left)
+	}
+	return m.await("making the plan", r)
+}

@@ -39,6 +39,7 @@ type Line []Span
 // many lines, none wider. No rune of it does anything to a terminal.
 func (m *Model) Screen(width, height int) []Line {
 	width, height = max(width, 1), max(height, 1)
+	m.width = width
 	var top, bottom []Line
 	room := height
 	for _, least := range []int{3, 4, 6} { // the status, the heading, the keys
@@ -108,6 +109,15 @@ func (m *Model) heading(width int) Line {
 	}
 	if m.loading {
 		text = " measuring … " + text
+	}
+	if filter := m.tree().filter; filter != "" {
+		shown := 0
+		for _, n := range m.tree().rows(m) {
+			if n.session != nil {
+				shown++
+			}
+		}
+		text = fmt.Sprintf(" %d of %s: %s", shown, plural(len(m.home.Sessions), "session"), filter)
 	}
 	return Line{{" sessctl ", Title}, {text, Strong}}
 }
@@ -225,6 +235,8 @@ func (t *treeScreen) row(m *Model, n *node, current bool, width int) Line {
 	}
 	name += strings.Repeat("  ", n.level)
 	switch {
+	case n.session != nil && t.marked[n.key]:
+		name += "* "
 	case n.session != nil:
 		name += "  "
 	case t.open[n.key]:

@@ -96,10 +96,29 @@ func (a assignment) replace(text []byte, places []int, k *knowledge) (clean []by
 		if !k.isSecret(text, m) {
 			continue
 		}
+		if m[8] < done {
+			continue // it was the rest of the one before
+		}
 		clean = append(append(clean, text[done:m[8]]...), Mark...)
-		found, done = found+1, m[1]
+		found, done = found+1, restOfValue(text, m[8], m[1])
 	}
 	return append(clean, text[done:]...), found
+}
+
+// restOfValue is where a value without quotes ends that has one of the marks between
+// the parameters of an address in it: what follows is no parameter.
+func restOfValue(text []byte, from, to int) int {
+	if c := text[from]; c == '"' || c == '\'' || c == '\\' {
+		return to
+	}
+	for to+1 < len(text) && (text[to] == '&' || (text[to] == ',' || text[to] == ';') && !isWord(text[to+1])) {
+		end := bareValueEnd(text, to+1)
+		if end < 0 || bytes.ContainsAny(text[to+1:end], "=:") {
+			return to
+		}
+		to = end
+	}
+	return to
 }
 
 // matches are the places of what whole finds, in the form of the package regexp.
@@ -137,7 +156,7 @@ func assignedAnchors() []string {
 // newComputed is a value of source code that calls something or reads a variable
 // of a program: "pwd = process.cwd()", "password: process.env.PASSWORD".
 func newComputed() *regexp.Regexp {
-	return regexp.MustCompile(`^(?:await )?[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z0-9_]+)*(?:\(|\[[A-Za-z0-9_.:]*\])|^(?:process\.env|os\.environ|this|self)\b[.\[]|^\[\](?:byte|string|rune)\b|^[A-Za-z][A-Za-z0-9_.]*(?:Key|Token|Secret)\)*,?$`)
+	return regexp.MustCompile(`^(?:var|local|config|cfg|conf|settings|env|secrets|data|module|each|input|args|opts|options|params|props|state|ctx|req|request|user|form|body)\.[A-Za-z_][\w.]*\)*[,;]?$|^(?:await )?[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z0-9_]+)*(?:\(|\[[A-Za-z0-9_.:]*\])|^(?:process\.env|os\.environ|this|self)\b[.\[]|^\[\](?:byte|string|rune)\b|^[A-Za-z][A-Za-z0-9_.]*(?:Key|Token|Secret)\)*,?$`)
 }
 
 // isSecret reports whether the value of a match is redacted, unless it is a path,
@@ -148,7 +167,7 @@ func newComputed() *regexp.Regexp {
 func (k *knowledge) isSecret(text []byte, m []int) bool {
 	value := text[m[8]:m[9]]
 	bare := bytes.Trim(value, `"'\`)
-	if bytes.HasPrefix(bare, []byte(Mark)) || bytes.ContainsAny(bare[:min(1, len(bare))], "/$~`") {
+	if bytes.HasPrefix(bare, []byte(Mark)) || bytes.ContainsAny(bare[:min(1, len(bare))], "/$~`*|") || len(bare) < 3 || isPlaceholder(bare) {
 		return false
 	}
 	kind, sign := strings.ToLower(string(text[m[4]:m[5]])), string(text[m[6]:m[7]])

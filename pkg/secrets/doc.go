@@ -5,7 +5,8 @@
 // It guards what leaves a session log for other eyes: memory, which is
 // searched and shown, summaries, and prompts for models. Archives and replayed
 // contexts keep every byte. The rules are anchored: each begins with letters
-// that ordinary text hardly has, so nearly all text is only scanned once. Their
-// shapes are those that public secret scanners know, written anew
-// (docs/dev/decisions.md D22).
+// that ordinary text hardly has, so nearly all text is only scanned once. Shapes of
+// tokens are a table: our own, and those that Gitleaks publishes. People and models
+// write credentials as prose and Markdown; there a label leads to the value, or to
+// the nearest word that looks like one (docs/dev/decisions.md D22).
 package secrets

@@ -3,6 +3,7 @@ package secrets
 import (
 	"bytes"
 	"regexp"
+	"slices"
 	"sync"
 )
 
@@ -51,9 +52,24 @@ func redactBytes(text []byte) (clean []byte, n int) {
 	return clean, n
 }
 
-// search looks for the shapes whose anchors the text has. It returns text itself
-// if there are none.
+// search looks for what the anchors of a text stand for. It returns text itself if it
+// finds nothing.
 func (k *knowledge) search(text []byte, bits uint64) ([]byte, int) {
+	text, found := k.searchRules(text, bits)
+	if bits&(1<<shapeBit) != 0 {
+		clean, n := k.shapes.replace(text)
+		text, found = clean, found+n
+	}
+	if bits&(1<<labelBit) != 0 {
+		clean, n := k.searchLabels(text)
+		text, found = clean, found+n
+	}
+	return text, found
+}
+
+// searchRules looks for the rules whose anchors the text has, and for what is assigned
+// to names.
+func (k *knowledge) searchRules(text []byte, bits uint64) ([]byte, int) {
 	found := 0
 	for i, r := range k.rules {
 		if bits&(1<<i) == 0 {
@@ -144,10 +160,10 @@ func newRules() []rule {
 		anywhere([]string{"shpat_", "shpss_", "shpca_", "shppa_"}, `\bshp(?:at|ss|ca|pa)_[A-Fa-f0-9]{16,}`, Mark),
 		anywhere([]string{"accountkey="}, `(?i)(AccountKey=)[A-Za-z0-9+/=]{20,}`, "${1}"+Mark),
 		anywhere([]string{`\beyJ`}, `\beyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{5,}`, Mark),
-		starting([]string{"bearer ", "authorization:"}, `(?i)\b(bearer|authorization: *(?:token|basic)) +[A-Za-z0-9._~+/=-]{8,}`, "${1} "+Mark),
+		starting([]string{"bearer ", "authorization:"}, `(?i)\b(bearer|authorization: *(?:token|basic)) +(?:[A-Za-z._~+/=-]{0,60}[0-9][A-Za-z0-9._~+/=-]{5,}|[A-Za-z._~+/=-]{6,60}[0-9][A-Za-z0-9._~+/=-]*|[A-Za-z+/]{16,}={1,2})`, "${1} "+Mark),
 		anywhere([]string{"cookie:"}, `(?i)\b((?:set-)?cookie: *)[^\s=;]+=[^\r\n"']{8,}`, "${1}"+Mark),
 		starting([]string{"x-api-key"}, `(?i)\b(x-api-key["']?: *["']?)[A-Za-z0-9._~+/=-]{8,}`, "${1}"+Mark),
-		anywhere([]string{"://"}, `(://[^/\s:@"']*:)[^/\s@"']+@`, "${1}"+Mark+"@"),
+		anywhere([]string{"://"}, `(://[^/\s:@"']*:)[^/\s@"'<$\{][^/\s@"']*@`, "${1}"+Mark+"@"),
 		starting([]string{"lin_api_", "lin_oauth_", "secret_", "ntn_", "glsa_", "dckr_pat_", "figd_", "rubygems_", "sbp_", "sntrys_", "nvapi-", "pplx-", "tvly-", "xai-", "tskey-", "hvs.", "hvb.", "hvr.", "pmak-", "nrak-"},
 			`\b(?:lin_(?:api|oauth)_|(?:glsa|dckr_pat|figd|rubygems|sbp|sntrys)_|ntn_|(?:nvapi|pplx|tvly|xai|tskey|PMAK|NRAK)-|hv[sbr]\.)[A-Za-z0-9_-]{20,}|\bsecret_[A-Za-z0-9]{40,}`, Mark),
 		anywhere([]string{`\bSK0`, `\bSK1`, `\bSK2`, `\bSK3`, `\bSK4`, `\bSK5`, `\bSK6`, `\bSK7`, `\bSK8`, `\bSK9`, `\bSKa`, `\bSKb`, `\bSKc`, `\bSKd`, `\bSKe`, `\bSKf`}, `\bSK[0-9a-f]{32}\b`, Mark), // Twilio
@@ -162,7 +178,7 @@ func newRules() []rule {
 		// Hugging Face, SendGrid, Telegram, Discord.
 		starting([]string{`\bhf_`}, `\bhf_[A-Za-z0-9]{20,}`, Mark),
 		starting([]string{`\bSG.`}, `\bSG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}`, Mark),
-		anywhere([]string{":aa"}, `\b[0-9]{8,10}:AA[A-Za-z0-9_-]{30,}`, Mark),
+		anywhere([]string{":aa"}, `(?:\b|bot)[0-9]{8,10}:AA[A-Za-z0-9_-]{30,}`, Mark),
 		anywhere(nil, `\b[MNO][A-Za-z0-9_-]{22,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,}`, Mark), // Discord
 	}
 }
@@ -174,15 +190,30 @@ type knowledge struct {
 	computed *regexp.Regexp
 	anchors  anchorSet // of everything
 	names    anchorSet // of assigned alone
+	shapes   shapeSet
+	labels   labelSet
 }
 
-// assignedBit stands for assigned among the bits of an anchorSet; those of the
-// rules are their indices.
-const assignedBit = 63
+// The bits of an anchorSet that stand for what is no rule; those of the rules are
+// their indices.
+const (
+	labelBit    = 61
+	shapeBit    = 62
+	assignedBit = 63
+)
 
 // known is made when the first text is searched: most commands search none.
 var known = sync.OnceValue(func() *knowledge {
-	k := &knowledge{rules: newRules(), assigned: newAssigned(), computed: newComputed(), anchors: newAnchorSet(), names: newAnchorSet()}
+	k := &knowledge{rules: newRules(), assigned: newAssigned(), computed: newComputed(), anchors: newAnchorSet(), names: newAnchorSet(), labels: newLabelSet()}
+	k.shapes = newShapeSet(slices.Concat(ownShapes(), toldShapes(), publishedShapes()))
+	for _, s := range k.shapes.shapes {
+		for _, word := range s.keywords {
+			k.anchors.add(word, 1<<shapeBit)
+		}
+	}
+	for _, l := range labels() {
+		k.anchors.add(l.word, 1<<labelBit)
+	}
 	for i, r := range k.rules {
 		for _, word := range r.anchors {
 			k.anchors.add(word, 1<<i)

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -164,11 +165,22 @@ type Notice struct {
 // error.
 func Skipped(path string, err error) Notice {
 	n := Notice{Path: path, Message: "skipped: " + err.Error(), Unread: errors.Is(err, ErrLinked) || systemError(err)}
-	if of, ok := err.(*fs.PathError); ok && filepath.Base(of.Path) == filepath.Base(path) { // the path is said already
+	var of *fs.PathError
+	if !errors.As(err, &of) {
+		return n // it was looked at, and why it is left out is said
+	}
+	if err == error(of) && filepath.Base(of.Path) == filepath.Base(path) { // the path is said already
 		n.Message = "skipped: " + of.Err.Error()
 	}
 	if errors.Is(err, fs.ErrPermission) {
 		n.Hint = "run sessctl as the user who owns it"
+	}
+	if to, linkErr := os.Readlink(path); linkErr == nil {
+		n.Message, n.Cause = "skipped: a link to "+to+", which leads out of the store", CauseLinkOut
+		if _, err := os.Stat(path); err != nil {
+			n.Message, n.Cause, n.Unread = "skipped: a link to "+to+", which leads nowhere", CauseLink, true
+		}
+		n.Hint = n.Cause.Hint()
 	}
 	return n
 }

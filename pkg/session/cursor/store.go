@@ -43,7 +43,7 @@ func Roots(home string, _ func(string) string) []string {
 		return nil
 	}
 	root := filepath.Join(home, ".cursor")
-	if found, _ := filepath.Glob(filepath.Join(root, projectsName, "*", transcriptsName)); len(found) == 0 {
+	if found, _ := filepath.Glob(filepath.Join(root, projectsName, "*", transcriptsName)); len(found) == 0 && logfile.Unreadable(filepath.Join(root, projectsName)) == nil {
 		return nil
 	}
 	return logfile.Existing(root)

@@ -63,11 +63,17 @@ func (d *Dir) HasDirectory(name string) bool {
 }
 
 // Below opens the directory of that name; nil if it is gone, if it is no
-// directory, or, with a notice, if it cannot be opened.
+// directory, or, with a notice, if it cannot be opened. A link that leads nowhere is
+// not gone.
 func (l *Lister) Below(in *Dir, name string) *Dir {
 	d, err := in.Below(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		if info, err := in.Root.Lstat(name); err != nil || info.Mode()&fs.ModeSymlink == 0 {
+			return nil
+		}
+	}
 	switch {
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, ErrNoDirectory):
+	case errors.Is(err, ErrNoDirectory):
 		return nil
 	case err != nil:
 		l.Skip(in.At(name), err)

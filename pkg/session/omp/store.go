@@ -73,7 +73,10 @@ func Roots(home string, getenv func(string) string) []string {
 // profiles are the agent directories of the profiles in a directory of omp.
 func profiles(dir, below string) (found []string) {
 	all, err := os.ReadDir(filepath.Join(dir, "profiles"))
-	if err != nil {
+	switch {
+	case logfile.Unreadable(filepath.Join(dir, "profiles")) != nil:
+		return []string{filepath.Join(dir, "profiles")} // a store that cannot be listed tells of it
+	case err != nil:
 		return nil // there are none
 	}
 	for _, profile := range all {

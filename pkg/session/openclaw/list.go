@@ -83,8 +83,6 @@ func (l *lister) isAgent(dir *os.Root, name string) bool {
 	path := filepath.Join(l.store.root, agentsName, name)
 	info, err := dir.Stat(name)
 	switch {
-	case err != nil && isLink(dir, name):
-		l.Notice(path, "skipped: a symbolic link that leads nowhere or out of the store")
 	case err != nil:
 		l.Skip(path, err)
 	case !info.IsDir() || strings.HasPrefix(name, "."):
@@ -94,11 +92,6 @@ func (l *lister) isAgent(dir *os.Root, name string) bool {
 		return true
 	}
 	return false
-}
-
-func isLink(dir *os.Root, name string) bool {
-	info, err := dir.Lstat(name)
-	return err == nil && info.Mode()&fs.ModeSymlink != 0
 }
 
 // agent lists one agent. Only a context that ended is an error.

@@ -33,7 +33,7 @@ func TestListOddFiles(t *testing.T) {
 	}
 	for file, part := range map[string]string{
 		"out.jsonl": "symbolic link", "in.jsonl": "symbolic link", "one.jsonl": "hard links", "two.jsonl": "hard links",
-		"pipe.jsonl": "a pipe", "--escaped--": "escapes",
+		"pipe.jsonl": "a pipe", "--escaped--": "leads out of the store",
 	} {
 		s.noticed(file, part)
 	}
