@@ -56,6 +56,7 @@ or the memory is damaged.`,
 			if err := checkNames(c); err != nil {
 				return err
 			}
+			a.Every = a.Global.Verbose
 			if broken = a.configured(c); broken == nil {
 				return a.startProfile()
 			}
