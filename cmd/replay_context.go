@@ -77,6 +77,7 @@ func runReplay(ctx context.Context, a *app, o steps.ReplayOptions) error {
 	if err != nil {
 		return err
 	}
+	steps.TellDoubt(a.Run, s, scan)
 	if o.Query != "" {
 		if messages, err = selectMessages(ctx, a, messages, o); err != nil {
 			return err

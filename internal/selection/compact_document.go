@@ -401,7 +401,7 @@ func TellUnknown(run *workspace.Run, done []compact.Result) {
 		for _, name := range slices.Sorted(maps.Keys(byRuntime[runtime])) {
 			names = append(names, fmt.Sprintf("%s (%d)", cmp.Or(name, "no type"), byRuntime[runtime][name]))
 		}
-		run.Notice(workspace.Note{Message: fmt.Sprintf("%s: records that this version does not know, which are in the archive only: %s", runtime, strings.Join(names, ", "))})
+		run.Notice(workspace.Note{Message: fmt.Sprintf("%s: records that this version does not know, archived and not remembered: %s", runtime, strings.Join(names, ", "))})
 	}
 }
 

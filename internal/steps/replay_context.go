@@ -150,6 +150,13 @@ func SessionFile(run *workspace.Run, path string) (workspace.Found, error) {
 	return workspace.Found{}, &failure.Error{Code: "unknown_format", Exit: failure.ExitFailed, Path: path, Hint: "runtimes that can be read: " + workspace.RuntimeNames(), Err: fmt.Errorf("%s: not a session log of a known runtime%s", path, whyUnknown(head))}
 }
 
+// TellDoubt tells if nobody can say that a replay is what the runtime would send.
+func TellDoubt(run *workspace.Run, s workspace.Found, scan session.Scan) {
+	if scan.Doubt != "" {
+		run.Notice(workspace.Note{Path: s.Path, Message: "the replay is uncertain: " + session.ReasonDoubt.Text(scan.Doubt)})
+	}
+}
+
 // whyUnknown says what is wrong with the beginning of a file that is no session,
 // as far as that can be seen.
 func whyUnknown(head []byte) string {

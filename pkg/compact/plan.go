@@ -322,7 +322,10 @@ func (p *Plan) notItsRecords(store session.Store, policy Policy) string {
 	case p.Outcome == NothingToDo, policy.LeaveSessions, p.Strategy == session.StrategyNone, p.Ref.Kind == session.KindStored:
 		return ""
 	}
-	return logfile.MostlyUnknown(p.Survey.Scan, p.Ref.Runtime)
+	if reason := logfile.MostlyUnknown(p.Survey.Scan, p.Ref.Runtime); reason != "" || p.Survey.Scan.Doubt == "" || p.Strategy == session.StrategyRotate {
+		return reason
+	}
+	return session.ReasonDoubt.Text(p.Survey.Scan.Doubt) // a summary would bring back what such a record takes out
 }
 
 func busyReason(err error) string {

@@ -96,6 +96,14 @@ const (
 	maxUnknownName = 64
 )
 
+// DoubtContext counts a record of a type that is not known, on the active branch: it may
+// change what of the other records the runtime sends.
+func (s *Scan) DoubtContext(name []byte) {
+	if s.Doubt == "" {
+		s.Doubt = string(name[:min(len(name), maxUnknownName)])
+	}
+}
+
 // CountUnknown counts a record type, a role or a block that is not known.
 func (s *Scan) CountUnknown(what string, name []byte) {
 	if s.Unknown == nil {

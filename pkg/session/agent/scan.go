@@ -62,6 +62,7 @@ func (s *scanner) read(r *jsonl.Record) (bool, error) {
 		m.FirstKept = s.firstKept()
 	default:
 		result.CountUnknown("", s.record.kind)
+		result.DoubtContext(s.record.kind)
 		return false, nil
 	}
 	if m.Role == session.RoleInjected {

@@ -54,6 +54,7 @@ func (s *scanner) read(r *jsonl.Record) (bool, error) {
 		return true, s.say(r, s.record.summary)
 	}
 	s.lines.Result.CountUnknown("", s.record.kind)
+	s.lines.Result.DoubtContext(s.record.kind)
 	return false, nil
 }
 

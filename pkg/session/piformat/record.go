@@ -45,7 +45,7 @@ func kindOf(name []byte) kind {
 		return customMessage
 	case "reset", "reset_boundary":
 		return reset
-	case "model_change", "thinking_level_change", "label", "session_info", "custom",
+	case "model_change", "thinking_level_change", "label", "session_info", "custom", "usage",
 		"title", "title_change", "model_usage", "service_tier_change", "mode_change", "ttsr_injection", "credential_pin", "session_init":
 		return bookkeeping
 	}

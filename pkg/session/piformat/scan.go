@@ -104,7 +104,10 @@ func (s *scanner) record(r *jsonl.Record) error {
 		s.result.Records++
 	}
 	node := s.link()
-	if s.entry.kind == reset && (node < 0 || s.tree == nil || s.tree.Branch(node) == session.Active) {
+	if s.entry.kind == unknown && len(s.entry.id) > 0 && s.active(node) && kindOf(s.entry.name) == unknown {
+		s.result.DoubtContext(s.entry.name)
+	}
+	if s.entry.kind == reset && s.active(node) {
 		s.result.ResetLine = r.Line
 	}
 	if !s.entry.kind.says() {
@@ -114,9 +117,14 @@ func (s *scanner) record(r *jsonl.Record) error {
 	return s.say(r, node)
 }
 
+// active reports whether an entry is on the active branch, as far as that is known.
+func (s *scanner) active(node int) bool {
+	return node < 0 || s.tree == nil || s.tree.Branch(node) == session.Active
+}
+
 // pass remembers a record of the active branch that is no message.
 func (s *scanner) pass(node int) {
-	if node < 0 || s.tree == nil || s.tree.Branch(node) == session.Active {
+	if s.active(node) {
 		s.passed.Add(s.recordID())
 	}
 }
