@@ -29,21 +29,21 @@ func (w *writer) checkpoint() {
 	summed := e.before(w.earlierRunes())
 	reserved := lengthOf(summed)
 	w.left -= reserved
-	w.under("## Goal", "Goals", "- ", w.goals(w.share(16, 900)))
-	w.under("## Constraints & Preferences", rulesTitle, "- ", e.said(w.u, rulesOf(e.events), w.share(5, 700)))
+	w.under("## Goal", "Goals", "- ", w.goals(min(w.share(16), 900)))
+	w.under("## Constraints & Preferences", rulesTitle, "- ", e.said(w.u, rulesOf(e.events), min(w.share(5), 700)))
 	w.heading("## Progress")
-	w.under("### Done", doneTitle, "- [x] ", w.done(w.share(15, 1300)))
-	w.under("### In Progress", "In Progress", "- [ ] ", w.inProgress(w.share(12, 900)))
-	w.under("### Blocked", "Blocked", "- ", w.failing(w.share(7, 600)))
-	w.under("## Key Decisions", choicesTitle, "- ", e.said(w.u, choicesOf(e.events), w.share(5, 600)))
-	w.under("## Next Steps", "Next Steps", "1. ", w.next(w.share(10, 900)))
+	w.under("### Done", doneTitle, "- [x] ", w.done(min(w.share(15), 1300)))
+	w.under("### In Progress", "In Progress", "- [ ] ", w.inProgress(min(w.share(12), 900)))
+	w.under("### Blocked", "Blocked", "- ", w.failing(min(w.share(7), 600)))
+	w.under("## Key Decisions", choicesTitle, "- ", e.said(w.u, choicesOf(e.events), min(w.share(5), 600)))
+	w.under("## Next Steps", "Next Steps", "1. ", w.next(min(w.share(10), 900)))
 	w.heading("## Critical Context")
 	before := len(w.sections)
 	w.left += reserved
 	w.below(earlierTitle, summed)
 	w.below(peopleTitle, e.people(w.u, w.peopleRunes(), w.told.String()))
-	w.below(messagesTitle, e.messages(w.share(9, 2000), w.told.String()))
-	w.below(commandsTitle, e.commands(w.share(6, 900), w.told.String()))
+	w.below(messagesTitle, e.messages(w.share(9+w.ofTalk(25)), w.told.String()))
+	w.below(commandsTitle, w.commands(min(w.share(6), 900)))
 	w.ranked("### ")
 	if len(w.sections) == before {
 		w.text.WriteString(nothing)
@@ -53,7 +53,7 @@ func (w *writer) checkpoint() {
 // lengthOf is the room that items take below a heading of their own, in code points.
 func lengthOf(items []Item) (runes int) {
 	for _, x := range items {
-		runes += utf8.RuneCountInString(x.written("- "))
+		runes += utf8.RuneCountInString(x.written(""))
 	}
 	if len(items) > 0 {
 		runes += len("\n### " + earlierTitle + "\n\n")
@@ -72,7 +72,7 @@ func (w *writer) heading(heading string) {
 }
 
 func (w *writer) below(title string, items []Item) {
-	w.list("\n### "+title+"\n\n", title, "- ", items)
+	w.list("\n### "+title+"\n\n", title, "", items)
 }
 
 // under writes a heading and what is below it. The room for the heading was set aside.

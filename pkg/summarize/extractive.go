@@ -2,6 +2,7 @@ package summarize
 
 import (
 	"bytes"
+	"cmp"
 	"slices"
 	"strings"
 
@@ -47,6 +48,8 @@ type Extractive struct {
 	bytes   int // of their texts
 	left    int // events that were dropped
 
+	directory string // in which the last call ran that named one
+
 	cursor jsonl.Cursor
 }
 
@@ -69,6 +72,9 @@ const (
 	parties
 )
 
+// prompt stands before a command, behind what it is for.
+const prompt = "$ "
+
 // event is one thing that was said or done.
 type event struct {
 	by    party
@@ -81,6 +87,7 @@ type event struct {
 	paths  []string
 	id     string // of a call, and of its result
 	failed bool   // a result that tells of a failure
+	errors string // the lines of it that tell what went wrong
 
 	redacted *string // text without secrets, once somebody asked for it
 }
@@ -194,8 +201,16 @@ func (e *Extractive) calls(m *session.Message, base event) {
 	for i := range m.Parts {
 		if p := &m.Parts[i]; p.Kind == session.PartToolCall {
 			c := state.CallOf(&e.cursor, p)
+			e.directory = cmp.Or(c.Directory, e.directory)
 			base.by, base.tool, base.kind, base.paths, base.id = call, c.Tool, c.Kind, c.Paths, string(p.CallID)
-			e.push(base, safe([]byte(strings.Join(slices.Concat(c.Head(), c.Texts), "\n"))), callBytes)
+			text := strings.Join(slices.Concat(c.Head(), c.Texts), "\n")
+			if c.Kind == work.KindCommand {
+				text = prompt + text
+				if c.Purpose != "" {
+					text = c.Purpose + ": " + text
+				}
+			}
+			e.push(base, safe([]byte(text)), callBytes)
 		}
 	}
 }
@@ -206,6 +221,9 @@ func (e *Extractive) result(m *session.Message, base event) {
 	if exit, known := work.ExitStatus(m); known && exit != 0 {
 		base.failed = true
 	}
+	if base.failed {
+		base.errors = string(safe([]byte(state.Cut(strings.Join(work.EndingOf(m, string(m.ToolName)).Errors, " "), errorRunes))))
+	}
 	e.push(base, safe(state.Said(m)), resultBytes)
 }
 
@@ -215,7 +233,7 @@ func (e *Extractive) shell(m *session.Message, base event) {
 		if p := &m.Parts[i]; p.Kind == session.PartCommand {
 			command := base
 			command.by, command.kind = call, work.KindCommand
-			e.push(command, safe(p.Text), callBytes)
+			e.push(command, slices.Concat([]byte(prompt), safe(p.Text)), callBytes)
 		}
 	}
 	e.result(m, base)

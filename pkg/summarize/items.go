@@ -1,6 +1,7 @@
 package summarize
 
 import (
+	"strings"
 	"unicode/utf8"
 
 	"github.com/sessctl/sessctl/pkg/summarize/state"
@@ -18,7 +19,7 @@ type room struct{ left int }
 
 // take reports whether an item fits, with the mark before it, and uses the room.
 func (r *room) take(x Item) bool {
-	n := utf8.RuneCountInString(x.written("- "))
+	n := utf8.RuneCountInString(x.written(""))
 	if n > r.left {
 		return false
 	}
@@ -26,12 +27,17 @@ func (r *room) take(x Item) bool {
 	return true
 }
 
-// written is the item as a line of a list.
+// written is the item as a line of a list: behind its place, or, where a mark is wanted,
+// before it.
 func (x Item) written(mark string) string {
-	if x.Place == "" {
+	place := "[" + strings.TrimPrefix(x.Place, "line ") + "]"
+	switch {
+	case x.Place == "":
 		return mark + x.Text + "\n"
+	case mark == "":
+		return place + " " + x.Text + "\n"
 	}
-	return mark + x.Text + " (" + x.Place + ")\n"
+	return mark + x.Text + " " + place + "\n"
 }
 
 // placeName names a place as the items of a list do.

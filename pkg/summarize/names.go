@@ -7,10 +7,9 @@ import (
 
 // The index of the names that a summary lacks.
 const (
-	indexName   = "Also in the log"
-	indexTitle  = "## " + indexName
-	maxIndex    = 1100 // code points
-	indexedMost = 90   // names
+	indexName  = "Also in the log"
+	indexTitle = "## " + indexName
+	mostIndex  = 5 // of a summary at most one code point in so many
 )
 
 // report is what became of the names of a log.
@@ -34,14 +33,17 @@ func (e *Extractive) indexed(u *uses, text string, runes int) (whole string, r r
 		}
 	}
 	list := ""
-	space := min(runes-utf8.RuneCountInString(text), maxIndex) - len("\n\n"+indexTitle+"\n\n")
-	for _, t := range u.top(4 * indexedMost) {
-		if !t.telling() || told[t.key] || t.class != pathTerm && t.by[result] == t.events {
+	space := min(runes-utf8.RuneCountInString(text), e.options.MaxRunes/mostIndex) - len("\n\n"+indexTitle+"\n\n")
+	for _, t := range u.top(len(u.byKey)) {
+		if space < 4 {
+			break
+		}
+		if !t.telling() || told[t.key] {
 			continue
 		}
 		name := e.spelled(t)
 		n := utf8.RuneCountInString(name) + len(", ")
-		if name == "" || n > space || r.named == indexedMost {
+		if name == "" || n > space {
 			continue
 		}
 		space -= n
@@ -75,20 +77,8 @@ func (e *Extractive) spelled(t *use) string {
 	if safe := redact(x.text[from:to]); indexFold(safe, t.key) < 0 {
 		return ""
 	}
-	if t.class == pathTerm { // its last part is the term
-		at = tokenStart(x.text, at)
+	if at > 0 && x.text[at-1] == '\\' && strings.IndexByte("nrt", x.text[at]) >= 0 { // a string within a string
+		at++
 	}
-	name := x.text[at:end]
-	if i := strings.LastIndex(name, `\n`); i >= 0 { // a string within a string
-		name = name[i+len(`\n`):]
-	}
-	return name
-}
-
-// tokenStart is where the token begins that has a place.
-func tokenStart(text string, at int) int {
-	for at > 0 && tokenMarks[text[at-1]]&parting == 0 && text[at-1] != '=' && text[at-1] != ':' {
-		at--
-	}
-	return at
+	return x.text[at:end]
 }

@@ -34,12 +34,13 @@ const placesKept = 3
 type uses struct {
 	byKey  map[string]*use
 	events int
-	spoken []spoken // by people, in order
+	spoken []spoken       // by people and the agent, in order
+	heard  map[*use][]int // which of the spoken have a term that few events have
 }
 
 // usesOf counts the terms of all events.
 func usesOf(events []event, focus []string) *uses {
-	u := &uses{byKey: make(map[string]*use, 1<<12), events: len(events)}
+	u := &uses{heard: map[*use][]int{}, byKey: make(map[string]*use, 1<<12), events: len(events)}
 	turn := len(events)
 	for i := range events {
 		if events[i].by == person {
@@ -56,7 +57,7 @@ func usesOf(events []event, focus []string) *uses {
 				r.read(path)
 			}
 			if x.kind == work.KindCommand {
-				r.commands(x.text)
+				r.commands(commandIn(x.text))
 			}
 		}
 	}
@@ -81,10 +82,27 @@ func (u *uses) untold() {
 // focusWorth is how much a word of the focus counts: more than any other.
 const focusWorth = 3
 
+// isCommand tells whether a program and a verb are one, as "git push" is, and not the
+// words of a script or of prose.
+func isCommand(verb string) bool {
+	program, word, found := strings.Cut(verb, " ")
+	return found && strings.Trim(verb, "abcdefghijklmnopqrstuvwxyz0123456789-: ") == "" && len(program) > 1 && len(word) > 1 && !slices.Contains([]string{
+		"for", "do", "done", "if", "then", "else", "while", "case", "in", "echo", "printf", "cd", "xargs", "set", "export", "return", "import", "from", "def", "class", "print", "cat", "sed", "head", "tail", "awk", "sleep", "sort", "wc", "test", "true", "and", "or", "not", "to", "the", "is", "as",
+	}, program)
+}
+
+// commandIn is the command of a call, without what it is for.
+func commandIn(text string) string {
+	if _, command, found := strings.Cut(text, prompt); found {
+		return command
+	}
+	return text
+}
+
 // commands yields the program and the verb of each command of a line.
 func (r *termReader) commands(line string) {
 	for part := range strings.FieldsFuncSeq(line, func(c rune) bool { return c == '\n' || c == ';' || c == '|' || c == '&' }) {
-		if verb := state.Verb(strings.TrimSpace(part)); strings.Count(verb, " ") == 1 && !strings.ContainsAny(verb, `"'()[]{}=:,*\<`) && !state.Looks(part) {
+		if verb := state.Verb(strings.TrimSpace(part)); isCommand(verb) && !state.Looks(part) {
 			r.put(verb, command)
 		}
 	}
@@ -209,20 +227,24 @@ func (t *use) telling() bool {
 	return true
 }
 
-// spoken is a sentence of a person, with the terms of it that few events have.
+// spoken is a sentence that somebody said, with the terms of it that few events have.
 type spoken struct {
 	sentence
 	rare []*use
 }
 
-// listen notes the sentences of people.
+// listen notes the sentences of people and of the agent.
 func (u *uses) listen(events []event) {
 	for i := range events {
-		if events[i].by != person {
+		if events[i].by > agent {
 			continue
 		}
 		for _, text := range sentencesOf(events[i].text) {
-			u.spoken = append(u.spoken, spoken{sentence{text, i}, u.rare(text)})
+			s := spoken{sentence{text, i}, u.rare(text)}
+			for _, t := range s.rare {
+				u.heard[t] = append(u.heard[t], len(u.spoken))
+			}
+			u.spoken = append(u.spoken, s)
 		}
 	}
 }

@@ -40,7 +40,7 @@ const (
 func (e *Extractive) messages(runes int, told string) (items []Item) {
 	r := room{runes}
 	for i, x := range slices.Backward(e.events) {
-		if x.by > agent || x.stays || strings.Contains(told, "["+e.at(i)+"]: ") || len(items) >= 2 && brief(e.events, i) {
+		if x.by > agent || x.stays || strings.Contains(told, "["+e.at(i)+"]: ") || brief(e.events, i) {
 			continue
 		}
 		most := beforeRunes
@@ -65,17 +65,18 @@ func (e *Extractive) messages(runes int, told string) (items []Item) {
 }
 
 // brief tells whether a message says little by itself: what the agent says before it
-// calls a tool, and an answer of two words.
+// calls a tool, and an answer of a few words.
 func brief(events []event, at int) bool {
 	x := &events[at]
 	if x.by == agent {
 		return at+1 < len(events) && events[at+1].by == call && utf8.RuneCountInString(x.text) < narrationRunes
 	}
-	return len(strings.Fields(x.text)) <= passingWords && utf8.RuneCountInString(x.text) < leastMessage/2
+	return len(strings.Fields(x.text)) <= passingWords && utf8.RuneCountInString(x.text) < passingRunes
 }
 
 const (
-	passingWords   = 3
+	passingWords   = 6
+	passingRunes   = 40
 	narrationRunes = 140
 )
 
@@ -86,44 +87,32 @@ const (
 )
 
 // steps are the last calls with how they ended, oldest first.
-func (e *Extractive) steps(runes int, told string) (items []Item) {
+func (w *writer) steps(runes int) (items []Item) {
 	r := room{runes}
-	for i, x := range slices.Backward(e.events) {
-		if x.stays || x.by != call || strings.Contains(told, "\n["+e.at(i)+"] ") {
+	for i, x := range slices.Backward(w.e.events) {
+		if x.stays || x.by != call || x.kind == work.KindCommand && w.listed[commandKey(&x)] {
 			continue
 		}
-		m := e.item(i, titleOf(&x, stepRunes)+outcome(e.events, i))
+		m := w.e.item(i, titleOf(&x, stepRunes)+outcome(w.e.events, i))
 		if !r.take(m) {
 			break
 		}
+		w.listed[commandKey(&x)] = true
 		items = append(items, m)
 	}
 	slices.Reverse(items)
 	return items
 }
 
+// commandKey is what two commands have in common that are the same but for their ends.
+func commandKey(x *event) string { return string(cutRunes([]byte(commandIn(x.text)), 60)) }
+
 // titleOf is a call in one line.
 func titleOf(x *event, runes int) string {
 	if x.kind == work.KindCommand {
-		return "$ " + state.Cut(x.safe(), runes)
+		return state.Cut(x.safe(), runes)
 	}
 	return x.tool + " " + state.Cut(x.safe(), runes)
-}
-
-// failureOf is what a failed call printed, in one line: the lines that tell what went
-// wrong, else its end.
-func failureOf(text string) string {
-	var tells []string
-	for line := range strings.Lines(redact(text)) {
-		lower := strings.ToLower(line)
-		if slices.ContainsFunc([]string{"error", "fail", "fatal", "denied", "not found", "no such", "exception", "cannot"}, func(w string) bool { return strings.Contains(lower, w) }) {
-			tells = append(tells, strings.TrimSpace(line))
-		}
-	}
-	if len(tells) == 0 {
-		return state.Both(redact(text), errorRunes)
-	}
-	return state.Cut(strings.Join(tells, " "), errorRunes)
 }
 
 // filesIn are the files in hand that are not told yet.
@@ -151,28 +140,19 @@ func filesIn(s *state.State, runes int, told string) (items []Item) {
 	return items
 }
 
-// commandRunes is how long a command is told, in code points.
-const commandRunes = stepRunes
-
-// commands are the different commands, newest first, each with how it ended.
-func (e *Extractive) commands(runes int, told string) (items []Item) {
+// commands are the different commands before the last steps, newest first, each with
+// how it ended.
+func (w *writer) commands(runes int) (items []Item) {
 	r := room{runes}
-	seen := map[string]bool{}
-	for i, x := range slices.Backward(e.events) {
-		if x.by != call || x.kind != work.KindCommand {
+	for i, x := range slices.Backward(w.e.events) {
+		if x.by != call || x.kind != work.KindCommand || x.stays || w.listed[commandKey(&x)] {
 			continue
 		}
-		text := titleOf(&x, commandRunes)
-		key := string(cutRunes([]byte(text), 60))
-		if seen[key] || x.stays || strings.Contains(told, text) {
-			seen[key] = true
-			continue
-		}
-		seen[key] = true
-		m := e.item(i, text+outcome(e.events, i))
+		m := w.e.item(i, titleOf(&x, stepRunes)+outcome(w.e.events, i))
 		if !r.take(m) {
 			break
 		}
+		w.listed[commandKey(&x)] = true
 		items = append(items, m)
 	}
 	return items
@@ -183,8 +163,11 @@ func (e *Extractive) commands(runes int, told string) (items []Item) {
 func outcome(events []event, at int) string {
 	for _, x := range events[at+1 : min(len(events), at+resultsAhead)] {
 		if x.by == result && x.id == events[at].id {
-			if x.failed {
-				return " → failed: " + failureOf(x.text)
+			switch {
+			case x.failed && x.errors != "":
+				return " → failed: " + x.errors
+			case x.failed:
+				return " → failed"
 			}
 			return ""
 		}
@@ -195,7 +178,7 @@ func outcome(events []event, at int) string {
 // resultsAhead is how many events lie between a call and its result at most.
 const resultsAhead = 40
 
-// quoted are quotes as items, with what people said later on the same.
+// quoted are quotes as items.
 func (e *Extractive) quoted(quotes []quote, by ...party) (items []Item) {
 	for _, q := range quotes {
 		x := &e.events[q.event]

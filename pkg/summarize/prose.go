@@ -90,19 +90,19 @@ func quotable(text string) string {
 // sentence quotes no other one quotes again.
 func (w *writer) thirdPerson() {
 	e := w.e
-	w.sentences("The user asked: ", w.goals(w.share(16, 1500)))
-	w.sentences("The user wants kept: ", e.said(w.u, rulesOf(e.events), w.share(10, 1000)))
-	w.sentences("The user answered: ", e.said(w.u, choicesOf(e.events), w.share(12, 1200)))
+	w.sentences("The user asked: ", w.goals(min(w.share(16), 1500)))
+	w.sentences("The user wants kept: ", e.said(w.u, rulesOf(e.events), min(w.share(10), 1000)))
+	w.sentences("The user answered: ", e.said(w.u, choicesOf(e.events), min(w.share(12), 1200)))
 	var open []Item
 	for _, item := range w.state.Plan.Open() {
 		open = append(open, Item{Text: item.Text, Line: w.state.Plan.Line, Place: placeName(w.state.Plan.Place)})
 	}
 	w.sentences("Unfinished are: ", open)
-	w.sentences("The user also said: ", e.people(w.u, w.share(30, 3000), w.told.String()))
-	w.sentences("The assistant worked on these files: ", filesIn(&w.state, w.share(8, 800), w.told.String()))
-	w.sentences("The assistant said last: ", quotesIn(w.share(8, 700), w.state.Word))
-	w.sentences("Not answered yet is: ", w.questions(w.share(5, 300)))
-	w.sentences("Before the end these were said: ", e.messages(w.share(15, 1500), w.told.String()))
+	w.sentences("The user also said: ", e.people(w.u, min(w.share(30), 3000), w.told.String()))
+	w.sentences("The assistant worked on these files: ", filesIn(&w.state, min(w.share(8), 800), w.told.String()))
+	w.sentences("The assistant said last: ", quotesIn(min(w.share(8), 700), w.state.Word))
+	w.sentences("Not answered yet is: ", w.questions(min(w.share(5), 300)))
+	w.sentences("Before the end these were said: ", e.messages(min(w.share(15), 1500), w.told.String()))
 }
 
 // questions are those that nobody has answered.

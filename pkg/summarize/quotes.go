@@ -7,6 +7,9 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/sessctl/sessctl/pkg/summarize/state"
+	"github.com/sessctl/sessctl/pkg/work"
 )
 
 // quote is a sentence, or a line, of one event.
@@ -35,14 +38,14 @@ func (e *Extractive) quotes(u *uses, runes int, told string) []quote {
 	for q.Len() > 0 && runes > 2*leastQuote {
 		best := heap.Pop(q).(scored)
 		now := best.quote.gain()
-		if now <= 0 {
-			break
+		if now <= 0 { // others tell all of it
+			continue
 		}
 		if now < best.gain-1e-12 { // others tell some of it now
 			heap.Push(q, scored{best.quote, now})
 			continue
 		}
-		cost := utf8.RuneCountInString(best.quote.text) + len("-  (line 1234)\n") + len("Agent: ")
+		cost := utf8.RuneCountInString(best.quote.text) + len("[1234] Agent:")
 		if cost > runes {
 			continue
 		}
@@ -95,11 +98,14 @@ func (e *Extractive) candidates(u *uses, told string) []quote {
 	for _, t := range u.top(quotedTerms) {
 		for _, at := range t.places[:min(t.events, placesKept)] {
 			x := &e.events[at]
-			if x.stays {
+			if x.stays || !quotedFor(x, t, int(at)) {
 				continue
 			}
 			line := lineWith(x.safe(), t.key, x.by)
 			if len(line) < leastQuote || seen[line] || strings.Contains(told, line) || !says(line, x.by) {
+				continue
+			}
+			if x.by <= agent && u.overtaken(line, int(at)) {
 				continue
 			}
 			seen[line] = true
@@ -303,4 +309,41 @@ func says(line string, by party) bool {
 		return words >= 2 && letters > signs
 	}
 	return words >= 3 && letters > 2*signs
+}
+
+// quotedFor tells whether an event is quoted for a term: of what was called only the last
+// that has it, and no command that only looked. What tools printed is over soon.
+func quotedFor(x *event, t *use, at int) bool {
+	switch x.by {
+	case result:
+		return false
+	case call:
+		return at == t.last && !(x.kind == work.KindCommand && glances(commandIn(x.text)))
+	}
+	return true
+}
+
+// glances tells whether a command only looks at something.
+func glances(command string) bool {
+	verb := state.Verb(command)
+	program, _, _ := strings.Cut(verb, " ")
+	return state.Looks(command) || slices.Contains([]string{"cat", "sed", "head", "tail", "df", "du", "nl", "wc"}, program) ||
+		slices.Contains([]string{"git status", "git diff", "git log"}, verb)
+}
+
+// overtaken tells whether somebody said later what has two of the rare terms of a
+// sentence: that is quoted rather, because it may take back what was said.
+func (u *uses) overtaken(line string, at int) bool {
+	shared := map[int]int{}
+	for _, t := range u.rare(line) {
+		for _, i := range u.heard[t] {
+			if u.spoken[i].event <= at {
+				continue
+			}
+			if shared[i]++; shared[i] == 2 {
+				return true
+			}
+		}
+	}
+	return false
 }

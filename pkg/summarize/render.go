@@ -68,7 +68,8 @@ type writer struct {
 	left     int             // code points
 	wider    float64         // by how much the shares of the sections are raised
 	sections []Section
-	stands   string // the state as it is told
+	stands   string          // the state as it is told
+	listed   map[string]bool // commands that are told
 }
 
 // indexShare is the part of a summary that is left for the index of what it lacks:
@@ -100,11 +101,11 @@ func (e *Extractive) filled(u *uses) *writer {
 
 func (e *Extractive) newWriter(u *uses, wider float64) *writer {
 	u.untold()
-	w := &writer{e: e, u: u, state: e.stand.State(), wider: wider}
+	w := &writer{e: e, u: u, state: e.stand.State(), wider: wider, listed: map[string]bool{}}
 	w.withoutStaying()
 	head := e.head()
 	w.text.WriteString(head)
-	w.left = e.options.MaxRunes - utf8.RuneCountInString(head) - min(e.options.MaxRunes/indexShare, maxIndex)
+	w.left = e.options.MaxRunes - utf8.RuneCountInString(head) - e.options.MaxRunes/indexShare
 	return w
 }
 
@@ -116,8 +117,16 @@ func focusWords(focus string) []string {
 // head says what the summary is of.
 func (e *Extractive) head() string {
 	x := &e.seen
-	return fmt.Sprintf(extractiveTitle+"\n\nLines %d to %d, %s from people among %d%s. %s.\n",
-		x.firstLine, x.lastLine, count(x.people, "message"), x.messages, x.days(), notWritten)
+	return fmt.Sprintf(extractiveTitle+"\n\nLines %d to %d, %s from people among %d%s%s. %s.\n",
+		x.firstLine, x.lastLine, count(x.people, "message"), x.messages, x.days(), e.where(), notWritten)
+}
+
+// where is the directory that the work is in.
+func (e *Extractive) where() string {
+	if e.directory == "" || utf8.RuneCountInString(e.directory) > e.options.MaxRunes/20 {
+		return ""
+	}
+	return ", in " + e.directory
 }
 
 func (x *extent) days() string {
@@ -167,29 +176,27 @@ func before(steps []state.Step, line int) (kept []state.Step) {
 	return kept
 }
 
-// share is a part of the summary in code points: so many percent, at most most.
-func (w *writer) share(percent, most int) int {
-	return int(w.wider * float64(min(w.e.options.MaxRunes*percent/100, most)))
+// share is a part of the summary in code points: so many percent.
+func (w *writer) share(percent int) int {
+	return int(w.wider * float64(w.e.options.MaxRunes*percent/100))
 }
+
+// mostRules is how much the rules of people take at most, and their answers, in code
+// points.
+const mostRules = 900
 
 // plain writes the sections of a summary that is read by itself.
 func (w *writer) plain() {
-	w.stand(max(min(w.e.options.MaxRunes*17/100, 1500), min(500, w.e.options.MaxRunes/2)))
+	w.stand(w.share(20))
 	w.add(earlierTitle, w.e.before(w.earlierRunes()))
-	w.add(rulesTitle, w.e.said(w.u, rulesOf(w.e.events), w.share(3, 600)))
-	w.add(choicesTitle, w.e.said(w.u, choicesOf(w.e.events), w.share(3, 500)))
+	w.add(rulesTitle, w.e.said(w.u, rulesOf(w.e.events), min(w.share(3+w.ofTalk(4)), mostRules)))
+	w.add(choicesTitle, w.e.said(w.u, choicesOf(w.e.events), min(w.share(3+w.ofTalk(4)), mostRules)))
 	w.add(peopleTitle, w.e.people(w.u, w.peopleRunes(), w.told.String()))
-	w.add(messagesTitle, w.e.messages(w.share(11, 3600), w.told.String()))
-	w.add(stepsTitle, w.e.steps(w.narrow(7, 1000), w.told.String()))
-	w.add(filesTitle, filesIn(&w.state, w.narrow(6, 800), w.told.String()))
-	w.add(commandsTitle, w.e.commands(w.narrow(7, 900), w.told.String()))
+	w.add(messagesTitle, w.e.messages(w.share(8+w.ofTalk(25)), w.told.String()))
+	w.add(stepsTitle, w.steps(w.share(7+w.ofTalk(24))))
+	w.add(filesTitle, filesIn(&w.state, w.share(6), w.told.String()))
+	w.add(commandsTitle, w.commands(w.share(5)))
 	w.ranked("## ")
-}
-
-// narrow is a share of what was done: in a log of work it is up to a third larger, and
-// no room is added to it.
-func (w *writer) narrow(percent, most int) int {
-	return int((1.3 - 0.3*w.e.talk()) * float64(min(w.e.options.MaxRunes*percent/100, most)))
 }
 
 // peopleRunes is how much of what people said is told beside their rules and answers,
@@ -198,7 +205,14 @@ func (w *writer) peopleRunes() int {
 	return int(w.wider * w.e.talk() * peopleShare * float64(max(0, w.e.options.MaxRunes-4000)))
 }
 
-const peopleShare = 0.35
+// ofTalk is by how many percent a share is larger in a log of talk, where a summary has
+// room.
+func (w *writer) ofTalk(percent int) int {
+	t := w.e.talk()
+	return int(float64(percent) * t * t * min(1, float64(max(0, w.e.options.MaxRunes-2000))/4000))
+}
+
+const peopleShare = 0.5
 
 // talk is how much of a log is talk and not work: 1 without a call, a half where each
 // message of a person is followed by four calls.
@@ -226,7 +240,9 @@ func (w *writer) earlierRunes() int {
 
 // stand writes where the work stands.
 func (w *writer) stand(runes int) {
-	text := w.state.Text(min(runes, w.left-len(standTitle)-6))
+	s := w.state
+	s.Steps, s.Files = nil, nil // they have sections of their own
+	text := s.Text(min(runes, w.left-len(standTitle)-6))
 	if text == "" {
 		return
 	}
@@ -252,7 +268,7 @@ func (w *writer) write(text string) {
 }
 
 // add writes a section, unless it is empty or does not fit.
-func (w *writer) add(title string, items []Item) { w.list("\n## "+title+"\n\n", title, "- ", items) }
+func (w *writer) add(title string, items []Item) { w.list("\n## "+title+"\n\n", title, "", items) }
 
 func (w *writer) list(head, title, mark string, items []Item) {
 	if len(items) == 0 {
@@ -309,6 +325,6 @@ func (w *writer) ranked(level string) {
 		title string
 		by    []party
 	}{{saidTitle, []party{person, agent, earlier}}, {workTitle, []party{call, result}}} {
-		w.list("\n"+level+part.title+"\n\n", part.title, "- ", w.e.quoted(quotes, part.by...))
+		w.list("\n"+level+part.title+"\n\n", part.title, "", w.e.quoted(quotes, part.by...))
 	}
 }

@@ -131,23 +131,23 @@ func TestCheckpointWithoutAModel(t *testing.T) {
 	text := checkpointOf(t, 3000, moved()...)
 	const want = `## Goal
 - Please move the importer to another port.
-- Yes, take 7443 for it. (line 9)
+- Yes, take 7443 for it. [9]
 ## Constraints & Preferences
-- You must never restart the database. (line 2)
+- You must never restart the database. [2]
 ## Progress
 ### Done
-- [x] Find a free port (line 3)
-- [x] importer/config.yaml edited (line 4)
+- [x] Find a free port [3]
+- [x] importer/config.yaml edited [4]
 ### In Progress
-- [ ] Change the config (line 3)
-- [ ] It is 7443 now. Which dashboard do you mean? (line 10)
+- [ ] Change the config [3]
+- [ ] It is 7443 now. Which dashboard do you mean? [10]
 ### Blocked
-- $ systemctl restart importer → failed: Error: permission denied (line 6)
+- $ systemctl restart importer → failed: Error: permission denied [6]
 ## Key Decisions
-- Yes, take 7443 for it. (asked: Shall I take 7443?) (line 9)
+- Yes, take 7443 for it. (asked: Shall I take 7443?) [9]
 ## Next Steps
-1. Update the dashboard (line 3)
-1. Which dashboard do you mean? (line 10)
+1. Update the dashboard [3]
+1. Which dashboard do you mean? [10]
 ## Critical Context`
 	rest := text
 	for line := range strings.Lines(want) {

@@ -12,6 +12,7 @@ import (
 // Bounds of sayings, in code points.
 const (
 	leastSaying = 12
+	leastTold   = 25 // of what says most
 	mostSaying  = 240
 	answerRunes = 160 // of an answer to a question
 	laterRunes  = 110 // of a later word on the same
@@ -97,10 +98,12 @@ var ruleWords = []string{
 // they share two words that few messages have, or one and both have a number.
 func (e *Extractive) later(u *uses, s sentence) string {
 	own := u.rare(s.text)
-	numbers := strings.ContainsAny(s.text, "0123456789")
 	for _, x := range slices.Backward(u.spoken) {
 		if x.event <= s.event {
 			break
+		}
+		if e.events[x.event].by != person {
+			continue
 		}
 		shared := 0
 		for _, t := range x.rare {
@@ -108,7 +111,7 @@ func (e *Extractive) later(u *uses, s sentence) string {
 				shared++
 			}
 		}
-		if shared >= 2 || shared == 1 && numbers && strings.ContainsAny(x.text, "0123456789") {
+		if shared >= 2 {
 			return " → " + placeName(e.placeOf(x.event)) + ": " + state.Cut(redact(x.text), laterRunes)
 		}
 	}
@@ -123,7 +126,7 @@ func (e *Extractive) people(u *uses, runes int, told string) (items []Item) {
 	for i := range e.events {
 		if x := &e.events[i]; x.by == person && !x.stays {
 			for _, text := range sentencesOf(x.safe()) {
-				if n := utf8.RuneCountInString(text); n >= leastSaying && n <= mostSaying && !strings.HasSuffix(text, "?") && !strings.Contains(told, text) {
+				if n := utf8.RuneCountInString(text); n >= leastTold && n <= mostSaying && !strings.HasSuffix(text, "?") && !strings.Contains(told, text) {
 					all = append(all, quote{text, i, u.telling(text)})
 				}
 			}
@@ -137,7 +140,7 @@ func (e *Extractive) people(u *uses, runes int, told string) (items []Item) {
 				sum += u.rarity(t)
 			}
 		}
-		return sum * (1 + float64(q.event)/newest) / float64(40+len(q.text))
+		return sum * (1 + float64(q.event)/newest) / float64(100+len(q.text))
 	}
 	r := room{runes}
 	var chosen []quote

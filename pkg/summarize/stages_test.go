@@ -265,7 +265,7 @@ func TestLost(t *testing.T) {
 	more.Parts = append(more.Parts, session.Part{Kind: session.PartToolCall, Name: []byte("write"), Text: []byte(`{"path":"x.go","content":"first\\nsecond.log here"}`)})
 	s := sumUp(t, summarize.WrittenOptions{}, endpoint("openai", d.URL), append(conversation(), more))
 	_, index, found := strings.Cut(s.Text, "\n\n## Also in the log\n\n")
-	if !found || !strings.Contains(index, "/srv/importer/config.yaml") || s.Lost < 1 {
+	if !found || !strings.Contains(index, "config.yaml") || s.Lost < 1 {
 		t.Errorf("%d are lost, and the index is:\n%s", s.Lost, index)
 	}
 	for _, want := range []string{"runImport", "second.log", "x.go"} {

@@ -28,19 +28,17 @@ const (
 func (v verdict) String() string { return [...]string{"right", "wrong", "noise"}[v] }
 
 var (
-	sourceLine = regexp.MustCompile(`(?s)^(?:-|1\.|>|\[.\]| )*(.*) \(line (\d+)(?:[^)]*)\)$`)
-	// standing is a line that says where the work stands: who said it last and in
-	// which line, or a step by its line.
-	standing = regexp.MustCompile(`^(Asked before|Asked last|Agent's last word|Failed last time)? ?\[(\d+)\]:? (.*)$`)
+	// sourceLine is a statement below a heading of a checkpoint, before its line.
+	sourceLine = regexp.MustCompile(`(?s)^(?:-|1\.) (?:\[.\] )?(.*) \[(\d+)\]$`)
+	// placedLine is a statement behind its line, and behind what it is where the work
+	// stands.
+	placedLine = regexp.MustCompile(`^(Asked before|Asked last|Agent's last word|Failed last time)? ?\[(\d+)\]:? (.*)$`)
 	// overtaken is how a summary tells that something is over.
 	overtaken = regexp.MustCompile(`~~|worked later|fixed|replaced|done (?:at|in) line|since (?:then|line)|now: |→`)
 )
 
 // indexHeading is a list of names, none of which states anything.
 const indexHeading = "Also in the log"
-
-// standHeading is the section whose lines name their places otherwise.
-const standHeading = "Where it stands"
 
 // statements are those of a summary, in their order.
 func statements(summary string) []statement {
@@ -52,19 +50,14 @@ func statements(summary string) []statement {
 			heading = strings.TrimSpace(strings.TrimLeft(line, "#"))
 			continue
 		}
-		if m := standing.FindStringSubmatch(line); m != nil && heading == standHeading {
-			n, err := strconv.Atoi(m[2])
-			if err == nil {
-				all = append(all, statement{heading: cmp.Or(m[1], "Last steps"), text: m[3], line: n, struck: overtaken.MatchString(m[3])})
-			}
-			continue
+		title, place, text := "", "", ""
+		if m := placedLine.FindStringSubmatch(line); m != nil {
+			title, place, text = m[1], m[2], m[3]
+		} else if m := sourceLine.FindStringSubmatch(line); m != nil {
+			text, place = m[1], m[2]
 		}
-		if m := sourceLine.FindStringSubmatch(line); m != nil && heading != indexHeading && heading != "Session summary (extractive)" {
-			n, err := strconv.Atoi(m[2])
-			if err != nil {
-				continue
-			}
-			all = append(all, statement{heading: heading, text: m[1], line: n, struck: overtaken.MatchString(m[1])})
+		if n, err := strconv.Atoi(place); err == nil && heading != indexHeading {
+			all = append(all, statement{heading: cmp.Or(title, heading), text: text, line: n, struck: overtaken.MatchString(text)})
 		}
 	}
 	return all

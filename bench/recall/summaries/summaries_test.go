@@ -126,12 +126,12 @@ type summaryFloor struct {
 
 func summaryFloors() map[string]summaryFloor {
 	return map[string]summaryFloor{
-		"one":   {34, 0.09, 0.24},
-		"two":   {44, 0.13, 0.22},
-		"three": {38, 0.12, 0.14},
-		"four":  {41, 0.13, 0.22},
-		"five":  {42, 0.11, 0.26},
-		"six":   {34, 0.13, 0.18},
+		"one":   {38, 0.10, 0.24},
+		"two":   {43, 0.11, 0.23},
+		"three": {37, 0.15, 0.18},
+		"four":  {40, 0.14, 0.22},
+		"five":  {42, 0.09, 0.27},
+		"six":   {40, 0.11, 0.16},
 	}
 }
 
@@ -157,13 +157,13 @@ not: port will be 7001
 		t.Fatal(err)
 	}
 	for text, want := range map[string]string{
-		"## Decisions\n- no, take 7002. (line 4)\n":                                              "1 of 1 | 1 | 0.000 | 0.000",
-		"## Decisions\n- no, take 7002. (line 4)\n- The port will be 7001. (line 3)\n":           "0 of 1 | 2 | 0.500 | 0.000",
-		"## Decisions\n- Usually one takes 8080. (line 3)\n":                                     "0 of 1 | 1 | 1.000 | 0.000",
-		"## Next steps\n- The port is 7002 now. (line 5)\n":                                      "1 of 1 | 1 | 1.000 | 0.000",
-		"## Done\n- The port is 7002 now. (line 5)\n\n## Also in the log\n\n- `7001` (line 3)\n": "1 of 1 | 1 | 0.000 | 0.000",
-		"## Decisions\n- The host is ada. → line 8: Take the host bob. (line 6)\n":               "0 of 1 | 1 | 0.000 | 0.000",
-		"## Decisions\n- The host is ada. → line 7: Its disk is full. (line 6)\n":                "0 of 1 | 1 | 1.000 | 0.000",
+		"## Decisions\n- no, take 7002. [4]\n":                                         "1 of 1 | 1 | 0.000 | 0.000",
+		"## Decisions\n- no, take 7002. [4]\n- The port will be 7001. [3]\n":           "0 of 1 | 2 | 0.500 | 0.000",
+		"## Decisions\n- Usually one takes 8080. [3]\n":                                "0 of 1 | 1 | 1.000 | 0.000",
+		"## Next steps\n- The port is 7002 now. [5]\n":                                 "1 of 1 | 1 | 1.000 | 0.000",
+		"## Done\n- The port is 7002 now. [5]\n\n## Also in the log\n\n- `7001` [3]\n": "1 of 1 | 1 | 0.000 | 0.000",
+		"## Decisions\n- The host is ada. → line 8: Take the host bob. [6]\n":          "0 of 1 | 1 | 0.000 | 0.000",
+		"## Decisions\n- The host is ada. → line 7: Its disk is full. [6]\n":           "0 of 1 | 1 | 1.000 | 0.000",
 	} {
 		var got tally
 		got.add(s.judge(text))

@@ -15,16 +15,19 @@ import (
 const (
 	argumentBytes = 16 << 10 // of one argument
 	bodyBytes     = 24 << 10 // of all
+	purposeRunes  = 120
 )
 
 // Call is a call of a tool, or a command that a person ran.
 type Call struct {
-	Tool    string    // empty for a command that a person ran
-	Kind    work.Kind // what the tool does; "" if it does nothing of the kinds
-	Command string    // of a command
-	Paths   []string  // of the files that it is about
-	Texts   []string  // all other texts among its arguments, each at most some kilobytes
-	id      string
+	Tool      string    // empty for a command that a person ran
+	Kind      work.Kind // what the tool does; "" if it does nothing of the kinds
+	Command   string    // of a command
+	Directory string    // in which it runs, if the call says so
+	Purpose   string    // what the agent says that it calls the tool for
+	Paths     []string  // of the files that it is about
+	Texts     []string  // all other texts among its arguments, each at most some kilobytes
+	id        string
 }
 
 // Title names what is called: the command line, the file, or the first text.
@@ -126,7 +129,15 @@ func (r *argumentReader) text(key string, text []byte) {
 			c.Paths = append(c.Paths, kept)
 			return
 		}
-	case "cwd", "workdir", "working_directory", "description", "id":
+	case "description":
+		if c.Kind == work.KindCommand {
+			c.Purpose = Cut(kept, purposeRunes)
+		}
+		return
+	case "cwd", "workdir", "working_directory":
+		c.Directory = kept
+		return
+	case "id":
 		return
 	}
 	if c.changes() {
