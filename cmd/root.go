@@ -47,6 +47,7 @@ func Main(args []string, in io.Reader, out, errOut io.Writer) int {
 	if changed {
 		workspace.TellEvents(ctx, app.Run)
 	}
+	app.TellMore()
 	app.stopProfile()
 	workspace.End(app.Run)
 	if changed || workspace.Entered(app.Run) {
@@ -169,9 +170,11 @@ func (a *app) prepare(c *cobra.Command) error {
 	if err := takePair(c); err != nil {
 		return err
 	}
+	a.takePart(c)
 	if err := a.startProfile(); err != nil {
 		return err
 	}
+	a.Every = a.Global.Verbose
 	a.Log = decisionLog(a.Err, a.Global.Verbose || a.Getenv("SESSCTL_LOG") == "debug")
 	if err := a.configured(c); err != nil {
 		return err
