@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -38,7 +37,9 @@ type turn struct {
 	offset  int64 // of its record
 	items   map[string]bool
 	normal  string
-	summary bool // of the runtime itself, at a compaction
+	id      string
+	summary bool   // of the runtime itself, at a compaction
+	kept    string // by that: the record from which on it is
 }
 
 // What is looked at of a turn, in bytes: of one of before, and of a later one by role.
@@ -134,7 +135,7 @@ func (l *realLog) take(m *session.Message) {
 	add := func(role session.Role, text string) {
 		if text = strings.TrimSpace(text); text != "" {
 			text = text[:min(len(text), pastBytes)]
-			l.turns = append(l.turns, turn{role, text, m.Offset, itemsOf(text), normal(text), m.Compaction})
+			l.turns = append(l.turns, turn{role, text, m.Offset, itemsOf(text), normal(text), string(m.ID), m.Compaction, string(m.FirstKept)})
 		}
 	}
 	switch m.Role {
@@ -183,16 +184,15 @@ func flat(value any) string {
 
 // cut is a place at which a log is compacted, and what comes next needs of before.
 type cut struct {
-	log     *realLog
-	end     int // turns before it are summed up
-	after   int // turns before it stay beside the summary
-	native  string
-	past    []turn
-	need    map[string]*needed
-	weight  float64 // of all that is needed
-	args    []string
-	words   map[string]bool
-	nextAsk string
+	log    *realLog
+	end    int // turns before it are summed up
+	after  int // turns before it stay beside the summary
+	native string
+	past   []turn
+	need   map[string]*needed
+	weight float64 // of all that is needed
+	args   []string
+	words  map[string]bool
 }
 
 // needed is an item that comes next and stood before.
@@ -210,27 +210,36 @@ func (l *realLog) cuts(keep int) (all []*cut) {
 		for at < len(l.turns) && l.turns[at].role != session.RoleUser && l.turns[at-1].role != session.RoleToolResult {
 			at++
 		}
-		all = l.withCut(all, at, keep, "")
+		c := &cut{log: l, end: at, after: at}
+		for size := 0; size < keep && c.end > 0; {
+			c.end--
+			size += len(l.turns[c.end].text)
+		}
+		all = c.among(all)
 	}
 	for i := range l.turns {
-		if t := &l.turns[i]; t.summary && len(t.text) > 300 {
-			all = l.withCut(all, i, keep, t.text)
+		if t := &l.turns[i]; keep == 0 && t.summary && len(t.text) > leastNative {
+			c := &cut{log: l, end: i, after: i, native: t.text}
+			if first := slices.IndexFunc(l.turns[:i], func(x turn) bool { return x.id == t.kept }); t.kept != "" && first >= 0 {
+				c.end = first
+			}
+			all = c.among(all)
 		}
 	}
 	return all
 }
 
-func (l *realLog) withCut(all []*cut, at, keep int, native string) []*cut {
+// leastNative is how long a summary of a runtime is at least that is one, in bytes.
+const leastNative = 300
+
+// among adds a cut to others if something is needed of before it.
+func (c *cut) among(all []*cut) []*cut {
 	const leastPast, leastNeed = 15, 4
-	c := &cut{log: l, end: at, after: at, native: native}
-	for size := 0; size < keep && c.end > 0; {
-		c.end--
-		size += len(l.turns[c.end].text)
-	}
-	for c.end > 0 && c.end < len(l.turns) && l.turns[c.end].offset == l.turns[c.end-1].offset { // not within a record
+	turns := c.log.turns
+	for c.end > 0 && c.end < len(turns) && turns[c.end].offset == turns[c.end-1].offset { // not within a record
 		c.end--
 	}
-	if c.end < leastPast || c.end >= len(l.turns) {
+	if c.end < leastPast || c.end >= len(turns) {
 		return all
 	}
 	if c.look(); len(c.need) < leastNeed {
@@ -252,7 +261,9 @@ func (c *cut) look() {
 	}
 	shown := map[string]bool{}
 	for _, t := range c.log.turns[c.end:c.after] {
-		maps.Copy(shown, t.items)
+		if !t.summary {
+			maps.Copy(shown, t.items)
+		}
 	}
 	c.need, c.words = map[string]*needed{}, map[string]bool{}
 	c.follow(events, shown)
@@ -286,7 +297,6 @@ func (c *cut) follow(events map[string]int, shown map[string]bool) {
 				c.arguments(text, later)
 			} else {
 				maps.Copy(c.words, plainWords(normal(text)))
-				c.nextAsk = cmp.Or(c.nextAsk, text)
 			}
 			for item := range itemsOf(text) {
 				if df := float64(events[item]); df > 0 && df <= n/2 && !shown[item] && c.need[item] == nil {
