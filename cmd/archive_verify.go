@@ -102,6 +102,7 @@ func runArchiveVerify(ctx context.Context, a *app, o audit.VerifyOptions) error 
 	if err := renderVerify(a, doc); err != nil {
 		return err
 	}
+	bar.End(wording.Plural(doc.Checked, "archive") + " (" + wording.Bytes(doc.Bytes) + ")")
 	return v.Outcome(a.Run)
 }
 

@@ -77,6 +77,7 @@ type Report struct {
 	lastCause string                               // why the last session has failed
 	above     *Report                              // of the run whose step this one is
 	UnderWay  func(what string, done, total int64) // takes how far a piece of work has come; nil to draw a bar
+	Part      string                               // which step of a run it is, in front of the bar
 }
 
 // Shows is how a report reaches a person.
