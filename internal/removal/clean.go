@@ -283,6 +283,15 @@ type CleanRow struct {
 	Left bool `json:"-"` // it was to go, and is busy or could not
 }
 
+// Cause is why a session stays, without what is its own; "" for one that goes, and
+// where each is to be told.
+func (r CleanRow) Cause(each bool) string {
+	if each || r.Outcome != PruneKept {
+		return ""
+	}
+	return wording.CauseOf(r.Path, r.Reason)
+}
+
 // logVerdicts logs of every session why it stays, or that it goes.
 func (c *Cleaner) logVerdicts(ctx context.Context) {
 	for _, p := range c.Plan.Sessions {

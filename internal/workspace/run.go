@@ -74,6 +74,8 @@ type Report struct {
 	Passed     []Note // what was passed over
 
 	Shows     Shows
+	Every     bool                                 // each note is shown, also where others say the same
+	told      map[string]int                       // notes by cause
 	lastCause string                               // why the last session has failed
 	above     *Report                              // of the run whose step this one is
 	UnderWay  func(what string, done, total int64) // takes how far a piece of work has come; nil to draw a bar
