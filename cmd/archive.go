@@ -92,11 +92,16 @@ func runArchive(ctx context.Context, a *app, o steps.ArchiveOptions) error {
 		return err
 	}
 	doc := steps.ArchiveDocument{Schema: 1, Archives: make([]selection.ArchiveRow, 0, len(sessions)), Folds: o.All || a.Quiet}
+	var bytes, before int64
+	for _, s := range sessions {
+		bytes += s.Bytes
+	}
 	for i, s := range sessions {
 		if s.Bytes == 0 && s.Kind != session.KindDatabase {
 			continue
 		}
-		w.Progress.Of(i+1, len(sessions))
+		w.Progress.OfBytes(i+1, len(sessions), before, s.Bytes, bytes)
+		before += s.Bytes
 		w.Progress.Show(s.Ref, removal.StageRead, 0, 1)
 		row := keeper.Keep(ctx, s)
 		w.Progress.Clear()
@@ -105,10 +110,12 @@ func runArchive(ctx context.Context, a *app, o steps.ArchiveOptions) error {
 		}
 		doc.Archives = append(doc.Archives, row)
 	}
+	w.Progress.Of(1, 1)
 	left := keeper.Supersede(ctx, o, sessions, &doc)
 	if err := errors.Join(keeper.End(ctx), renderArchives(a, doc)); err != nil {
 		return err
 	}
+	w.Progress.End(wording.Plural(len(doc.Archives), "session") + " (" + wording.Bytes(bytes) + ")")
 	return w.Ends(cmp.Or(steps.ArchiveOutcome(doc.Archives), left))
 }
 

@@ -90,6 +90,7 @@ func runArchiveUpload(ctx context.Context, a *app, o workspace.UploadOptions) er
 	if len(doc.Archives) == 0 {
 		a.Notice(workspace.Note{Message: fmt.Sprintf("nothing to upload: %s has the copies of %s", doc.Remote, wording.Plural(doc.OffSite, "archive"))})
 	}
+	w.Progress.End(wording.Plural(len(doc.Archives), "archive") + " (" + wording.Bytes(doc.Bytes) + ")")
 	return renderUpload(a, doc)
 }
 

@@ -102,6 +102,7 @@ func runArchiveVerify(ctx context.Context, a *app, o audit.VerifyOptions) error 
 	if err := renderVerify(a, doc); err != nil {
 		return err
 	}
+	bar.End(wording.Plural(doc.Checked, "archive") + " (" + wording.Bytes(doc.Bytes) + ")")
 	return v.Outcome(a.Run)
 }
 
@@ -142,6 +143,9 @@ func renderVerify(a *app, doc audit.VerifyDocument) error {
 	}
 	if doc.OfMemory() > 0 {
 		a.Hint(workspace.AdviseRebuild)
+	}
+	for _, advice := range audit.Advices(doc.Problems) {
+		a.Hint(advice)
 	}
 	if len(doc.Problems) > doc.OfMemory() {
 		a.Hint(audit.AdviseDamaged(doc.Problems...))

@@ -85,7 +85,8 @@ func runMemoryReindex(ctx context.Context, a *app, o audit.ReindexOptions) error
 			return err
 		}
 	}
-	w.Progress.Clear()
+	w.Progress.End(wording.Plural(doc.Vectors, "vector"))
+	audit.EnterRebuilt(a.Run, o, doc)
 	return finishReindex(a, doc)
 }
 
@@ -124,11 +125,13 @@ func rebuild(ctx context.Context, w *workspace.Workspace, a *app, agent string) 
 		return nil, err
 	}
 	for i, s := range sessions {
-		w.Progress.Show(session.Ref{Agent: s.Source.Agent}, audit.StageRebuild, int64(i), int64(len(sessions)))
+		w.Progress.Of(i+1, len(sessions))
+		w.Progress.Show(session.Ref{Agent: s.Source.Agent}, audit.StageRebuild, 0, 1)
 		if err := rebuildSession(ctx, w, a, s, report); err != nil {
 			return nil, fmt.Errorf("session %s of %s: %w", s.Source.Session, s.Source.Agent, err)
 		}
 	}
+	w.Progress.Of(1, 1)
 	damaged, err := w.Archives.Damaged(ctx)
 	if err != nil {
 		return nil, err

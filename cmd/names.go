@@ -1,11 +1,14 @@
 package cmd
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
 
 	"github.com/sessctl/sessctl/internal/failure"
 	"github.com/sessctl/sessctl/internal/front/web"
 	"github.com/sessctl/sessctl/internal/selection"
+	"github.com/sessctl/sessctl/internal/workspace"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -43,6 +46,32 @@ func takePair(c *cobra.Command) error {
 		return err
 	}
 	return agent.Value.Set(pair.Agent)
+}
+
+// takePart lets --agent name an agent by the only part of a name, or directory, that
+// it can mean: a command that ends because no agent has the name, before it has done
+// anything, is run for the one that is meant.
+func (a *app) takePart(c *cobra.Command) {
+	agent, run := c.Flags().Lookup("agent"), c.RunE
+	if agent == nil || run == nil {
+		return
+	}
+	c.RunE = func(c *cobra.Command, args []string) error {
+		err := run(c, args)
+		if !selection.IsUnknownAgent(err) {
+			return err
+		}
+		part := agent.Value.String()
+		meant, other := selection.AgentMeant(c.Context(), a.Run, part)
+		if meant == "" {
+			return cmp.Or(other, err)
+		}
+		a.Notice(workspace.Note{Message: fmt.Sprintf("agent %q is taken for %s", part, meant)})
+		if err := agent.Value.Set(meant); err != nil {
+			return err
+		}
+		return run(c, args)
+	}
 }
 
 // takesName reports whether the value of a flag says which session, archive,

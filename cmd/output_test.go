@@ -208,3 +208,57 @@ func TestTimeLeft(t *testing.T) {
 		t.Errorf("the bar says %q", p.Count)
 	}
 }
+
+// drawn is the last that a bar was told, and what was printed beside it.
+type drawn struct {
+	what        string
+	done, total int64
+	lines       []string
+}
+
+func (d *drawn) Draw(what string, done, total int64) { d.what, d.done, d.total = what, done, total }
+func (d *drawn) Clear()                              {}
+
+// The bar shows the share of all sessions, never falls, and says which step of a run it
+// is; long work has a last line, and where nobody looks nothing is shown.
+func TestProgressOfTheWhole(t *testing.T) {
+	for _, looks := range []bool{true, false} {
+		bar, now := &drawn{}, time.Unix(0, 0)
+		run := testApp(&streams{}, workspace.Run{}).Run
+		run.Now = func() time.Time { return now }
+		run.Part = "step 2 of 6, "
+		run.Shows = workspace.Shows{Terminal: looks, Bar: func() workspace.ProgressBar { return bar }, Line: func(text string) { bar.lines = append(bar.lines, text) }}
+		p := workspace.NewProgress(run)
+		before := int64(0)
+		for i, size := range []int64{100, 800, 100} {
+			p.OfBytes(i+1, 3, before, size, 1000)
+			before += size
+			last := int64(0)
+			for _, stage := range []compact.Stage{"read", "remember"} {
+				for part := range int64(5) {
+					p.Show(session.Ref{Agent: "desk"}, stage, part, 4)
+					if looks && (bar.total != 1000 || bar.done < last || bar.done > before) {
+						t.Fatalf("%d of %d after %d: %s", bar.done, bar.total, last, bar.what)
+					}
+					last = bar.done
+				}
+			}
+			if looks && bar.done != before {
+				t.Errorf("%d, want %d", bar.done, before)
+			}
+		}
+		if looks && bar.what != "step 2 of 6, 3 of 3, desk remember" {
+			t.Errorf("it says %q", bar.what)
+		}
+		p.End("nothing yet")
+		now = now.Add(192 * time.Second)
+		p.End("3 sessions")
+		want := "[step 2 of 6, done: 3 sessions in 3m12s]"
+		if !looks {
+			want = "[]"
+		}
+		if fmt.Sprint(bar.lines) != want || !looks && bar.what != "" {
+			t.Errorf("lines %q, bar %q", bar.lines, bar.what)
+		}
+	}
+}

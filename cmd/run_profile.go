@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"slices"
@@ -185,6 +186,7 @@ func (r *profileRun) step(ctx context.Context, i int) []audit.Problem {
 	var document any
 	step, s := r.plan.steps[i], &r.record.Steps[i]
 	began, inner := r.Now(), r.inner()
+	inner.Part = fmt.Sprintf("step %d of %d, ", i+1, len(r.plan.steps))
 	inner.JSON, inner.streams.OutTTY, inner.streams.document = true, false, func(d any) { document = d }
 	err := step.kind.run(ctx, inner, step.flags, false)
 	inner.Leave()

@@ -134,6 +134,7 @@ func (c *compaction) compactAll(ctx context.Context, w *workspace.Workspace) err
 			c.add(family...)
 		}
 	}
+	w.Progress.End(wording.Plural(len(c.chosen.Targets), "session"))
 	return errors.Join(ctx.Err(), selection.EmbedWaiting(ctx, w, c.done))
 }
 

@@ -259,8 +259,7 @@ func TestSessiondbRemoveNothingThatIsNotProved(t *testing.T) {
 func TestSessiondbRemoveNothingThatIsNotArchived(t *testing.T) {
 	const fork = fakesessiondb.Fork
 	for name, change := range map[string]string{
-		"a table below messages":          "CREATE TABLE attachment (message_id TEXT REFERENCES message(id) ON DELETE CASCADE, data BLOB); INSERT INTO attachment SELECT id, x'00' FROM message",
-		"a table with a name of its own":  "CREATE TABLE session_note (sid TEXT REFERENCES session(id) ON DELETE CASCADE, text TEXT); INSERT INTO session_note SELECT id, 'x' FROM session",
+		"a key of two columns":            "CREATE UNIQUE INDEX two ON session (id, project_id); CREATE TABLE pair (sid TEXT, pid TEXT, FOREIGN KEY (sid, pid) REFERENCES session(id, project_id) ON DELETE CASCADE); INSERT INTO pair SELECT id, project_id FROM session",
 		"a table that looks like secrets": "CREATE TABLE token_usage (session_id TEXT REFERENCES session(id) ON DELETE CASCADE, n INTEGER); INSERT INTO token_usage SELECT id, 1 FROM session",
 		"a reference that is cleared":     "CREATE TABLE bookmark (sid TEXT REFERENCES session(id) ON DELETE SET NULL, text TEXT); INSERT INTO bookmark SELECT id, 'x' FROM session",
 		"a trigger":                       "CREATE TABLE side (id TEXT); INSERT INTO side VALUES ('1'), ('2'); CREATE TRIGGER gone AFTER DELETE ON session BEGIN DELETE FROM side; END",
@@ -277,6 +276,35 @@ func TestSessiondbRemoveNothingThatIsNotArchived(t *testing.T) {
 			}
 			if !errors.Is(err, sessiondb.ErrNotArchived) {
 				t.Error(err)
+			}
+			if d := cmp.Diff(whole, everything(t, f)); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+}
+
+// Rows of tables that nobody knew belong to a session by the foreign keys of the
+// database: they are in its log, go with it, and come back as they were.
+func TestSessiondbForeignKeys(t *testing.T) {
+	const fork = fakesessiondb.Fork
+	for name, change := range map[string]string{
+		"a table below messages":         "CREATE TABLE attachment (message_id TEXT REFERENCES message(id) ON DELETE CASCADE, data BLOB); INSERT INTO attachment SELECT id, x'00' FROM message",
+		"a table with a name of its own": "CREATE TABLE session_note (sid TEXT REFERENCES session(id) ON DELETE CASCADE, text TEXT); INSERT INTO session_note SELECT id, 'x' FROM session",
+		"a table below that":             "CREATE TABLE zed (sid TEXT PRIMARY KEY REFERENCES session ON DELETE CASCADE, text TEXT); INSERT INTO zed SELECT id, 'x' FROM session; CREATE TABLE below (z TEXT REFERENCES zed(sid) ON DELETE CASCADE, text TEXT); INSERT INTO below SELECT sid, 'y' FROM zed",
+		"a table that refers to itself":  "CREATE TABLE tree (id TEXT PRIMARY KEY, up TEXT REFERENCES tree(id) ON DELETE CASCADE, session_id TEXT REFERENCES session(id) ON DELETE CASCADE); INSERT INTO tree SELECT id, id, id FROM session",
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := sessiondbStory(t)
+			sessiondbDo(t, f, change)
+			before, whole := saved(t, f), everything(t, f)
+			w := sessiondbHeld(t, f)
+			_, err := w.Remove(t.Context(), sessiondb.Removal{Sessions: sessiondbProofs(before, fork)})
+			if err == nil {
+				_, err = w.Insert(t.Context(), sessiondbLogs(before[fork], before[fork+".journal"]))
+			}
+			if err := errors.Join(err, w.Close()); err != nil {
+				t.Fatal(err)
 			}
 			if d := cmp.Diff(whole, everything(t, f)); d != "" {
 				t.Error(d)

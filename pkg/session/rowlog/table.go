@@ -23,7 +23,12 @@ type Table struct {
 	Name    string
 	Columns []string
 	Key     []string // columns of its primary key; nil for one that has none
+	Parents []Parent // whose rows take its rows with them when they are deleted
 }
+
+// Parent is a foreign key of one column, ON DELETE CASCADE: a row belongs to that of
+// the other table.
+type Parent struct{ Column, Table, Key string }
 
 // Has reports whether the table has all of these columns.
 func (t Table) Has(columns ...string) bool {
@@ -93,7 +98,69 @@ func ReadTables(ctx context.Context, conn Querier) (Tables, error) {
 		}
 		tables[c.table] = t
 	}
-	return tables, nil
+	return tables, tables.readParents(ctx, conn)
+}
+
+// readParents reads the foreign keys. One of several columns is left out: what they
+// are together nobody has used yet, and a removal that it would widen is refused.
+func (t Tables) readParents(ctx context.Context, conn Querier) error {
+	rows, err := conn.QueryContext(ctx, `SELECT m.name, k."from", k."table", coalesce(k."to", '') FROM sqlite_schema m JOIN pragma_foreign_key_list(m.name) k
+		WHERE m.type = 'table' AND m.rootpage > 0 AND k.on_delete = 'CASCADE' AND NOT EXISTS (SELECT 1 FROM pragma_foreign_key_list(m.name) o WHERE o.id = k.id AND o.seq > 0) ORDER BY m.name, k.id`)
+	if err != nil {
+		return fmt.Errorf("read its foreign keys: %w", err)
+	}
+	_, err = Collect(rows, "read its foreign keys", func(rows *sql.Rows) (p Parent, err error) {
+		var name string
+		if err := rows.Scan(&name, &p.Column, &p.Table, &p.Key); err != nil {
+			return p, err
+		}
+		if p.Key == "" && len(t[p.Table].Key) == 1 { // it refers to the primary key
+			p.Key = t[p.Table].Key[0]
+		}
+		x := t[name]
+		x.Parents = append(x.Parents, p)
+		t[name] = x
+		return p, nil
+	})
+	return err
+}
+
+// Owned says which rows of the tables belong to a session, whose id is ?1, as
+// conditions: by foreign keys to a table in known, of which that is known already, or to
+// one that belongs itself; and by a column named direct, where tables have one. The
+// result is in an order in which every table comes after those that its rows belong to.
+func (t Tables) Owned(known map[string]string, direct string, but func(name string) bool) (names []string, where map[string]string) {
+	where = maps.Clone(known)
+	for found := true; found; {
+		var next []string
+		for _, name := range slices.Sorted(maps.Keys(t)) {
+			if condition := t[name].owned(where, direct); where[name] == "" && condition != "" && !but(name) {
+				next = append(next, name)
+			}
+		}
+		conditions := map[string]string{}
+		for _, name := range next {
+			conditions[name] = t[name].owned(where, direct)
+		}
+		maps.Copy(where, conditions)
+		names, found = append(names, next...), len(next) > 0
+	}
+	return names, where
+}
+
+// owned is the condition by which rows of the table belong to a session, as far as it is
+// known of the other tables; "" for none.
+func (t Table) owned(where map[string]string, direct string) string {
+	var any []string
+	if t.Has(direct) {
+		any = append(any, Quoted(direct)+" = ?1")
+	}
+	for _, p := range t.Parents {
+		if where[p.Table] != "" && p.Key != "" && p.Table != t.Name && p.Column != direct {
+			any = append(any, Quoted(p.Column)+" IN (SELECT "+Quoted(p.Key)+" FROM "+Quoted(p.Table)+" WHERE "+where[p.Table]+")")
+		}
+	}
+	return strings.Join(any, " OR ")
 }
 
 // Missing returns the first table, with the columns that it must have, that is

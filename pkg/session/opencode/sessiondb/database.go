@@ -38,7 +38,9 @@ func Open(ctx context.Context, f File) (*Database, error) {
 	d.Database, err = sqlitefile.Open(ctx, f, func(ctx context.Context, conn *sql.Conn) (err error) {
 		d.conn = conn
 		if d.tables, err = readSchema(ctx, conn); err == nil {
-			d.Unread, err = d.tables.Filled(ctx, conn, boardTable)
+			if _, read := extra(d.tables); read[boardTable] == "" {
+				d.Unread, err = d.tables.Filled(ctx, conn, boardTable)
+			}
 		}
 		return err
 	})
@@ -85,20 +87,18 @@ func hasJournal(tables rowlog.Tables) bool {
 	return tables[eventTable].Has("id", "aggregate_id", "seq", "type", "data") && tables[countTable].Has("aggregate_id", "seq")
 }
 
-// extra are the other tables with rows of a session, in the order of their
-// names.
-func extra(tables rowlog.Tables) (names []string) {
-	for name, t := range tables {
+// extra are the other tables with rows of a session, those before whose rows these belong
+// to, and the conditions by which they do: the database's own foreign keys, and the
+// column session_id.
+func extra(tables rowlog.Tables) (names []string, where map[string]string) {
+	known := map[string]string{sessionTable: "id = ?1", messageTable: "session_id = ?1", partTable: "session_id = ?1"}
+	return tables.Owned(known, "session_id", func(name string) bool {
 		switch name {
-		case sessionTable, messageTable, partTable, eventTable, countTable, projectTable, shareTable:
-		default:
-			if t.Has("session_id") && !secret(name) {
-				names = append(names, name)
-			}
+		case eventTable, countTable, projectTable, shareTable:
+			return true
 		}
-	}
-	slices.Sort(names)
-	return names
+		return secret(name)
+	})
 }
 
 // secret reports whether a table holds what opens accounts.

@@ -8,8 +8,9 @@
 //	event_sequence   the number of the last event of a session
 //	project          the work tree that a session belongs to
 //
-// Other tables with a column session_id (todo, and what newer versions add) hold
-// rows of a session too. session_share holds a secret and is left alone, and so
+// Other tables hold rows of a session too: those with a column session_id (todo), and
+// those that foreign keys tie to it, to its messages or to such rows (Kilo's boards,
+// and what newer versions add). session_share holds a secret and is left alone, and so
 // is everything with an account or a credential.
 //
 // A session's log is put together from its rows, always the same bytes for the

@@ -142,9 +142,10 @@ func (l *Log) next() error {
 // sessions that its agents have begun, and that there is a journal.
 func (l *Log) end() error {
 	_, err := l.rows(selection{kind: typePart, table: partTable, where: "session_id = ? AND message_id NOT IN (SELECT id FROM message)", order: "id"}, nil, l.session)
-	for _, name := range extra(l.tables) {
+	names, where := extra(l.tables)
+	for _, name := range names {
 		if err == nil {
-			_, err = l.rows(selection{kind: typeRow, table: name, where: "session_id = ?", order: l.tables[name].Order()}, nil, l.session)
+			_, err = l.rows(selection{kind: typeRow, table: name, where: where[name], order: l.tables[name].Order()}, nil, l.session)
 		}
 	}
 	if err == nil {

@@ -157,8 +157,9 @@ func (w *Writer) removeSession(ctx context.Context, tx *sql.Tx, id string) error
 			return err
 		}
 	}
-	for _, name := range extra(w.Tables) {
-		if err := exec(ctx, tx, "DELETE FROM "+rowlog.Quoted(name)+" WHERE session_id = ?", id); err != nil {
+	names, where := extra(w.Tables)
+	for _, name := range slices.Backward(names) { // first those that belong to others
+		if err := exec(ctx, tx, "DELETE FROM "+rowlog.Quoted(name)+" WHERE "+where[name], id); err != nil {
 			return err
 		}
 	}
