@@ -1,11 +1,9 @@
 package cmd
 
 import (
-	"fmt"
+	"io"
 
 	"github.com/sessctl/sessctl/internal/audit"
-	"github.com/sessctl/sessctl/internal/failure"
-	"github.com/sessctl/sessctl/internal/wording"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -20,18 +18,6 @@ func addProveFlags(o *audit.ProveOptions, fs *pflag.FlagSet) {
 	fs.StringVar(&o.Check, "check", "", "check the proof in this `file`, without a store, a key or a network")
 	fs.StringVar(&o.Head, "head", "", "a `file` with a signed head that somebody kept, which the history must continue")
 	fs.BoolVar(&o.Force, "force", false, "replace the file if it exists")
-}
-
-func validateProve(o audit.ProveOptions) error {
-	switch {
-	case (o.Output == "") == (o.Check == ""):
-		return failure.Usage("sessctl prove --output FILE, or --check FILE", "what is to be made, or checked?")
-	case o.Check != "" && (o.Since != "" || o.Agent != "" || o.Session != "" || o.Archives || o.Force || o.Format != "jsonl"):
-		return failure.Usage("", "--check goes with --head alone")
-	case o.Format != "jsonl" && o.Format != "in-toto":
-		return failure.Usage("formats: jsonl, in-toto", "unknown format %q", o.Format)
-	}
-	return nil
 }
 
 func newProveCommand(a *app) *cobra.Command {
@@ -50,29 +36,17 @@ head was signed. What was forgotten is in it as a hash, no text is.
   sessctl prove --check proof.jsonl --head last.head`,
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
-			if err := validateProve(o); err != nil {
+			doc, err := audit.ProveOrCheck(c.Context(), a.Run, o)
+			switch {
+			case err != nil:
 				return err
+			case a.JSON:
+				return audit.ProveOutcome(doc, a.printJSON(doc))
 			}
-			act := audit.Prove
-			if o.Check != "" {
-				act = audit.CheckProof
-			}
-			doc, err := act(c.Context(), a.Run, o)
-			if err != nil {
-				return err
-			}
-			return renderProof(a, doc)
+			_, err = io.WriteString(a.Out, audit.DescribeProof(doc))
+			return audit.ProveOutcome(doc, err)
 		},
 	}
 	addProveFlags(&o, c.Flags())
 	return c
-}
-
-func renderProof(a *app, doc audit.ProveDocument) error {
-	doc.Notes = a.Notes
-	if a.JSON {
-		return audit.ProveOutcome(doc, a.printJSON(doc))
-	}
-	_, err := fmt.Fprint(a.Out, wording.VisibleText(audit.DescribeProof(doc)))
-	return audit.ProveOutcome(doc, err)
 }
