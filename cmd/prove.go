@@ -26,10 +26,9 @@ func newProveCommand(a *app) *cobra.Command {
 		Use:   "prove",
 		Short: "Prove to others what was kept, deleted and forgotten, or check such a proof",
 		Long: `Write a file that proves what the ledger says: which archives were made, with
-their hashes, what was deleted and why, what was forgotten, pinned, restored.
-Somebody else checks it with --check, or with a program of his own (docs/ledger.md
-describes the file). With --head he also sees that nothing was rewritten since that
-head was signed. What was forgotten is in it as a hash, no text is.
+their hashes, what was deleted and why, what was forgotten (as a hash), pinned,
+restored. Somebody else checks it with --check, or with a program of his own
+(docs/ledger.md); --head shows that nothing was rewritten since that head.
 ` + exitHelp,
 		Example: `  sessctl prove --output proof.jsonl
   sessctl prove --since 30d --agent coordinator --output proof.jsonl
