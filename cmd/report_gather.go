@@ -44,7 +44,9 @@ func gatherReport(ctx context.Context, a *app, o pages.ReportOptions) (report.Do
 		return doc, err
 	}
 	r := reporter{app: a, seen: look, doc: &doc}
-	r.alerts(look.AlertsOf(state, settings))
+	wellness := audit.MonitorReport{Alerts: look.AlertsOf(state, settings)}
+	wellness.Count(&look.Observed)
+	r.alerts(wellness.Alerts)
 	for _, gather := range []func(context.Context) error{r.context, r.disk, r.proof, r.runs} {
 		if err := gather(ctx); err != nil {
 			return doc, err
@@ -58,6 +60,7 @@ func gatherReport(ctx context.Context, a *app, o pages.ReportOptions) (report.Do
 		}
 	}
 	r.notes()
+	doc.Sentence = wellness.Sentence(a.Incomplete == 0 && look.Incomplete == 0)
 	return doc, nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sessctl/sessctl/internal/failure"
+	"github.com/sessctl/sessctl/internal/wording"
 	"github.com/sessctl/sessctl/pkg/operate"
 	"github.com/sessctl/sessctl/pkg/operate/monitor"
 )
@@ -140,6 +141,26 @@ func (r *MonitorReport) Headline() string {
 	}
 	return "not all is well: " + strings.Join(parts, ", ")
 }
+
+// Sentence is what a page about the machine begins with: that all is well, or how many
+// things need a person and which matters most. complete is false where a part of the
+// page could not be made.
+func (r *MonitorReport) Sentence(complete bool) string {
+	switch n := len(r.Alerts); {
+	case n == 1:
+		return "One thing needs a person: " + wording.FirstLine(r.Alerts[0].Message, mostOfMessage)
+	case n > 1:
+		return fmt.Sprintf("%d things need a person, first: %s", n, wording.FirstLine(r.Alerts[0].Message, mostOfMessage))
+	case r.Stores == 0:
+		return "No sessions were found."
+	case !complete:
+		return "Not everything could be looked at; the notes say what."
+	}
+	return "All is well: " + r.LookedAt()
+}
+
+// mostOfMessage is how many characters of a message a sentence quotes.
+const mostOfMessage = 160
 
 // StatusName is the word of monitoring programs for a state.
 func StatusName(status int) string {
