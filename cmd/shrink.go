@@ -121,7 +121,7 @@ func runShrink(ctx context.Context, a *app, o removal.ShrinkOptions) error {
 
 // weighDatabases says of each database what could be taken out.
 func weighDatabases(ctx context.Context, a *app, stores []session.Store, o removal.ShrinkOptions) (all []removal.ShrinkDatabase, err error) {
-	pinned, err := removal.ReadPinned(a.Run)
+	pinned, err := removal.ReadPinned(ctx, a.Run)
 	if err != nil {
 		return nil, err
 	}

@@ -150,7 +150,7 @@ func (c *Cleaner) Decide(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	pinned, err := ReadPinned(c.App)
+	pinned, err := ReadPinned(ctx, c.App)
 	if err != nil {
 		return err
 	}
