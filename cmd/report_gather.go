@@ -46,6 +46,7 @@ func gatherReport(ctx context.Context, a *app, o pages.ReportOptions) (report.Do
 	r := reporter{app: a, seen: look, doc: &doc}
 	wellness := audit.MonitorReport{Alerts: look.AlertsOf(state, settings)}
 	wellness.Count(&look.Observed)
+	wellness.Sessions, wellness.Archives = len(look.Rows), len(look.Entries)
 	r.alerts(wellness.Alerts)
 	for _, gather := range []func(context.Context) error{r.context, r.disk, r.proof, r.runs} {
 		if err := gather(ctx); err != nil {

@@ -150,9 +150,9 @@ func (r *MonitorReport) Sentence(complete bool, due []report.Pending) string {
 	at := slices.IndexFunc(due, ofAPerson)
 	switch n := len(r.Alerts); {
 	case n == 1:
-		return "One thing needs a person: " + wording.FirstLine(r.Alerts[0].Message, mostOfMessage)
+		return "One thing needs a person: " + sentenceOf(r.Alerts[0])
 	case n > 1:
-		return fmt.Sprintf("%d things need a person, first: %s", n, wording.FirstLine(r.Alerts[0].Message, mostOfMessage))
+		return fmt.Sprintf("%d things need a person, first: %s", n, sentenceOf(r.Alerts[0]))
 	case r.Stores == 0:
 		return "No sessions were found."
 	case !complete:
@@ -163,8 +163,11 @@ func (r *MonitorReport) Sentence(complete bool, due []report.Pending) string {
 	return "All is well: " + r.LookedAt()
 }
 
-// mostOfMessage is how many characters of a message a sentence quotes.
-const mostOfMessage = 160
+// sentenceOf is what an alert is about and what is wrong, as far as a sentence has room.
+func sentenceOf(a monitor.Alert) string {
+	const room = 160
+	return wording.FirstLine(strings.TrimPrefix(a.Subject+": ", ": ")+a.Message, room)
+}
 
 // StatusName is the word of monitoring programs for a state.
 func StatusName(status int) string {
