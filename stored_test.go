@@ -42,7 +42,7 @@ var stored = []string{
 	"pkg/retention.TrashedSession",    // trash/
 	"pkg/retention.trust",             // clock.json
 	"internal/audit.Check",            // verified.jsonl
-	"internal/removal.PinnedSessions", // pinned.json
+	"internal/workspace.PinnedSessions", // pinned.json
 	"internal/removal.ShrinkIntent",   // shrink/
 	"internal/steps.FactsReceipt",     // facts/
 	"internal/unattended.HookFailed",  // hooks/failures.jsonl

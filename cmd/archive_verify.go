@@ -144,6 +144,9 @@ func renderVerify(a *app, doc audit.VerifyDocument) error {
 	if doc.OfMemory() > 0 {
 		a.Hint(workspace.AdviseRebuild)
 	}
+	for _, advice := range audit.Advices(doc.Problems) {
+		a.Hint(advice)
+	}
 	if len(doc.Problems) > doc.OfMemory() {
 		a.Hint(audit.AdviseDamaged(doc.Problems...))
 	}

@@ -19,7 +19,7 @@ func newArchivesCommand(a *app) *cobra.Command {
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.AddCommand(newArchiveListCommand(a), newArchiveShowCommand(a), newArchiveVerifyCommand(a),
-		newArchivePruneCommand(a), newArchiveUploadCommand(a), newArchivePullCommand(a))
+		newArchivePruneCommand(a), newArchiveUploadCommand(a), newArchivePullCommand(a), newArchiveAdoptCommand(a))
 	return c
 }
 

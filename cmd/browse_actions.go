@@ -144,7 +144,7 @@ func (x *browseAction) forget(ctx context.Context) error {
 // only what that has said is done.
 func (x *browseAction) pin(ctx context.Context) error {
 	t := x.ask.Target
-	known, err := removal.ReadPinned(x.app.Run)
+	known, err := removal.ReadPinned(ctx, x.app.Run)
 	if err != nil {
 		return err
 	}

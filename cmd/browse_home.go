@@ -47,7 +47,7 @@ func (b *browser) load(ctx context.Context, show func(browse.Home)) error {
 		return err
 	}
 	home.Sessions = measured
-	if err := errors.Join(tui.AddArchives(ctx, own.Run, &home, b.options.Agent), tui.AddPins(own.Run, &home)); err != nil {
+	if err := errors.Join(tui.AddArchives(ctx, own.Run, &home, b.options.Agent), tui.AddPins(ctx, own.Run, &home)); err != nil {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}

@@ -205,7 +205,7 @@ func TestBrowseNamesAllPlaces(t *testing.T) {
 		t.Fatal(err, x.text())
 	}
 	refused(pin)
-	if known, err := removal.ReadPinned(b.app.Run); err != nil || len(known.Sessions) != 1 {
+	if known, err := removal.ReadPinned(t.Context(), b.app.Run); err != nil || len(known.Sessions) != 1 {
 		t.Errorf("%v: %+v", err, known)
 	}
 }

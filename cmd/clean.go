@@ -185,10 +185,12 @@ func listClean(a *app, c *removal.Cleaner) error {
 	t := table{empty: "no old sessions", columns: []column{
 		{name: "WHAT"}, {name: "RUNTIME", drop: 1}, {name: "AGENT", least: 8, middle: true}, {name: "SESSION", least: 12, middle: true}, {name: "TITLE", least: 12, drop: 3}, {name: "LAST USE", drop: 2}, {name: "SIZE", right: true}, {name: "WHY", least: 16},
 	}}
-	for _, r := range c.Rows {
+	for _, of := range wording.ByCause(c.Rows, func(r removal.CleanRow) string { return r.Cause(a.Every) }) {
+		r := of.First
 		if a.Quiet && r.Outcome == removal.PruneKept && !r.Left {
 			continue
 		}
+		r.Reason += wording.More(of.Count - 1)
 		rows = append(rows, []string{r.Outcome, r.Runtime, wording.Visible(r.Agent), wording.Visible(r.Session), r.LastUse, wording.Bytes(r.Bytes), wording.Visible(r.Reason)})
 		t.rows = append(t.rows, []string{r.Outcome, r.Runtime, r.Agent, cmp.Or(r.Session, a.Tilde(r.Path)), r.Title, wording.ShownTime(r.LastUse), wording.Bytes(r.Bytes), r.Reason})
 	}

@@ -105,7 +105,7 @@ func (r *results) add(result compact.Result) {
 		return // one document at the end
 	}
 	session := selection.NewCompactedSession(result)
-	if why := selection.IdleReason(session); why != "" && (r.folds || r.Quiet) {
+	if why := selection.IdleReason(session); why != "" && !r.Every && (r.folds || r.Quiet || r.idle.Told(why)) {
 		r.idle.Add(why, 1)
 		return
 	}

@@ -172,7 +172,7 @@ func completePins(a *app, c *cobra.Command) (all []selection.Candidate) {
 	if remove, _ := c.Flags().GetBool("remove"); !remove {
 		return completeSessions(a, c)
 	}
-	known, err := removal.ReadPinned(a.Run)
+	known, err := removal.ReadPinned(c.Context(), a.Run)
 	if err != nil {
 		return nil
 	}

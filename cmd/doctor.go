@@ -56,6 +56,7 @@ or the memory is damaged.`,
 			if err := checkNames(c); err != nil {
 				return err
 			}
+			a.Every = a.Global.Verbose
 			if broken = a.configured(c); broken == nil {
 				return a.startProfile()
 			}
@@ -130,10 +131,13 @@ func renderDoctor(a *app, doc doctor.Document) error {
 	b.WriteString(removal.Describe(doc.GivenUp))
 	for _, f := range doc.Findings {
 		count[f.Severity]++
+	}
+	for _, of := range wording.ByCause(doc.Findings, func(f doctor.Finding) string { return f.Cause(a.Every) }) {
+		f := of.First
 		if a.Quiet && !f.Matters() {
 			continue
 		}
-		text := f.Message
+		text := f.Message + wording.More(of.Count-1)
 		if f.Path != "" && !strings.HasPrefix(text, f.Path+":") {
 			text = f.Path + ": " + text
 		}

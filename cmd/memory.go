@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -154,6 +155,7 @@ func renderMemoryVerify(a *app, doc recall.MemoryVerifyDocument) error {
 			if p.ID != "" { // of a receipt
 				hint = workspace.AdviseRebuild
 			}
+			hint = cmp.Or(p.Advice, hint)
 			hints = append(hints, hint)
 		}
 		slices.Sort(hints)
@@ -247,6 +249,7 @@ func runMemoryForget(ctx context.Context, a *app, o recall.ForgetOptions) error 
 	unwiped := false
 	for _, selection := range selections {
 		gone, err := w.Memory.Forget(ctx, selection)
+		workspace.EnterForgotten(a.Run, selection, gone)
 		doc.Forgotten += gone.Marked
 		doc.RecordsForgotten += gone.Records
 		doc.ActionsForgotten += gone.Actions

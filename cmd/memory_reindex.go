@@ -86,6 +86,7 @@ func runMemoryReindex(ctx context.Context, a *app, o audit.ReindexOptions) error
 		}
 	}
 	w.Progress.End(wording.Plural(doc.Vectors, "vector"))
+	audit.EnterRebuilt(a.Run, o, doc)
 	return finishReindex(a, doc)
 }
 

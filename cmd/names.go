@@ -45,6 +45,19 @@ func takePair(c *cobra.Command) error {
 	return agent.Value.Set(pair.Agent)
 }
 
+// takePart lets --agent name an agent by the only part of a name, or directory, that
+// it can mean: a command that ends because no agent has the name, before it has done
+// anything, is run for the one that is meant.
+func (a *app) takePart(c *cobra.Command) {
+	agent, run := c.Flags().Lookup("agent"), c.RunE
+	if agent == nil || run == nil {
+		return
+	}
+	c.RunE = func(c *cobra.Command, args []string) error {
+		return selection.ForAgentMeant(c.Context(), a.Run, agent.Value, func() error { return run(c, args) })
+	}
+}
+
 // takesName reports whether the value of a flag says which session, archive,
 // record, run, receipt, agent or runtime is meant: its help calls the value so.
 func takesName(f *pflag.Flag) bool {

@@ -51,7 +51,7 @@ sessions are listed.
 }
 
 func runPin(ctx context.Context, a *app, o removal.PinOptions) error {
-	known, err := removal.ReadPinned(a.Run)
+	known, err := removal.ReadPinned(ctx, a.Run)
 	if err != nil {
 		return err
 	}
@@ -70,7 +70,7 @@ func runPin(ctx context.Context, a *app, o removal.PinOptions) error {
 		return err
 	}
 	defer w.Close()
-	if known, err = removal.ReadPinned(a.Run); err != nil { // another sessctl may have pinned some
+	if known, err = removal.ReadPinned(ctx, a.Run); err != nil { // another sessctl may have pinned some
 		return err
 	}
 	doc, after, err := removal.PlanPins(ctx, a.Run, o, known)

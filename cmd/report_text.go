@@ -24,6 +24,7 @@ func printReport(a *app, d report.Document) error {
 		host = " on " + d.Host
 	}
 	p.line("What sessctl sees%s, %s", host, wording.ShownTime(d.MadeAt))
+	p.line("%s", d.Sentence)
 	for _, section := range []func(){p.person, p.context, p.disk, p.growth, p.purges, p.saved, p.proof, p.runs, p.records} {
 		section()
 	}

@@ -47,6 +47,7 @@ func Main(args []string, in io.Reader, out, errOut io.Writer) int {
 		workspace.TellEvents(ctx, app.Run)
 		workspace.KeepHeads(ctx, app.Run, false)
 	}
+	app.TellMore()
 	app.stopProfile()
 	workspace.End(app.Run)
 	if err != nil && ctx.Err() != nil {
@@ -166,9 +167,11 @@ func (a *app) prepare(c *cobra.Command) error {
 	if err := takePair(c); err != nil {
 		return err
 	}
+	a.takePart(c)
 	if err := a.startProfile(); err != nil {
 		return err
 	}
+	a.Every = a.Global.Verbose
 	a.Log = decisionLog(a.Err, a.Global.Verbose || a.Getenv("SESSCTL_LOG") == "debug")
 	if err := a.configured(c); err != nil {
 		return err

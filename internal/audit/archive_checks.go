@@ -2,15 +2,20 @@ package audit
 
 import (
 	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"syscall"
 
 	"github.com/sessctl/sessctl/internal/wording"
 	"github.com/sessctl/sessctl/internal/workspace"
+	"github.com/sessctl/sessctl/pkg/ledger"
 )
 
 // MostChecks is how many checks of archives a report lists.
@@ -54,9 +59,28 @@ func RecordCheck(run *workspace.Run, doc VerifyDocument, o VerifyOptions) {
 	if err == nil {
 		err = run.Pins.AppendLine(path, line, 0o600)
 	}
+	if err == nil && doc.ReadData && workspace.Exists(run.LedgerDir()) {
+		workspace.Enter(run, verifiedLeaf(run, doc))
+	}
 	if err != nil && !errors.Is(err, fs.ErrPermission) && !errors.Is(err, syscall.EROFS) {
 		run.Notice(workspace.Note{Path: path, Message: "the result of this check could not be recorded: " + err.Error()})
 	}
+}
+
+// verifiedLeaf says how many archives were read and were sound, with a hash over their
+// ids and hashes, a line each, in the order of the ids.
+func verifiedLeaf(run *workspace.Run, doc VerifyDocument) ledger.Leaf {
+	f := ledger.Leaf{Kind: ledger.Verified, At: run.Now().UnixMilli(), What: ledger.OfArchive}
+	rows := slices.SortedFunc(slices.Values(doc.Verified), func(a, b VerifyRow) int { return cmp.Compare(a.ID, b.ID) })
+	sum := sha256.New()
+	for _, r := range rows {
+		if r.OK {
+			f.Count++
+			fmt.Fprintf(sum, "%s %s\n", r.ID, r.SHA256)
+		}
+	}
+	f.SHA256 = hex.EncodeToString(sum.Sum(nil))
+	return f
 }
 
 // RecordedChecks are the checks that were written down, the oldest first. A line

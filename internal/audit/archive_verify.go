@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -112,8 +113,9 @@ type Problem struct {
 	Path    string `json:"path"`
 	Message string `json:"message"`
 
-	OfMemory bool `json:"-"` // the archives can mend it
-	OfCopy   bool `json:"-"` // it is the copy on object storage; the file here is sound
+	Advice   string `json:"-"` // what to do about it; "" for what is to be done about all
+	OfMemory bool   `json:"-"` // the archives can mend it
+	OfCopy   bool   `json:"-"` // it is the copy on object storage; the file here is sound
 }
 
 // NoteRemote tells which copies on object storage were not looked at, although that
@@ -173,7 +175,7 @@ const AdviseBackup = "restore damaged archives and receipts from a backup"
 func AdviseDamaged(problems ...Problem) string {
 	var ids []string
 	for _, p := range problems {
-		if p.OfMemory {
+		if p.OfMemory || p.Advice != "" {
 			continue
 		}
 		if !p.OfCopy {
@@ -181,7 +183,20 @@ func AdviseDamaged(problems ...Problem) string {
 		}
 		ids = append(ids, p.ID)
 	}
+	if len(ids) == 0 {
+		return ""
+	}
 	return "sessctl archives upload " + strings.Join(ids, " ")
+}
+
+// Advices are what to do about problems of which each says so, each once.
+func Advices(problems []Problem) (all []string) {
+	for _, p := range problems {
+		if p.Advice != "" && !slices.Contains(all, p.Advice) {
+			all = append(all, p.Advice)
+		}
+	}
+	return all
 }
 
 // ChooseArchives picks the archives that the options mean: those with some ids, else
@@ -332,8 +347,24 @@ func AddDamaged(ctx context.Context, store *archive.Store, doc *VerifyDocument) 
 	return nil
 }
 
+// addWitnessed adds what the ledger knows and is not so.
+func addWitnessed(ctx context.Context, a *workspace.Run, doc *VerifyDocument) error {
+	found, _, err := VerifyLedger(ctx, a)
+	if err != nil && ctx.Err() == nil {
+		a.PassOver(workspace.Note{Message: "what is there is not compared with the ledger: " + err.Error(), Hint: failure.Explain(err).Hint})
+		return nil
+	}
+	for _, p := range found {
+		doc.Problems = append(doc.Problems, p.Problem)
+	}
+	return err
+}
+
 // VerifyReceipts holds every receipt against the catalogue and memory.
 func VerifyReceipts(ctx context.Context, a *workspace.Run, doc *VerifyDocument) error {
+	if err := addWitnessed(ctx, a, doc); err != nil {
+		return err
+	}
 	audit, err := NewReceiptAudit(ctx, a)
 	if err != nil && ctx.Err() == nil {
 		a.PassOver(workspace.Note{Message: "receipts are not checked: " + err.Error(), Hint: failure.Explain(err).Hint})

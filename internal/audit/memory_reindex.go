@@ -19,6 +19,7 @@ import (
 	"github.com/sessctl/sessctl/pkg/chunk"
 	"github.com/sessctl/sessctl/pkg/compact"
 	"github.com/sessctl/sessctl/pkg/embed"
+	"github.com/sessctl/sessctl/pkg/ledger"
 	"github.com/sessctl/sessctl/pkg/memory"
 	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/sessctl/sessctl/pkg/work"
@@ -83,15 +84,40 @@ func checkForgotten(ctx context.Context, run *workspace.Run, allow bool) error {
 			return fmt.Errorf("open memory: %w", err)
 		}
 	}
-	lost := memory.LostForgottenFiles(dir)
+	lost, unknown := memory.LostForgottenFiles(dir), error(nil)
+	if len(lost) == 0 {
+		unknown = lostByLedger(ctx, run)
+	}
 	switch {
-	case len(lost) == 0:
-		return nil
+	case len(lost) == 0 && (unknown == nil || !allow):
+		return unknown
 	case allow:
+		workspace.Enter(run, ledger.Leaf{Kind: ledger.Rebuilt, At: run.Now().UnixMilli(), What: "memory", Why: ledger.GivenUp})
 		return memory.GiveUpForgotten(run.Pins, dir)
 	}
 	return &failure.Error{Code: "forgotten_lost", Exit: failure.ExitIntegrity, Path: lost[0].Path, Hint: "put the file back from a backup; or use --allow-forgotten, and what it listed is remembered again",
 		Err: fmt.Errorf("what was forgotten would come back: %s: %s", lost[0].Path, lost[0].Message())}
+}
+
+// EnterRebuilt enters in the ledger that the memory was made again.
+func EnterRebuilt(run *workspace.Run, o ReindexOptions, doc ReindexDocument) {
+	if o.FromArchives && doc.Archives != nil {
+		workspace.Enter(run, ledger.Leaf{Kind: ledger.Rebuilt, At: run.Now().UnixMilli(), What: "memory", Agent: o.Agent, Runtime: run.Global.Runtime})
+	}
+}
+
+// lostByLedger says what the ledger knows of what was forgotten and nothing here does.
+func lostByLedger(ctx context.Context, run *workspace.Run) error {
+	problems, _, err := againstLedger(ctx, run)
+	if err != nil {
+		return err
+	}
+	for _, p := range problems {
+		if p.OfForgotten {
+			return &failure.Error{Code: "forgotten_lost", Exit: failure.ExitIntegrity, Path: p.Path, Err: fmt.Errorf("what was forgotten would come back: %s", p.Message), Hint: "put the files back from a backup; or use --allow-forgotten, and what they listed is remembered again"}
+		}
+	}
+	return nil
 }
 
 // stageReindex is what the progress bar says.

@@ -137,7 +137,7 @@ func wrong(alerts []monitor.Alert) []StatusProblem {
 
 // addProblem adds a problem, or counts it with those that have its cause.
 func addProblem(all []StatusProblem, p StatusProblem) []StatusProblem {
-	cause := func(x StatusProblem) string { return strings.ReplaceAll(x.Message, x.Where, "") }
+	cause := func(x StatusProblem) string { return wording.CauseOf(x.Where, x.Message) }
 	for i := range all {
 		if all[i].What == p.What && cause(all[i]) == cause(p) {
 			all[i].Count++
@@ -227,7 +227,7 @@ func (o *Observer) lastCheck() (c StatusCheck) {
 func (d *StatusDocument) count(o *Observer) {
 	r := MonitorReport{}
 	r.Count(&o.Observed)
-	d.Stores, d.Agents, d.Sessions, d.Archives = r.Stores, r.Agents, len(o.Rows), len(o.Entries)
+	d.Stores, d.Agents, d.Sessions, d.Archives = r.Stores, r.Agents, r.Sessions, r.Archives
 }
 
 // Headline is the first line: whether anything is wrong.

@@ -46,7 +46,7 @@ func (d *checkup) examine(ctx context.Context) error {
 		look  func(context.Context) error
 	}{
 		{"data", d.alone(examineData)}, {"lock", d.alone(examineLock)}, {"stores", d.examineStores}, {"runs", d.examineRuns}, {"profiles", d.alone(examineProfiles)},
-		{"locks", d.examineRuntimeLocks}, {"archives", d.examineArchives}, {"memory", d.examineMemory},
+		{"locks", d.examineRuntimeLocks}, {"archives", d.examineArchives}, {"memory", d.examineMemory}, {"ledger", d.alone(examineLedger)},
 		{"shared memory", d.alone(examineShared)}, {"embedder", d.alone(examineEmbedder)}, {"models", d.alone(examineModels)},
 		{"hooks", d.alone(examineHooks)}, {"leftovers", d.examineLeftovers}, {"space", d.examineSpace},
 		{"heads", d.alone(examineHeads)}, {"events", d.alone(examineEvents)}, {"clock", d.examineClock},

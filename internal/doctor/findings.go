@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/sessctl/sessctl/internal/audit"
+	"github.com/sessctl/sessctl/internal/wording"
 )
 
 // Document is `doctor --json`.
@@ -38,6 +39,15 @@ type Finding struct {
 // Matters says whether doctor ends with an error for it.
 func (f Finding) Matters() bool {
 	return f.Severity == SeverityWarning || f.Severity == SeverityProblem
+}
+
+// Cause is what a note or a warning says of every place that it is said of. What is
+// damaged stands alone, and everything where each is to be told.
+func (f Finding) Cause(each bool) string {
+	if each || f.Severity != SeverityNote && f.Severity != SeverityWarning || f.Integrity {
+		return ""
+	}
+	return string(f.Severity) + " " + f.Check + " " + wording.CauseOf(f.Path, f.Message)
 }
 
 // findings collects what the checks see.

@@ -9,6 +9,7 @@ import (
 	"github.com/sessctl/sessctl/internal/audit"
 	"github.com/sessctl/sessctl/internal/wording"
 	"github.com/sessctl/sessctl/internal/workspace"
+	"github.com/sessctl/sessctl/pkg/ledger"
 	"github.com/sessctl/sessctl/pkg/memory"
 )
 
@@ -31,6 +32,9 @@ func TrustClock(ctx context.Context, run *workspace.Run) error {
 		if wrong, err = audit.Clock(run).Trust(run.Now(), recorded); err != nil {
 			return err
 		}
+		if wrong > 0 {
+			workspace.Enter(run, ledger.Leaf{Kind: ledger.Clock, At: run.Now().UnixMilli(), Count: wrong})
+		}
 	}
 	message := "no recorded time lies in the future: there is nothing to declare wrong"
 	if wrong > 0 {
@@ -51,6 +55,9 @@ func FixUp(ctx context.Context, run *workspace.Run) error {
 		return err
 	}
 	defer w.Close()
+	if err := mendLedger(ctx, run, w); err != nil {
+		return err
+	}
 	return closeMemory(ctx, run)
 }
 

@@ -170,18 +170,30 @@ func holdAgainstReceipts(ctx context.Context, run *workspace.Run, store *memory.
 		run.Notice(workspace.Note{Path: run.ReceiptsDir(), Message: "another sessctl is running: the memory is not compared with the receipts"})
 		return nil
 	}
-	audit, err := audit.NewReceiptAudit(ctx, run)
+	proofs, err := audit.NewReceiptAudit(ctx, run)
 	if err != nil {
 		return err
 	}
-	audit.Reading = true
-	if err := audit.AgainstMemory(ctx, store); err != nil {
+	proofs.Reading = true
+	if err := proofs.AgainstMemory(ctx, store); err != nil {
 		return err
 	}
-	for _, p := range audit.OfMemory() {
+	for _, p := range proofs.OfMemory() {
 		doc.Problems = append(doc.Problems, p.Problem)
 	}
-	return nil
+	return addWitnessed(ctx, run, doc)
+}
+
+// addWitnessed adds what the ledger knows of archives that memory may name, and of what
+// was forgotten.
+func addWitnessed(ctx context.Context, run *workspace.Run, doc *MemoryVerifyDocument) error {
+	found, _, err := audit.AgainstLedger(ctx, run)
+	for _, p := range found {
+		if p.OfArchive || p.OfForgotten {
+			doc.Problems = append(doc.Problems, p.Problem)
+		}
+	}
+	return err
 }
 
 // ForgetOptions are the options of memory forget.

@@ -169,7 +169,7 @@ func (p *Pruner) Decide(ctx context.Context) (err error) {
 	if p.Rules.Logs, err = logsInUse(ctx, p.app); err != nil {
 		return err
 	}
-	if p.Rules.Needed, err = neededArchives(p.app, p.Rules.Logs); err != nil {
+	if p.Rules.Needed, err = neededArchives(ctx, p.app, p.Rules.Logs); err != nil {
 		return err
 	}
 	asked := &glimpse{app: p.app}

@@ -23,7 +23,7 @@ const freshArchive = 48 * time.Hour
 // their session, made in the last two days, begins with. What needs them, or a pin,
 // keeps them. logs are the sessions that were found. It returns what went.
 func SupersedeArchives(ctx context.Context, run *workspace.Run, archives *archive.Store, f archive.Filter, logs []session.Ref) ([]archive.Entry, error) {
-	p, err := superseding(run, archives, f, logs)
+	p, err := superseding(ctx, run, archives, f, logs)
 	if err != nil {
 		return nil, err
 	}
@@ -33,10 +33,10 @@ func SupersedeArchives(ctx context.Context, run *workspace.Run, archives *archiv
 	return p.Supersede(ctx, run.Now().Add(-freshArchive))
 }
 
-func superseding(run *workspace.Run, archives *archive.Store, f archive.Filter, logs []session.Ref) (*retention.Prune, error) {
+func superseding(ctx context.Context, run *workspace.Run, archives *archive.Store, f archive.Filter, logs []session.Ref) (*retention.Prune, error) {
 	p := &retention.Prune{Archives: archives, Filter: f, Trash: run.ArchiveTrash(), Audit: run.Audit(), Now: run.Now, Rule: "archive --supersede"}
 	var err error
-	p.Needed, err = neededArchives(run, logs)
+	p.Needed, err = neededArchives(ctx, run, logs)
 	return p, err
 }
 
@@ -55,7 +55,7 @@ func ForeseeSuperseded(ctx context.Context, run *workspace.Run, archives *archiv
 	for _, s := range what.Found {
 		refs = append(refs, s.Ref)
 	}
-	p, err := superseding(run, archives, what.Filter, refs)
+	p, err := superseding(ctx, run, archives, what.Filter, refs)
 	if err != nil {
 		return nil, err
 	}
@@ -111,12 +111,12 @@ func openBytes(ctx context.Context, s workspace.Found) (io.ReadCloser, error) {
 
 // neededArchives tells why an archive may not go, or "". logs say whose sub-agent a
 // session is of: an archive does not.
-func neededArchives(run *workspace.Run, logs []session.Ref) (func(archive.Entry) string, error) {
+func neededArchives(ctx context.Context, run *workspace.Run, logs []session.Ref) (func(archive.Entry) string, error) {
 	needs, err := run.Journal().Needs()
 	if err != nil {
 		return nil, err
 	}
-	pinned, err := ReadPinned(run)
+	pinned, err := ReadPinned(ctx, run)
 	if err != nil {
 		return nil, err
 	}
@@ -129,6 +129,6 @@ func neededArchives(run *workspace.Run, logs []session.Ref) (func(archive.Entry)
 			return "records of archived sessions may name it"
 		}
 		ref := session.Ref{Runtime: e.Runtime, Agent: e.Agent, ID: e.Session, Key: e.Key, Parent: parents[[3]string{e.Runtime, e.Agent, e.Session}]}
-		return cmp.Or(needs.KeepsArchive(e.ID, ref), pinned.keeps(ref))
+		return cmp.Or(needs.KeepsArchive(e.ID, ref), keepsPinned(pinned, ref))
 	}, nil
 }

@@ -150,7 +150,7 @@ func (c *Cleaner) Decide(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	pinned, err := ReadPinned(c.App)
+	pinned, err := ReadPinned(ctx, c.App)
 	if err != nil {
 		return err
 	}
@@ -281,6 +281,15 @@ type CleanRow struct {
 	Reason  string `json:"reason"`
 
 	Left bool `json:"-"` // it was to go, and is busy or could not
+}
+
+// Cause is why a session stays, without what is its own; "" for one that goes, and
+// where each is to be told.
+func (r CleanRow) Cause(each bool) string {
+	if each || r.Outcome != PruneKept {
+		return ""
+	}
+	return wording.CauseOf(r.Path, r.Reason)
 }
 
 // logVerdicts logs of every session why it stays, or that it goes.

@@ -7,85 +7,77 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/sessctl/sessctl/internal/audit"
 	"github.com/sessctl/sessctl/internal/failure"
 	"github.com/sessctl/sessctl/internal/selection"
 	"github.com/sessctl/sessctl/internal/wording"
 	"github.com/sessctl/sessctl/internal/workspace"
 	"github.com/sessctl/sessctl/pkg/archive"
 	"github.com/sessctl/sessctl/pkg/compact"
+	"github.com/sessctl/sessctl/pkg/ledger"
 	"github.com/sessctl/sessctl/pkg/session"
 )
 
 // PinnedSession is a session that nothing deletes, as the file has it.
-type PinnedSession struct {
-	Runtime string `json:"runtime"`
-	Agent   string `json:"agent"`
-	Session string `json:"session"`
-	Key     string `json:"key"`
-	At      string `json:"at"` // when it was pinned, RFC 3339, UTC
-}
-
-// Same reports whether two pins are of one session.
-func (p PinnedSession) Same(o PinnedSession) bool {
-	return p.Runtime == o.Runtime && p.Agent == o.Agent && p.Session == o.Session
-}
+type PinnedSession = workspace.PinnedSession
 
 // PinnedSessions are all sessions that are pinned, as the file in the data
 // directory has them.
-type PinnedSessions struct {
-	Schema   int             `json:"schema"`
-	Sessions []PinnedSession `json:"sessions"`
-}
+type PinnedSessions = workspace.PinnedSessions
 
-func pinnedFile(a *workspace.Settings) string { return filepath.Join(a.DataDir(), "pinned.json") }
-
-// mostPinned bounds the file of pinned sessions, in bytes.
-const mostPinned = 16 << 20
-
-// ReadPinned reads which sessions are pinned. Without the file none are; one that
-// cannot be read is an error, and whoever deletes something deletes nothing then.
-func ReadPinned(run *workspace.Run) (PinnedSessions, error) {
-	p := PinnedSessions{Schema: 1, Sessions: []PinnedSession{}}
-	text, err := readPinnedFile(run)
-	if errors.Is(err, fs.ErrNotExist) {
-		return p, nil
-	}
-	if err == nil {
-		err = json.Unmarshal(text, &p)
-	}
-	if err == nil && p.Schema != 1 {
-		err = fmt.Errorf("it has schema %d, this version knows 1", p.Schema)
-	}
+// ReadPinned reads which sessions are pinned. Without the file none are, unless the
+// ledger knows of some. If the file cannot be read, or lacks one that the ledger has,
+// that is an error, and whoever deletes something deletes nothing then.
+func ReadPinned(ctx context.Context, run *workspace.Run) (PinnedSessions, error) {
+	p, err := workspace.ListPinned(run)
 	if err != nil {
 		return p, &failure.Error{
-			Code: "damaged", Exit: failure.ExitIntegrity, Path: pinnedFile(&run.Settings), Err: fmt.Errorf("read which sessions are pinned (%s): %w", pinnedFile(&run.Settings), err),
+			Code: "damaged", Exit: failure.ExitIntegrity, Path: run.PinnedFile(), Err: fmt.Errorf("read which sessions are pinned (%s): %w", run.PinnedFile(), err),
 			Hint: "put the file back from a backup, or remove it and pin the sessions again: until then nothing is deleted",
 		}
 	}
-	return p, nil
-}
-
-func readPinnedFile(run *workspace.Run) ([]byte, error) {
-	f, err := run.Pins.OpenRegular(pinnedFile(&run.Settings))
+	known, err := workspace.LedgerOf(run).State(ctx)
 	if err != nil {
-		return nil, err
+		return p, &failure.Error{Code: "damaged", Exit: failure.ExitIntegrity, Path: run.LedgerDir(), Err: fmt.Errorf("which sessions are pinned cannot be checked: %w", err), Hint: workspace.AdviseLedger}
 	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, mostPinned+1))
-	if err == nil && len(text) > mostPinned {
-		err = fmt.Errorf("it has more than %s", wording.Bytes(mostPinned))
+	lost, err := workspace.LostPins(run, known)
+	if err == nil && len(lost) > 0 {
+		err = &failure.Error{
+			Code: "damaged", Exit: failure.ExitIntegrity, Path: run.PinnedFile(), Hint: audit.AdvisePins,
+			Err: fmt.Errorf("the list of pinned sessions (%s) lacks %s that the ledger has: %s of %s", run.PinnedFile(), wording.Plural(len(lost), "pin"), lost[0].Session, lost[0].Agent),
+		}
 	}
-	return text, err
+	return p, err
 }
 
-// keeps returns why nothing of a session may be deleted, or "".
-func (p PinnedSessions) keeps(ref session.Ref) string {
+// RestorePins pins the sessions again that the ledger says are pinned, and returns how
+// many there were. The caller holds the lock.
+func RestorePins(ctx context.Context, run *workspace.Run) (int, error) {
+	known, err := workspace.LedgerOf(run).State(ctx)
+	if err != nil {
+		return 0, err
+	}
+	lost, err := workspace.LostPins(run, known)
+	if err != nil || len(lost) == 0 {
+		return 0, err
+	}
+	listed, err := workspace.ListPinned(run)
+	if err != nil {
+		return 0, err
+	}
+	var more []PinnedSession
+	for _, f := range lost {
+		more = append(more, PinnedSession{Runtime: f.Runtime, Agent: f.Agent, Session: f.Session, At: f.When().Format(time.RFC3339)})
+	}
+	return len(lost), WritePinned(run, withPins(listed, more))
+}
+
+// keepsPinned returns why nothing of a session may be deleted, or "".
+func keepsPinned(p PinnedSessions, ref session.Ref) string {
 	for _, s := range p.Sessions {
 		own := ref.Agent == s.Agent && ref.ID == s.Session
 		if ref.Runtime == s.Runtime && (own || ref.Parent == s.Session && s.Session != "" || strings.HasPrefix(ref.Key, s.Session+"/")) {
@@ -97,7 +89,7 @@ func (p PinnedSessions) keeps(ref session.Ref) string {
 
 // neededBy joins two reasons why nothing of a session may be deleted.
 func neededBy(needs compact.Needs, p PinnedSessions) func(session.Ref) string {
-	return func(ref session.Ref) string { return cmp.Or(needs.Keeps(ref), p.keeps(ref)) }
+	return func(ref session.Ref) string { return cmp.Or(needs.Keeps(ref), keepsPinned(p, ref)) }
 }
 
 // PinOptions are the options of pin.
@@ -160,14 +152,14 @@ func PlanPins(ctx context.Context, run *workspace.Run, o PinOptions, known Pinne
 	for _, s := range sessions {
 		doc.Asked = append(doc.Asked, AskedPin{PinRow(s), places.Of(s.Runtime, s.Agent, s.Session)})
 	}
-	if after = known.with(sessions); o.Remove {
-		after = known.without(sessions)
+	if after = withPins(known, sessions); o.Remove {
+		after = withoutPins(known, sessions)
 	}
 	doc.Changed = max(len(after.Sessions)-len(known.Sessions), len(known.Sessions)-len(after.Sessions))
 	return doc, after, nil
 }
 
-func (p PinnedSessions) with(more []PinnedSession) PinnedSessions {
+func withPins(p PinnedSessions, more []PinnedSession) PinnedSessions {
 	all := slices.Clone(p.Sessions)
 	for _, s := range more {
 		if !slices.ContainsFunc(all, s.Same) {
@@ -177,25 +169,47 @@ func (p PinnedSessions) with(more []PinnedSession) PinnedSessions {
 	return PinnedSessions{Schema: 1, Sessions: all}
 }
 
-func (p PinnedSessions) without(some []PinnedSession) PinnedSessions {
+func withoutPins(p PinnedSessions, some []PinnedSession) PinnedSessions {
 	all := slices.DeleteFunc(slices.Clone(p.Sessions), func(s PinnedSession) bool { return slices.ContainsFunc(some, s.Same) })
 	return PinnedSessions{Schema: 1, Sessions: all}
 }
 
-// WritePinned replaces the file. The caller holds the lock.
+// WritePinned replaces the file, and tells the ledger: of a session that is let go
+// before, of the others after. The caller holds the lock.
 func WritePinned(run *workspace.Run, p PinnedSessions) error {
 	text, err := json.MarshalIndent(p, "", "  ")
 	if err != nil {
 		return err
 	}
-	err = run.Pins.ReplaceFile(pinnedFile(&run.Settings), 0o600, func(w io.Writer) error {
-		_, err := w.Write(append(text, '\n'))
-		return err
-	})
+	before, err := workspace.ListPinned(run)
+	if err == nil {
+		err = workspace.Witness(run, letGo(run, before, p)...)
+	}
+	if err == nil {
+		err = run.Pins.ReplaceFile(run.PinnedFile(), 0o600, func(w io.Writer) error {
+			_, err := w.Write(append(text, '\n'))
+			return err
+		})
+	}
 	if err != nil {
 		return fmt.Errorf("write which sessions are pinned: %w", err)
 	}
+	var all []ledger.Leaf
+	for _, s := range p.Sessions {
+		all = append(all, workspace.PinLeaf(s))
+	}
+	workspace.Enter(run, all...)
 	return nil
+}
+
+// letGo are the leaves of sessions that are not pinned any more.
+func letGo(run *workspace.Run, before, after PinnedSessions) (leaves []ledger.Leaf) {
+	for _, s := range before.Sessions {
+		if !slices.ContainsFunc(after.Sessions, s.Same) {
+			leaves = append(leaves, ledger.Leaf{Kind: ledger.Unpinned, At: run.Now().UnixMilli(), Runtime: s.Runtime, Agent: s.Agent, Session: s.Session})
+		}
+	}
+	return leaves
 }
 
 // sessionsToPin finds the sessions that were named: in the stores and in the

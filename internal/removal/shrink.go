@@ -151,7 +151,7 @@ func ShrinkOutcome(all []ShrinkDatabase) error {
 func (d *ShrinkDatabase) Keep(pinned PinnedSessions, now time.Time, o ShrinkOptions) {
 	for i := range d.Found.Sessions {
 		s := &d.Found.Sessions[i]
-		pin := pinned.keeps(s.Ref)
+		pin := keepsPinned(pinned, s.Ref)
 		if pin != "" && s.Kept == "" && d.Found.Program != "" && programRemoves(*s, now, o) {
 			d.Pinned = errPinned(d.Found.Program, s.Ref.ID)
 		}

@@ -259,6 +259,7 @@ func memoryLine(r CompactedSession) string {
 type Tally struct {
 	reasons []string
 	count   map[string]int
+	told    map[string]int // one by one
 }
 
 // Add counts a result.
@@ -273,6 +274,17 @@ func (t *Tally) Add(reason string, n int) {
 		t.reasons = append(t.reasons, reason)
 	}
 	t.count[reason] += n
+}
+
+// Told reports whether as many sessions as are told one by one had a reason, and
+// counts one more of them.
+func (t *Tally) Told(reason string) bool {
+	const fewest = 3
+	if t.told == nil {
+		t.told = map[string]int{}
+	}
+	t.told[reason]++
+	return t.told[reason] > fewest
 }
 
 // Total is how many were counted.

@@ -238,6 +238,9 @@ func CheckAgent(ctx context.Context, run *workspace.Run, store *memory.Store, ag
 	return unknownAgent(agent, names)
 }
 
+// unknownAgentCode is the code of that error.
+const unknownAgentCode = "unknown_agent"
+
 // unknownAgent is the error that names the agents there are.
 func unknownAgent(agent string, names []string) error {
 	slices.Sort(names)
@@ -246,7 +249,7 @@ func unknownAgent(agent string, names []string) error {
 	if len(names) > 0 {
 		hint = wording.DidYouMean(agent, names, "agents found: "+strings.Join(names, ", "))
 	}
-	return &failure.Error{Code: "unknown_agent", Exit: failure.ExitUsage, Hint: hint, Err: fmt.Errorf("unknown agent %q", agent)}
+	return &failure.Error{Code: unknownAgentCode, Exit: failure.ExitUsage, Hint: hint, Err: fmt.Errorf("unknown agent %q", agent)}
 }
 
 // Archived lists the catalogue.

@@ -75,6 +75,7 @@ func purgeNote(a *workspace.Settings, o workspace.Owner, sessions []workspace.Fo
 		Path:    o.Store,
 		Message: fmt.Sprintf("%s deletes %s, %s; there is no archive", o.Runtime, what, when),
 		Hint:    "sessctl archive --runtime " + o.Runtime + " --agent " + o.Agent,
+		Cause:   o.Store + ": its runtime deletes logs of which there is no archive",
 	}
 }
 

@@ -149,6 +149,11 @@ func (l looker) check(p page, width int) {
 	if len(wide) > 0 {
 		l.t.Errorf("at %d pixels: %q", width, wide)
 	}
+	var loose []string
+	l.evaluate(`[...document.querySelectorAll("table")].filter(t => !(b => b && getComputedStyle(b).overflowX === "auto" && b.getBoundingClientRect().right <= innerWidth + 1)(t.closest(".scroll"))).map(t => t.outerHTML.slice(0, 120))`, &loose)
+	if p.whole && len(loose) > 0 {
+		l.t.Errorf("at %d pixels these tables do not scroll: %q", width, loose)
+	}
 	var broken []string
 	l.evaluate(brokenOptions, &broken)
 	if p.whole && len(broken) > 0 {

@@ -181,6 +181,27 @@ func TestReportSize(t *testing.T) {
 }
 
 // TestEmptyReport: a machine without anything has a report too.
+// The report begins with how things are, and every table is alone in a box that
+// scrolls: on a telephone nothing else moves.
+func TestReportBeginsWithASentence(t *testing.T) {
+	doc := hostileDocument("<i>x</i>")
+	doc.Sentence = "2 things need a person, first: <b>this</b>"
+	var b bytes.Buffer
+	if err := report.WriteHTML(&b, doc, time.UTC); err != nil {
+		t.Fatal(err)
+	}
+	_, body, _ := strings.Cut(b.String(), "<body")
+	first := regexp.MustCompile(`<p[^>]*>([^<]*)</p>`).FindStringSubmatch(body)
+	if first == nil || first[1] != "2 things need a person, first: &lt;b&gt;this&lt;/b&gt;" {
+		t.Errorf("it begins with %q", first)
+	}
+	tables := strings.Count(body, "<table")
+	boxed := len(regexp.MustCompile(`<div class="scroll" tabindex="0" role="region" aria-label="[^"]+"><table`).FindAllString(body, -1))
+	if tables < 10 || boxed != tables || !strings.Contains(b.String(), ".scroll{overflow-x:auto") {
+		t.Errorf("of %d tables %d are in a box that scrolls", tables, boxed)
+	}
+}
+
 func TestEmptyReport(t *testing.T) {
 	var b bytes.Buffer
 	if err := report.WriteHTML(&b, report.Document{MadeAt: "2026-03-01T10:00:00Z", Proof: report.Proof{Looked: true}, Runs: report.Runs{Known: true}}, time.UTC); err != nil {

@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -56,6 +57,13 @@ type Note struct {
 	Path    string `json:"path"`
 	Message string `json:"message"`
 	Hint    string `json:"hint"`
+	// Cause is what it has in common with others that say the same of something else;
+	// "" where the message tells.
+	Cause string `json:"-"`
+}
+
+func (n Note) cause() string {
+	return cmp.Or(n.Cause, wording.CauseOf(n.Path, n.Message))
 }
 
 // Notice shows a note, or keeps it for a document. A note is shown once.
@@ -68,11 +76,33 @@ func (r *Report) Notice(n Note) {
 		r.above.Notice(n)
 		return
 	}
-	if r.JSON || r.Quiet {
+	if r.JSON || r.Quiet || r.again(n) {
 		return
 	}
 	r.Shows.Line("note: " + wording.Visible(n.Text()))
 	r.Hint(n.Hint)
+}
+
+// again counts a note whose cause was shown. The first one stands for all, unless
+// each is to be shown.
+func (r *Report) again(n Note) bool {
+	if r.told == nil {
+		r.told = map[string]int{}
+	}
+	r.told[n.cause()]++
+	return r.told[n.cause()] > 1 && !r.Every
+}
+
+// TellMore says at the end of which notes there were more than were shown.
+func (r *Report) TellMore() {
+	if r.JSON || r.Every {
+		return
+	}
+	for _, of := range wording.ByCause(r.Notes, Note.cause) {
+		if of.Count > 1 && r.told[of.First.cause()] > 1 {
+			r.Shows.Line(map[bool]string{false: "note: ", true: "sessctl: "}[r.Quiet] + wording.Visible(of.First.Text()) + wording.More(of.Count-1))
+		}
+	}
 }
 
 // Text is what the note says, and of which file.
@@ -95,7 +125,7 @@ func (r *Report) Tell(n Note) {
 		return
 	}
 	r.Notice(n)
-	if r.Quiet {
+	if r.Quiet && !r.again(n) {
 		r.Shows.Line("sessctl: " + wording.Visible(n.Text()))
 	}
 }

@@ -16,7 +16,7 @@ import (
 
 // Audit is the log of all deletions.
 func (run *Run) Audit() retention.Audit {
-	return retention.Audit{Path: filepath.Join(run.DataDir(), "audit.jsonl"), Pins: run.Pins}
+	return retention.Audit{Path: filepath.Join(run.DataDir(), "audit.jsonl"), Pins: run.Pins, Witness: func(l retention.Line) error { return witnessLine(run, l) }}
 }
 
 func (s *Settings) archiveTrashDir() string { return filepath.Join(s.DataDir(), "trash", "archives") }

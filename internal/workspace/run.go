@@ -28,6 +28,7 @@ type Run struct {
 	Stores
 	lockState
 	eventState
+	history *history // what is to be entered in the ledger; nil in tests
 
 	// Outer is the run whose step this one is: it shows the notes and failures of
 	// the step, whose document it takes. nil for a command of its own.
@@ -73,6 +74,8 @@ type Report struct {
 	Passed     []Note // what was passed over
 
 	Shows     Shows
+	Every     bool                                 // each note is shown, also where others say the same
+	told      map[string]int                       // notes by cause
 	lastCause string                               // why the last session has failed
 	above     *Report                              // of the run whose step this one is
 	UnderWay  func(what string, done, total int64) // takes how far a piece of work has come; nil to draw a bar
@@ -137,6 +140,7 @@ func NewInvocation(getenv func(string) string, now func() time.Time) *Run {
 		Settings: Settings{Now: now, Getenv: getenv},
 		Report:   Report{Notes: []Note{}},
 		Stores:   Stores{Pins: &durable.Pins{}},
+		history:  &history{},
 	}
 }
 
@@ -161,7 +165,7 @@ func (run *Run) Leave() {
 // and passed over nothing yet.
 func (run *Run) Again() *Run {
 	again := run.Step()
-	again.Outer, again.above = nil, nil
+	again.Outer, again.above, again.history = nil, nil, &history{}
 	again.moved, again.TailCache = nil, nil
 	again.Pins = &durable.Pins{} // held until its work is done
 	again.Global.Stores = slices.Clone(run.Global.Stores)

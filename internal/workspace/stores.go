@@ -133,6 +133,7 @@ func ofRuntime(run *Run, stores []session.Store) []session.Store {
 
 // End ends a command, or a piece of the work of a server.
 func End(run *Run) {
+	EndHistory(run)
 	CloseStores(run)
 	run.Pins.End()
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/sessctl/sessctl/pkg/archive"
 	"github.com/sessctl/sessctl/pkg/compact"
 	"github.com/sessctl/sessctl/pkg/durable"
+	"github.com/sessctl/sessctl/pkg/ledger"
 	"github.com/sessctl/sessctl/pkg/memory"
 	"github.com/sessctl/sessctl/pkg/memory/database"
 	"github.com/sessctl/sessctl/pkg/session"
@@ -60,17 +61,19 @@ func OthersOf(r compact.Receipt) iter.Seq2[string, compact.Archived] {
 // Workspace is what a command holds open that changes sessions or archives, or
 // that plans such a change.
 type Workspace struct {
-	lock      *DataLock     // nil in a dry run
-	pins      *durable.Pins // held until the workspace is closed
-	Memory    *memory.Store // nil where the mode does not open it, and with NoMemory
-	NoMemory  error         // why memory could not be opened, where the mode goes on without; it was told
-	Archives  *archive.Store
-	Compactor *compact.Compactor
-	Progress  *Progress
-	Lengths   func() (map[string]int64, error) // see archivedLengths
-	recovered int                              // changes of earlier runs that were looked after
-	Unchanged []compact.Result                 // of what memory had already, see RememberOnce
-	proven    map[string]bool                  // ids of archives, see namedByReceipts; nil before that was asked
+	lock *DataLock // nil in a dry run
+	// endHistory enters in the ledger what waits; nil in a dry run.
+	endHistory func()
+	pins       *durable.Pins // held until the workspace is closed
+	Memory     *memory.Store // nil where the mode does not open it, and with NoMemory
+	NoMemory   error         // why memory could not be opened, where the mode goes on without; it was told
+	Archives   *archive.Store
+	Compactor  *compact.Compactor
+	Progress   *Progress
+	Lengths    func() (map[string]int64, error) // see archivedLengths
+	recovered  int                              // changes of earlier runs that were looked after
+	Unchanged  []compact.Result                 // of what memory had already, see RememberOnce
+	proven     map[string]bool                  // ids of archives, see namedByReceipts; nil before that was asked
 }
 
 // Outdated reports whether what was listed before the workspace was opened may
@@ -141,6 +144,7 @@ func (w *Workspace) open(ctx context.Context, run *Run, m Mode) (err error) {
 		if w.lock, err = run.Lock(ctx); err != nil {
 			return err
 		}
+		w.endHistory = func() { EndHistory(run) }
 		beginReceipts(run)
 	}
 	err = w.OpenMemory(ctx, run, m)
@@ -484,6 +488,9 @@ func (w *Workspace) Close() {
 	if w.Memory != nil {
 		_ = w.Memory.Close() // every commit was synced
 	}
+	if w.endHistory != nil {
+		w.endHistory()
+	}
 	if w.lock != nil {
 		w.lock.Unlock()
 	}
@@ -506,7 +513,7 @@ func (s *Settings) OwnDirs() []string { return append(s.recordDirs(), s.memoryDi
 
 // recordDirs are those of what was done and is to be done.
 func (s *Settings) recordDirs() []string {
-	return []string{s.DataDir(), s.JournalDir(), s.ReceiptsDir(), s.FactsReceiptsDir(), s.CatalogueDir(), s.outgoingDir(), s.PagesDir(), s.ShrinkDir(), s.archiveTrashDir()}
+	return []string{s.DataDir(), s.JournalDir(), s.ReceiptsDir(), s.FactsReceiptsDir(), s.CatalogueDir(), s.outgoingDir(), s.PagesDir(), s.ShrinkDir(), s.LedgerDir(), s.archiveTrashDir()}
 }
 
 // memoryDirs are those of memory.
@@ -517,7 +524,7 @@ func (s *Settings) memoryDirs() []string {
 
 // Receipts are the receipts of the data directory.
 func (run *Run) Receipts() compact.Receipts {
-	return compact.Receipts{Dir: run.ReceiptsDir(), Moves: run.Moves(), Pins: run.Pins}
+	return compact.Receipts{Dir: run.ReceiptsDir(), Moves: run.Moves(), Pins: run.Pins, Written: func(r compact.Receipt) { witnessReceipt(run, r) }}
 }
 
 // Exists reports whether there is something at a path, or may be.
@@ -530,6 +537,7 @@ func Exists(path string) bool {
 func (run *Run) OpenArchive() (*archive.Store, error) {
 	o := archive.Options{
 		Dir: run.ArchiveDir, Compression: run.Config.Archive.Compression, ToolVersion: run.Version, Moves: run.Moves(), Find: func(e archive.Entry) string { return findArchive(run, e) }, Pins: run.Pins,
+		Entered: func(e archive.Entry) { noteFact(run, madeLeaf(ledger.Made, e)) },
 	}
 	if run.Config.Archive.Remote != "" {
 		o.Fetch = func(ctx context.Context, e archive.Entry) (*os.File, error) { return fetchArchive(ctx, run, e) }
@@ -700,6 +708,7 @@ func (run *Run) Lock(ctx context.Context) (*DataLock, error) {
 	if err := notePlace(run); err != nil {
 		run.PassOverBroken(run.placesFile(), "where the data directory is cannot be noted", err)
 	}
+	beginHistory(ctx, run, lock.file.Abandoned())
 	return lock, nil
 }
 

@@ -176,9 +176,18 @@ type Options struct {
 	// storage, for entries with [Entry.Remote] whose own file is not there; nil
 	// fetches nothing.
 	Fetch func(context.Context, Entry) (*os.File, error)
+	// Entered, if not nil, is told of every archive that has got an entry.
+	Entered func(Entry)
 	// Pins hold the directories of archives and catalogue open during a run; nil
 	// looks for them by their paths each time.
 	Pins *durable.Pins
+}
+
+// tellEntered tells of an archive that has got an entry.
+func (o Options) tellEntered(e Entry) {
+	if o.Entered != nil {
+		o.Entered(e)
+	}
 }
 
 // Store is a set of archives and their catalogue. It may be used by several

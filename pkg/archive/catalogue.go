@@ -305,6 +305,9 @@ func (s *Store) Adopt(ctx context.Context, e Entry) (bool, error) {
 	if errors.Is(err, durable.ErrExists) {
 		return false, nil
 	}
+	if err == nil {
+		s.options.tellEntered(e)
+	}
 	return err == nil, err
 }
 

@@ -231,6 +231,7 @@ func (s *Store) enter(ctx context.Context, e Entry) (Entry, error) {
 	err := s.pins.CreateFile(path, 0o600, encodeEntry(e))
 	if err == nil {
 		s.step("entered")
+		s.options.tellEntered(e)
 		return e, nil
 	}
 	if !errors.Is(err, durable.ErrExists) {
@@ -244,7 +245,11 @@ func (s *Store) enter(ctx context.Context, e Entry) (Entry, error) {
 		return Entry{}, err
 	}
 	// That entry is damaged, or what it names is. This archive is good.
-	return e, s.pins.ReplaceFile(path, 0o600, encodeEntry(e))
+	if err := s.pins.ReplaceFile(path, 0o600, encodeEntry(e)); err != nil {
+		return e, err
+	}
+	s.options.tellEntered(e)
+	return e, nil
 }
 
 // existing returns the entry of an archive of e's bytes that verifies, or an

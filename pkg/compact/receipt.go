@@ -1,9 +1,11 @@
 package compact
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -195,6 +197,8 @@ type Receipts struct {
 	Dir   string
 	Moves relocate.Moves // of what receipts name
 	Pins  *durable.Pins  // hold the directories open during a run; nil for none
+	// Written, if not nil, is told of every receipt once it is durable.
+	Written func(Receipt)
 }
 
 // Write makes a receipt durable and returns its path.
@@ -203,7 +207,51 @@ func (r Receipts) Write(receipt Receipt) (string, error) {
 		return "", fmt.Errorf("make receipts directory: %w", err)
 	}
 	path := r.Path(receipt.ID)
-	return path, writeJSON(r.Pins, path, receipt)
+	if err := writeJSON(r.Pins, path, receipt); err != nil {
+		return path, err
+	}
+	if r.Written != nil {
+		r.Written(receipt)
+	}
+	return path, nil
+}
+
+// Core is the part of the file of a receipt that no later run changes: all of it but
+// what became of lines that came late, and that a summary had no effect. Its members
+// stay in their order, without blanks between them.
+func (r Receipts) Core(id string) ([]byte, error) {
+	f, err := r.Pins.OpenRegular(r.Path(id))
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return coreOf(io.LimitReader(f, maxRecord))
+}
+
+func coreOf(text io.Reader) ([]byte, error) {
+	in := json.NewDecoder(text)
+	if open, err := in.Token(); err != nil || open != json.Delim('{') {
+		return nil, fmt.Errorf("%w: it is no object", ErrDamagedRecord)
+	}
+	var out bytes.Buffer
+	for in.More() {
+		name, err := in.Token()
+		var value json.RawMessage
+		if err == nil {
+			err = in.Decode(&value)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrDamagedRecord, err)
+		}
+		if name == "late" || name == "late_lines" || name == "bypassed" {
+			continue
+		}
+		fmt.Fprintf(&out, ",%q:", name)
+		if err := json.Compact(&out, value); err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrDamagedRecord, err)
+		}
+	}
+	return append(append([]byte("{"), bytes.TrimPrefix(out.Bytes(), []byte(","))...), '}'), nil
 }
 
 // IDs returns the ids of all receipts, oldest first, without reading them.

@@ -21,7 +21,12 @@ type FileLock struct {
 	lock *flock.Flock
 	path string  // as it is named to people
 	held *Handle // of the directory, by whose path the lock was taken; may be nil
+	left bool    // see [FileLock.Abandoned]
 }
+
+// Abandoned reports whether whoever had the lock before ended without giving it back:
+// it was killed, unless the power failed.
+func (l *FileLock) Abandoned() bool { return l.left }
 
 // Lock takes the exclusive lock of the file at path, which it makes if it is
 // missing. It does not wait: [ErrLocked] is returned when another process has
@@ -47,8 +52,9 @@ func lockBy(reach, path string) (*FileLock, error) {
 	if info, err := os.Lstat(reach); err == nil && info.Mode().Perm() != 0o600 && runtime.GOOS != "windows" {
 		_ = os.Chmod(reach, 0o600) // a umask that forbids everything would keep the next run out
 	}
+	before, _ := os.ReadFile(reach) // without it nobody knows
 	writeHolder(reach, strconv.Itoa(os.Getpid())+"\n")
-	return &FileLock{lock: lock, path: path}, nil
+	return &FileLock{lock: lock, path: path, left: len(before) > 0}, nil
 }
 
 // Lock is [Lock].

@@ -17,15 +17,17 @@ type Kind string
 // or was made without it, is adopted: nobody has seen it made.
 const (
 	Made       Kind = "made"       // an archive was made and read back
-	Adopted    Kind = "adopted"    // an archive, a receipt, a pin was found that the ledger did not know
+	Adopted    Kind = "adopted"    // an archive, a receipt or a pin was found that the ledger did not know
 	Verified   Kind = "verified"   // archives were read in full: how many, and a hash over them
 	Superseded Kind = "superseded" // an archive is read in the file of a longer one from now on
-	Removed    Kind = "removed"    // an archive or a session is about to be deleted
+	Removed    Kind = "removed"    // an archive, a session or a part of one is about to be deleted
+	Purged     Kind = "purged"     // it is about to leave the trash for good
 	Returned   Kind = "returned"   // it came back from the trash
-	Receipted  Kind = "receipt"    // a run left a receipt: of a switch, or of a session remembered
-	Undone     Kind = "undone"     // the same of an undo
 	Restored   Kind = "restored"   // an archive was written to the place of a session, or to a file
-	Forgotten  Kind = "forgotten"  // records were forgotten: of which archive and which lines
+	Switched   Kind = "switched"   // a session was started fresh, shortened or annotated
+	Undone     Kind = "undone"     // that was undone
+	Remembered Kind = "remembered" // a session was archived and remembered, and left as it is
+	Forgotten  Kind = "forgotten"  // records were forgotten
 	Pinned     Kind = "pinned"     // a session is kept from deletion
 	Unpinned   Kind = "unpinned"   // it is about to be let go
 	Rebuilt    Kind = "rebuilt"    // the memory was made again from the archives
@@ -51,9 +53,11 @@ type Leaf struct {
 	Archive string `json:"archive,omitempty"`
 	What    string `json:"what,omitempty"`  // what kind of thing it is, where that is not said
 	Count   int    `json:"count,omitempty"` // of records, of archives
-	Lines   string `json:"lines,omitempty"` // of the session that were forgotten: "3-17,40"
-	Why     string `json:"why,omitempty"`   // the rule, or the person's reason
-	Plan    string `json:"plan,omitempty"`  // id of what decided it
+	// Ranges are the bytes of the archive that were forgotten, from the first to before
+	// the last: "0-1200,5000-6400". What they said is not known here.
+	Ranges string `json:"ranges,omitempty"`
+	Why    string `json:"why,omitempty"`  // the rule, or the person's reason
+	Plan   string `json:"plan,omitempty"` // id of what decided it
 }
 
 // When is the time at which it happened.

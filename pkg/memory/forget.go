@@ -120,7 +120,14 @@ type Removed struct {
 	// Marked are the tombstones that were left: one for each record, and for each
 	// action that went by itself and not with a record.
 	Marked int
+	// Places are the pieces of archives that went, by the ids of those; "" for what has
+	// none.
+	Places map[string][]Place
 }
+
+// Place is a part of an archive's bytes: from First to before End; both 0 for what is
+// no piece of a log.
+type Place struct{ First, End int64 }
 
 // Forget removes records with their text, words and vectors, and what was done
 // in them, and leaves a tombstone for each, so that a later Put or Rebuild does
@@ -268,7 +275,10 @@ func (s forgetting) forget(ctx context.Context, tx *sql.Tx, selection Selection)
 	if err != nil || len(tombstones) == 0 {
 		return gone, err
 	}
-	gone.Marked = len(tombstones)
+	gone.Marked, gone.Places = len(tombstones), map[string][]Place{}
+	for _, t := range tombstones {
+		gone.Places[t.Archive] = append(gone.Places[t.Archive], Place{t.FirstByte, t.EndByte})
+	}
 	noted := forgottenFile{Schema: 1, At: time.Now().UnixMilli(), Records: tombstones}
 	if err := s.forgottenFiles().noteForgotten(noted); err != nil {
 		return gone, err

@@ -219,6 +219,19 @@ type LostForgotten struct {
 	unread  bool // whether it is there, or what it is, nobody can tell
 }
 
+// ForgottenRecords is how many records the list beside a memory in dir says were
+// forgotten, and whether it can be told.
+func ForgottenRecords(dir string) (n int, known bool) {
+	list, err := forgottenFiles{dir: dir}.readForgottenList()
+	for _, f := range list.Files {
+		if f.Records < 0 {
+			return 0, false
+		}
+		n += f.Records
+	}
+	return n, err == nil
+}
+
 // isList says whether it is the list that is damaged.
 func (l LostForgotten) isList() bool { return l.listed.Name == "" }
 

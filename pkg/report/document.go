@@ -7,6 +7,7 @@ type Document struct {
 	MadeAt    string    `json:"made_at"`
 	Host      string    `json:"host"`
 	Version   string    `json:"version"`
+	Sentence  string    `json:"sentence"`          // how things are
 	Threshold int64     `json:"threshold"`         // tokens from which a session is due, 0 for none
 	Share     int64     `json:"threshold_percent"` // of its window, the same
 	Alerts    []Alert   `json:"alerts"`            // what needs a person, what matters most first

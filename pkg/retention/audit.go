@@ -40,6 +40,9 @@ type Line struct {
 type Audit struct {
 	Path string
 	Pins *durable.Pins // hold its directory open during a run; nil for none
+	// Witness, if not nil, is told of every line once it is durable. Its error is one
+	// of Append: what no witness knows is not deleted.
+	Witness func(Line) error
 }
 
 // Append adds a line and makes it durable.
@@ -51,7 +54,10 @@ func (a Audit) Append(l Line) error {
 	if err := a.Pins.AppendLine(a.Path, text, 0o600); err != nil {
 		return fmt.Errorf("write the audit log: %w", err)
 	}
-	return nil
+	if a.Witness == nil {
+		return nil
+	}
+	return a.Witness(l)
 }
 
 // Lines returns the log, oldest first. A line that cannot be read, which a

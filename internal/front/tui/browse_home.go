@@ -121,8 +121,8 @@ func (r *archiveRows) isOf(e archive.Entry, s browse.Session) bool {
 }
 
 // AddPins says which sessions are pinned.
-func AddPins(a *workspace.Run, home *browse.Home) error {
-	known, err := removal.ReadPinned(a)
+func AddPins(ctx context.Context, a *workspace.Run, home *browse.Home) error {
+	known, err := removal.ReadPinned(ctx, a)
 	for i := range home.Sessions {
 		s := &home.Sessions[i]
 		if slices.ContainsFunc(known.Sessions, removal.PinnedSession{Runtime: s.Runtime, Agent: s.Agent, Session: s.ID}.Same) {

@@ -55,6 +55,7 @@ type lister struct {
 	period  time.Duration // after which the runtime deletes a log; 0 if it is not known
 
 	agent   string
+	works   string // the working directory, "" if no log names it
 	dirName string // of the project
 
 	root    string
@@ -77,7 +78,8 @@ func (l *lister) project(base *logfile.Dir, name string) {
 		l.Skip(d.Path, err)
 		return
 	}
-	l.agent, l.dirName = agentIn(name, workingDirectory(d, files)), name
+	l.works = workingDirectory(d, files)
+	l.agent, l.dirName = agentIn(name, l.works), name
 	l.written(d, files)
 	for _, file := range files {
 		l.log(d, file, "")
@@ -211,7 +213,7 @@ func (l *lister) output(d *logfile.Dir, name, parent string) {
 // file makes what all refs have.
 func (l *lister) file(d *logfile.Dir, name string) (session.Ref, bool) {
 	ref, ok := l.Ref(d, name)
-	ref.Agent = l.agent
+	ref.Agent, ref.Project = l.agent, l.works
 	if l.period > 0 {
 		ref.Expires = ref.ModTime.Add(l.period)
 	}

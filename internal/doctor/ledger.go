@@ -1,0 +1,52 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+
+	"github.com/sessctl/sessctl/internal/audit"
+	"github.com/sessctl/sessctl/internal/removal"
+	"github.com/sessctl/sessctl/internal/wording"
+	"github.com/sessctl/sessctl/internal/workspace"
+	"github.com/sessctl/sessctl/pkg/ledger"
+)
+
+// examineLedger compares what is there with what the ledger knows.
+func examineLedger(ctx context.Context, run *workspace.Run, report *findings) error {
+	found, leaves, err := audit.VerifyLedger(ctx, run)
+	if err != nil {
+		return err
+	}
+	for _, p := range found {
+		report.damaged(p.Path, p.Message, p.Advice)
+	}
+	if len(found) == 0 && leaves > 0 {
+		report.ok(run.LedgerDir(), "%s, and all that they name is there", wording.Plural(int(leaves), "fact"))
+	}
+	return nil
+}
+
+// mendLedger makes again what follows from the ledger, and what the ledger knows: its
+// hashes, entries of archives whose file is there, pins. What it does not know is
+// adopted.
+func mendLedger(ctx context.Context, run *workspace.Run, w *workspace.Workspace) error {
+	if _, err := workspace.LedgerOf(run).Verify(ctx); errors.Is(err, ledger.ErrDamaged) {
+		if workspace.LedgerOf(run).Remake(ctx) != nil {
+			return nil // doctor tells
+		}
+	} else if err != nil {
+		return err
+	}
+	if _, err := audit.Adopt(ctx, run, w.Archives, false); err != nil {
+		return err
+	}
+	n, err := removal.RestorePins(ctx, run)
+	if n > 0 {
+		run.Notice(workspace.Note{Path: run.PinnedFile(), Message: "pinned again by the ledger: " + wording.Plural(n, "session")})
+	}
+	if err != nil {
+		return err
+	}
+	_, err = workspace.AdoptUnknown(ctx, run, true)
+	return err
+}

@@ -1,0 +1,254 @@
+package workspace
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io/fs"
+	"path/filepath"
+	"sync"
+
+	"github.com/sessctl/sessctl/pkg/archive"
+	"github.com/sessctl/sessctl/pkg/compact"
+	"github.com/sessctl/sessctl/pkg/ledger"
+	"github.com/sessctl/sessctl/pkg/retention"
+)
+
+// What a run does is entered in the ledger, after the fact: an archive when it has its
+// entry, a session when its receipt is written. So what the ledger names was there. What
+// is about to go is entered before it goes. A run that is killed between the two leaves
+// something that the ledger does not know, or still has, and neither is an alarm: the
+// next run completes the first.
+
+// history is what a run has to enter in the ledger. Archives wait for the receipt of
+// their session, so that both take one sync.
+type history struct {
+	mutex   sync.Mutex
+	waiting []ledger.Leaf
+	told    bool // that it cannot be entered
+}
+
+// mostWaiting bounds how many archives wait: those of a run that writes no receipts.
+const mostWaiting = 64
+
+// LedgerDir is the directory of the ledger.
+func (s *Settings) LedgerDir() string { return filepath.Join(s.DataDir(), "ledger") }
+
+// Witness enters leaves in the ledger, and before them what waits.
+func Witness(run *Run, leaves ...ledger.Leaf) error {
+	h := run.history
+	if h == nil {
+		return nil
+	}
+	h.mutex.Lock()
+	defer h.mutex.Unlock()
+	all := append(h.waiting, leaves...)
+	if len(all) == 0 {
+		return nil
+	}
+	// What was done is entered after an interrupt too.
+	if err := LedgerOf(run).Append(context.Background(), all...); err != nil {
+		return err
+	}
+	h.waiting = nil
+	return nil
+}
+
+// Enter is Witness for what was done and cannot be taken back: that it could not be
+// entered is told once, and makes the run incomplete.
+func Enter(run *Run, leaves ...ledger.Leaf) {
+	if err := Witness(run, leaves...); err != nil {
+		tellNoLedger(run, err)
+	}
+}
+
+// noteFact lets a leaf wait for the next one that is entered.
+func noteFact(run *Run, f ledger.Leaf) {
+	h := run.history
+	if h == nil {
+		return
+	}
+	h.mutex.Lock()
+	h.waiting = append(h.waiting, f)
+	full := len(h.waiting) >= mostWaiting
+	h.mutex.Unlock()
+	if full {
+		Enter(run)
+	}
+}
+
+// tellNoLedger tells once that the ledger cannot be written.
+func tellNoLedger(run *Run, err error) {
+	run.history.mutex.Lock()
+	told := run.history.told
+	run.history.told = true
+	run.history.mutex.Unlock()
+	if told {
+		return
+	}
+	lacking := "what is done is not entered in the ledger"
+	if errors.Is(err, ledger.ErrDamaged) {
+		run.PassOver(Note{Path: run.LedgerDir(), Message: lacking + ": " + err.Error(), Hint: AdviseLedger})
+		return
+	}
+	run.PassOverBroken(run.LedgerDir(), lacking, err)
+}
+
+// AdviseLedger is what to do about a damaged ledger.
+const AdviseLedger = "sessctl doctor --fix makes hashes again from sound leaves; else restore the directory from a backup, or move it away and a new one is begun"
+
+// EndHistory enters what waits.
+func EndHistory(run *Run) { Enter(run) }
+
+// beginHistory enters what the ledger does not know: all that is there, if there is no
+// ledger yet, and what the run before has not entered, if it was killed.
+func beginHistory(ctx context.Context, run *Run, killed bool) {
+	if run.history == nil {
+		return
+	}
+	_, err := run.Pins.Lstat(run.LedgerDir())
+	first := errors.Is(err, fs.ErrNotExist)
+	if !first && !killed {
+		return
+	}
+	if _, err := AdoptUnknown(ctx, run, first); err != nil && ctx.Err() == nil {
+		tellNoLedger(run, err)
+	}
+}
+
+// AdoptUnknown enters the archives and receipts that the ledger does not know, and
+// returns how many there were. adopted says so of them: nobody has seen them made.
+func AdoptUnknown(ctx context.Context, run *Run, adopted bool) (int, error) {
+	known, err := LedgerOf(run).State(ctx)
+	if err != nil {
+		return 0, err
+	}
+	var found []ledger.Leaf
+	store, err := run.OpenArchive()
+	if err != nil {
+		return 0, nil // whoever opens it tells
+	}
+	entries, _, err := store.Examine(ctx, archive.Filter{})
+	if err != nil {
+		return 0, nil // the same
+	}
+	for _, e := range entries {
+		if known.Archives[e.ID].SHA256 == "" {
+			found = append(found, madeLeaf(adoptedIf(adopted, ledger.Made), e))
+		}
+	}
+	receipts, _, err := run.Receipts().Examine()
+	if err != nil {
+		return 0, nil // the same
+	}
+	for _, r := range receipts {
+		if known.Receipts[r.ID].SHA256 != "" {
+			continue
+		}
+		if f, err := receiptLeaf(run.Receipts(), r); err == nil {
+			if adopted {
+				f.Kind, f.What = ledger.Adopted, ledger.OfReceipt
+			}
+			found = append(found, f)
+		}
+	}
+	return len(found), Witness(run, found...)
+}
+
+func adoptedIf(adopted bool, kind ledger.Kind) ledger.Kind {
+	if adopted {
+		return ledger.Adopted
+	}
+	return kind
+}
+
+func madeLeaf(kind ledger.Kind, e archive.Entry) ledger.Leaf {
+	f := ledger.Leaf{Kind: kind, At: e.CreatedAt.UnixMilli(), ID: e.ID, Runtime: e.Runtime, Agent: e.Agent, Session: e.Session, Bytes: e.Bytes, SHA256: e.SHA256}
+	if kind == ledger.Adopted {
+		f.What = ledger.OfArchive
+	}
+	return f
+}
+
+// ReceiptHash is the hash of the part of a receipt's file that no later run changes.
+func ReceiptHash(receipts compact.Receipts, id string) (string, error) {
+	core, err := receipts.Core(id)
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256(core)
+	return hex.EncodeToString(sum[:]), nil
+}
+
+func receiptLeaf(receipts compact.Receipts, r compact.Receipt) (ledger.Leaf, error) {
+	hash, err := ReceiptHash(receipts, r.ID)
+	f := ledger.Leaf{Kind: ledger.Remembered, At: r.At.UnixMilli(), ID: r.ID, Runtime: r.Runtime, Agent: r.Agent, Session: r.Session, SHA256: hash}
+	switch {
+	case r.Undo != nil:
+		f.Kind = ledger.Undone
+	case r.Outcome == compact.Compacted:
+		f.Kind, f.What = ledger.Switched, string(r.Strategy)
+	}
+	if r.Archive != nil {
+		f.Archive = r.Archive.ID
+	}
+	return f, err
+}
+
+func witnessReceipt(run *Run, r compact.Receipt) {
+	receipts := run.Receipts()
+	f, err := receiptLeaf(receipts, r)
+	if err != nil {
+		tellNoLedger(run, err)
+		return
+	}
+	Enter(run, f)
+}
+
+// actionKind is the kind of the leaf of a line of the audit log. What was asked of a
+// server is no history of anything that was kept.
+func actionKind(action string) (ledger.Kind, bool) {
+	switch action {
+	case retention.ActionTrash, retention.ActionShrink:
+		return ledger.Removed, true
+	case retention.ActionPurge:
+		return ledger.Purged, true
+	case retention.ActionUndelete:
+		return ledger.Returned, true
+	case retention.ActionRestore:
+		return ledger.Restored, true
+	}
+	return "", false
+}
+
+// LineLeaf is the leaf of a line of the audit log, false for one that has none.
+func LineLeaf(l retention.Line) (ledger.Leaf, bool) {
+	kind, ok := actionKind(l.Action)
+	return ledger.Leaf{Kind: kind, At: l.Time.UnixMilli(), ID: l.Archive, Agent: l.Agent, What: l.Kind, Bytes: l.Bytes, SHA256: l.SHA256, Why: shortRule(l.Rule)}, ok
+}
+
+// shortRule is a rule as far as a leaf has room for it.
+func shortRule(rule string) string {
+	const most = 80
+	for i := range rule {
+		if i >= most {
+			return rule[:i]
+		}
+	}
+	return rule
+}
+
+// witnessLine enters a line of the audit log. What is about to go does not go if it
+// cannot be entered.
+func witnessLine(run *Run, l retention.Line) error {
+	f, ok := LineLeaf(l)
+	switch {
+	case !ok:
+		return nil
+	case f.Kind == ledger.Removed || f.Kind == ledger.Purged:
+		return Witness(run, f)
+	}
+	Enter(run, f) // it is there again, whoever knows
+	return nil
+}
