@@ -323,9 +323,9 @@ func withoutBodies(text string) string {
 // since.
 func (c *cut) arguments(text, later string) {
 	for line := range strings.Lines(normal(text)) {
-		_, value, found := strings.Cut(strings.TrimSpace(line), ": ")
+		key, value, found := strings.Cut(line, ": ")
 		value = strings.TrimSpace(value)
-		if !found || len(value) < 6 || len(value) > 160 || strings.Trim(value, "0123456789.") == "" || strings.Contains(later, value) || slices.Contains(c.args, value) {
+		if !found || strings.IndexFunc(key, func(r rune) bool { return !inWord(r) }) >= 0 || len(value) < 6 || len(value) > 160 || strings.Trim(value, "0123456789.") == "" || strings.Contains(later, value) || slices.Contains(c.args, value) {
 			continue
 		}
 		if slices.ContainsFunc(c.past, func(t turn) bool { return strings.Contains(t.normal, value) }) {
