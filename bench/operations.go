@@ -102,7 +102,7 @@ func operations(quick bool) []operation {
 	return append(all, []operation{
 		{
 			name: "sizes, 200 MB in 7820 logs", corpus: "s200",
-			programs: []program{sessctlSizes(), wc(target{most: 1.3}), find(target{}), sizesPython(target{})},
+			programs: []program{sessctlSizes(), wc(target{most: 6}), find(target{}), sizesPython(target{})},
 		},
 		{
 			name: "sizes again, nothing changed, 7820 logs", corpus: "s200",

@@ -195,7 +195,7 @@ func lookAndTell(ctx context.Context, a *app, o audit.MonitorOptions, options mo
 	if err != nil {
 		return audit.MonitorReport{}, err
 	}
-	report := audit.MonitorReport{Schema: 1, Looked: seen.At.UTC().Format(time.RFC3339), DryRun: o.DryRun, Threshold: o.Threshold.Tokens, Share: o.Threshold.Percent, Sessions: len(seen.Rows), Archives: len(seen.Entries)}
+	report := audit.MonitorReport{Schema: 1, Looked: seen.At.UTC().Format(time.RFC3339), DryRun: o.DryRun, Threshold: o.Threshold.Tokens, Share: o.Threshold.Percent}
 	report.Count(&seen)
 	report.Alerts, report.Unread = seen.AlertsOf(state, options), seen.Unread
 	report.Waiting = len(state.Held)

@@ -1,14 +1,11 @@
 package cmd
 
 import (
-	"cmp"
-	"fmt"
 	"slices"
 
 	"github.com/sessctl/sessctl/internal/failure"
 	"github.com/sessctl/sessctl/internal/front/web"
 	"github.com/sessctl/sessctl/internal/selection"
-	"github.com/sessctl/sessctl/internal/workspace"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -57,20 +54,7 @@ func (a *app) takePart(c *cobra.Command) {
 		return
 	}
 	c.RunE = func(c *cobra.Command, args []string) error {
-		err := run(c, args)
-		if !selection.IsUnknownAgent(err) {
-			return err
-		}
-		part := agent.Value.String()
-		meant, other := selection.AgentMeant(c.Context(), a.Run, part)
-		if meant == "" {
-			return cmp.Or(other, err)
-		}
-		a.Notice(workspace.Note{Message: fmt.Sprintf("agent %q is taken for %s", part, meant)})
-		if err := agent.Value.Set(meant); err != nil {
-			return err
-		}
-		return run(c, args)
+		return selection.ForAgentMeant(c.Context(), a.Run, agent.Value, func() error { return run(c, args) })
 	}
 }
 

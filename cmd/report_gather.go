@@ -35,7 +35,7 @@ func gatherReport(ctx context.Context, a *app, o pages.ReportOptions) (report.Do
 	if err != nil {
 		a.PassOver(workspace.Note{Path: audit.MonitorStatePath(&a.Run.Settings), Message: err.Error()})
 	}
-	look := audit.NewObserver(a.Run, audit.LookOptions{Threshold: a.Config.Compaction.Due(), Earlier: state.Stores})
+	look := audit.NewObserver(a.Run, audit.LookOptions{Threshold: a.Config.Compaction.Due(), Earlier: state.Stores, Refused: unusableSettings(a)})
 	defer workspace.CloseStores(look.Run)
 	err = look.Look(ctx)
 	if f := (*failure.Error)(nil); errors.As(err, &f) && f.Code == "no_store" && len(a.Global.Stores) == 0 {
@@ -46,6 +46,7 @@ func gatherReport(ctx context.Context, a *app, o pages.ReportOptions) (report.Do
 	r := reporter{app: a, seen: look, doc: &doc}
 	wellness := audit.MonitorReport{Alerts: look.AlertsOf(state, settings)}
 	wellness.Count(&look.Observed)
+	wellness.Sessions, wellness.Archives = len(look.Rows), len(look.Entries)
 	r.alerts(wellness.Alerts)
 	for _, gather := range []func(context.Context) error{r.context, r.disk, r.proof, r.runs} {
 		if err := gather(ctx); err != nil {
@@ -60,7 +61,7 @@ func gatherReport(ctx context.Context, a *app, o pages.ReportOptions) (report.Do
 		}
 	}
 	r.notes()
-	doc.Sentence = wellness.Sentence(a.Incomplete == 0 && look.Incomplete == 0)
+	doc.Sentence = wellness.Sentence(a.Incomplete == 0 && look.Incomplete == 0, doc.Pending)
 	return doc, nil
 }
 

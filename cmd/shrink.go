@@ -2,11 +2,8 @@ package cmd
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,7 +15,6 @@ import (
 	"github.com/sessctl/sessctl/internal/selection"
 	"github.com/sessctl/sessctl/internal/wording"
 	"github.com/sessctl/sessctl/internal/workspace"
-	"github.com/sessctl/sessctl/pkg/retention"
 	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/spf13/cobra"
 )
@@ -89,7 +85,7 @@ func runShrink(ctx context.Context, a *app, o removal.ShrinkOptions) error {
 		return err
 	}
 	defer w.Close()
-	if err := settleShrinks(ctx, a, stores); err != nil {
+	if err := removal.SettleShrinks(ctx, a.Run, stores); err != nil {
 		return err
 	}
 	if doc.Databases, err = weighDatabases(ctx, a, stores, o); err != nil {
@@ -202,7 +198,7 @@ func shrinkOne(ctx context.Context, a *app, w *workspace.Workspace, d *removal.S
 	done, err := d.Store.Capabilities().Shrinker.Shrink(ctx, order)
 	d.Removed.Sessions, d.Removed.Events, d.Removed.Deleted, d.Removed.Rows = done.Sessions, done.Events, done.Deleted, done.Rows
 	if gains > 0 {
-		err = errors.Join(err, endShrink(ctx, a, path, intent, d.Store))
+		err = errors.Join(err, removal.EndShrink(ctx, a.Run, path, intent, d.Store))
 	}
 	if done.Sessions+done.Events+done.Rows > 0 || done.Vacuumed {
 		after, measureErr := removal.Measured(ctx, d.Path)
@@ -210,93 +206,6 @@ func shrinkOne(ctx context.Context, a *app, w *workspace.Workspace, d *removal.S
 		err = errors.Join(err, measureErr)
 	}
 	return err
-}
-
-// endShrink writes the lines of what is gone into the audit log, and forgets the
-// intent. What is gone is what the database lacks now; of one that cannot be read
-// nobody knows, and the next run looks again.
-func endShrink(ctx context.Context, a *app, path string, intent removal.ShrinkIntent, store session.Store) error {
-	shrinker := store.Capabilities().Shrinker
-	weights, err := shrinker.Weigh(ctx)
-	if err != nil {
-		return err
-	}
-	readable := func(d session.DatabaseWeight) bool { return d.Path == intent.Database && d.Err == nil }
-	if !slices.ContainsFunc(weights, readable) {
-		return nil
-	}
-	there := map[string]session.Weight{}
-	for _, d := range weights {
-		for _, s := range d.Sessions {
-			there[s.Ref.Path] = s
-		}
-	}
-	lines, err := a.Audit().Lines()
-	if err != nil {
-		return err
-	}
-	for _, item := range intent.Items {
-		of := intent.Database + "#" + item.Session
-		s, stays := there[of]
-		gone := !stays && item.Whole || stays && !item.Whole && s.Superseded == 0
-		switch item.Kind {
-		case "file":
-			_, err := os.Lstat(item.Path)
-			gone = errors.Is(err, fs.ErrNotExist)
-		case removal.ShrunkRows: // the session may be there again, and its rows still
-			if gone, err = removal.RowsGone(ctx, store, item); err != nil {
-				return err
-			}
-		}
-		told := slices.ContainsFunc(lines, func(l retention.Line) bool {
-			return l.Action == retention.ActionShrink && l.Archive == item.Archive && l.Path == item.Path && !l.Time.Before(intent.At)
-		})
-		if !gone || told {
-			continue
-		}
-		err := a.Audit().Append(retention.Line{
-			Time: a.Now().UTC(), Action: retention.ActionShrink, Kind: item.Kind, Path: item.Path, SHA256: item.SHA256, Bytes: item.Bytes,
-			Archive: item.Archive, Rule: "shrink",
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return a.Pins.RemoveFile(path)
-}
-
-// settleShrinks ends what killed runs began: the database has done it or not, as
-// a whole.
-func settleShrinks(ctx context.Context, a *app, stores []session.Store) error {
-	entries, err := a.Pins.ReadDir(a.ShrinkDir())
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("look for unfinished runs: %w", err)
-	}
-	for _, e := range entries {
-		if filepath.Ext(e.Name()) != ".json" || strings.HasPrefix(e.Name(), ".") {
-			continue
-		}
-		path := filepath.Join(a.ShrinkDir(), e.Name())
-		text, err := a.Pins.ReadSmall(path, 64<<20)
-		var intent removal.ShrinkIntent
-		if err == nil {
-			err = json.Unmarshal(text, &intent)
-		}
-		if err != nil {
-			return fmt.Errorf("read %s: %w", path, err)
-		}
-		for _, store := range stores {
-			if store.Runtime() == intent.Runtime && store.Root() == intent.Store {
-				if err := endShrink(ctx, a, path, intent, store); err != nil {
-					return err
-				}
-			}
-		}
-	}
-	return nil
 }
 
 // renderShrink prints what each way would free, or has freed.

@@ -3,13 +3,11 @@ package cmd
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
 	"github.com/sessctl/sessctl/internal/recall"
 	"github.com/sessctl/sessctl/internal/selection"
-	"github.com/sessctl/sessctl/internal/wording"
 	"github.com/sessctl/sessctl/internal/workspace"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -133,22 +131,11 @@ func sizesTable(a *workspace.Settings, doc selection.SizesDocument) table {
 	for _, s := range doc.Sessions {
 		t.rows = append(t.rows, selection.SizesCells(a, s))
 	}
-	over, ruled, irreducible := doc.Over()
 	const tokens, context, state = 4, 5, 10
 	t.warn = func(row, column int) bool {
 		s := doc.Sessions[row]
 		return s.Over && (column == tokens || column == context) || s.Unreadable && column == state
 	}
-	t.footer = fmt.Sprintf("%d of %d sessions at or over %s", over, doc.Measured, wording.Threshold(doc.Threshold, doc.Share))
-	if doc.Threshold == 0 && doc.Share == 0 {
-		t.footer = fmt.Sprintf("%d of %d sessions at or over the threshold of their host", over+ruled, doc.Measured)
-		ruled = 0
-	}
-	if irreducible > 0 {
-		t.footer += fmt.Sprintf(", %s of them irreducible (compact finds nothing to cut away)", wording.Count(int64(irreducible)))
-	}
-	if ruled > 0 {
-		t.footer += fmt.Sprintf(", %s more over by the runtime's own rule", wording.Count(int64(ruled)))
-	}
+	t.footer = doc.Footer()
 	return t
 }

@@ -137,7 +137,7 @@ func (r *MonitorReport) Count(seen *Observed) {
 	for i := range seen.Sessions {
 		agents[seen.Sessions[i].Owner()] = true
 	}
-	r.Agents = len(agents)
+	r.Sessions, r.Agents, r.Archives = len(seen.Rows), len(agents), len(seen.Entries)
 	for _, s := range seen.stores {
 		if !s.Missing {
 			r.Stores++

@@ -227,7 +227,7 @@ func (o *Observer) lastCheck() (c StatusCheck) {
 func (d *StatusDocument) count(o *Observer) {
 	r := MonitorReport{}
 	r.Count(&o.Observed)
-	d.Stores, d.Agents, d.Sessions, d.Archives = r.Stores, r.Agents, len(o.Rows), len(o.Entries)
+	d.Stores, d.Agents, d.Sessions, d.Archives = r.Stores, r.Agents, r.Sessions, r.Archives
 }
 
 // Headline is the first line: whether anything is wrong.

@@ -12,6 +12,7 @@ import (
 	"github.com/sessctl/sessctl/internal/wording"
 	"github.com/sessctl/sessctl/pkg/operate"
 	"github.com/sessctl/sessctl/pkg/operate/monitor"
+	"github.com/sessctl/sessctl/pkg/report"
 )
 
 // Kinds of alerts that make no event: a run tells of itself, and what cannot be looked
@@ -144,23 +145,29 @@ func (r *MonitorReport) Headline() string {
 
 // Sentence is what a page about the machine begins with: that all is well, or how many
 // things need a person and which matters most. complete is false where a part of the
-// page could not be made.
-func (r *MonitorReport) Sentence(complete bool) string {
+// page could not be made; due is what waits.
+func (r *MonitorReport) Sentence(complete bool, due []report.Pending) string {
+	at := slices.IndexFunc(due, ofAPerson)
 	switch n := len(r.Alerts); {
 	case n == 1:
-		return "One thing needs a person: " + wording.FirstLine(r.Alerts[0].Message, mostOfMessage)
+		return "One thing needs a person: " + sentenceOf(r.Alerts[0])
 	case n > 1:
-		return fmt.Sprintf("%d things need a person, first: %s", n, wording.FirstLine(r.Alerts[0].Message, mostOfMessage))
+		return fmt.Sprintf("%d things need a person, first: %s", n, sentenceOf(r.Alerts[0]))
 	case r.Stores == 0:
 		return "No sessions were found."
 	case !complete:
 		return "Not everything could be looked at; the notes say what."
+	case at >= 0:
+		return fmt.Sprintf("Nothing is wrong; due first: %s, %s", wording.Count(int64(due[at].Count)), due[at].What)
 	}
 	return "All is well: " + r.LookedAt()
 }
 
-// mostOfMessage is how many characters of a message a sentence quotes.
-const mostOfMessage = 160
+// sentenceOf is what an alert is about and what is wrong, as far as a sentence has room.
+func sentenceOf(a monitor.Alert) string {
+	const room = 160
+	return wording.FirstLine(strings.TrimPrefix(a.Subject+": ", ": ")+a.Message, room)
+}
 
 // StatusName is the word of monitoring programs for a state.
 func StatusName(status int) string {

@@ -1,6 +1,7 @@
 package selection
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,18 +18,43 @@ import (
 // fewestRunes is how long a part of a name is at least.
 const fewestRunes = 3
 
-// IsUnknownAgent reports whether a command has ended because no agent, or no session
+// namedAgent is the name of an agent as somebody typed it, see [ForAgentMeant].
+type namedAgent interface {
+	String() string
+	Set(name string) error
+}
+
+// ForAgentMeant does what is done for an agent. Where that ends because none has the
+// name, it is done for the one that is meant.
+func ForAgentMeant(ctx context.Context, run *workspace.Run, name namedAgent, do func() error) error {
+	err := do()
+	if !isUnknownAgent(err) {
+		return err
+	}
+	part := name.String()
+	meant, other := agentMeant(ctx, run, part)
+	if meant == "" {
+		return cmp.Or(other, err)
+	}
+	run.Notice(workspace.Note{Message: fmt.Sprintf("agent %q is taken for %s", part, meant)})
+	if err := name.Set(meant); err != nil {
+		return err
+	}
+	return do()
+}
+
+// isUnknownAgent reports whether a command has ended because no agent, or no session
 // of one, has the name that it was given. It has changed nothing of any session then.
-func IsUnknownAgent(err error) bool {
+func isUnknownAgent(err error) bool {
 	var f *failure.Error
 	return errors.As(err, &f) && (f.Code == unknownAgentCode || f.Code == "unknown_"+SessionIDs().Noun)
 }
 
-// AgentMeant is the agent that a name stands for which none has: the only one that
+// agentMeant is the agent that a name stands for which none has: the only one that
 // works in the directory of that name, else the only one of whose name it is a part.
 // A name that an agent has anywhere, in a store, in the archive or in memory, stands
 // for no other, "". Of several the error names them.
-func AgentMeant(ctx context.Context, run *workspace.Run, part string) (string, error) {
+func agentMeant(ctx context.Context, run *workspace.Run, part string) (string, error) {
 	names, err := agentsAnywhere(ctx, run)
 	if err != nil || names[part] != nil {
 		return "", err

@@ -3,8 +3,10 @@ package selection
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
+	"github.com/sessctl/sessctl/internal/wording"
 	"github.com/sessctl/sessctl/internal/workspace"
 	"github.com/sessctl/sessctl/pkg/compact"
 	"github.com/sessctl/sessctl/pkg/session"
@@ -114,6 +116,23 @@ func (d *SizesDocument) Over() (over, ruled, irreducible int) {
 		}
 	}
 	return over, ruled, irreducible
+}
+
+// Footer says in one line how many sessions are over.
+func (d *SizesDocument) Footer() string {
+	over, ruled, irreducible := d.Over()
+	text := fmt.Sprintf("%d of %d sessions at or over %s", over, d.Measured, wording.Threshold(d.Threshold, d.Share))
+	if d.Threshold == 0 && d.Share == 0 {
+		text = fmt.Sprintf("%d of %d sessions at or over the threshold of their host", over+ruled, d.Measured)
+		ruled = 0
+	}
+	if irreducible > 0 {
+		text += fmt.Sprintf(", %s of them irreducible (compact finds nothing to cut away)", wording.Count(int64(irreducible)))
+	}
+	if ruled > 0 {
+		text += fmt.Sprintf(", %s more over by the runtime's own rule", wording.Count(int64(ruled)))
+	}
+	return text
 }
 
 // findKept finds the sessions that only their runtime can make smaller of which archive

@@ -182,7 +182,7 @@ func (u *Uploader) endsAll(ctx context.Context, err error) bool {
 
 // OfAll reports whether an error is of the storage, not of one archive.
 func OfAll(err error) bool {
-	return isAway(err) || isOneOf(err, objects.ErrNoBucket, objects.ErrRefused, objects.ErrClock, objects.ErrLocked)
+	return isAway(err) || isOneOf(err, objects.ErrNoBucket, objects.ErrRefused, objects.ErrClock, objects.ErrLocked, objects.ErrFull, objects.ErrUnable)
 }
 
 // isAway reports that the storage cannot be reached, or cannot serve.
@@ -336,6 +336,8 @@ func ExplainBucket(err error) error {
 		{objects.ErrClock, "set the clock of this host, such as with timedatectl set-ntp true"},
 		{objects.ErrLocked, "object lock is set when a bucket is made; make one that has it, or leave archive.retain out"},
 		{objects.ErrAway, "check archive.endpoint and the network; the next run takes up what is left"},
+		{objects.ErrFull, "raise the quota of the bucket, or make room in it; the next run takes up what is left"},
+		{objects.ErrUnable, "try again: some storages say so for a while; if it stays, docs/troubleshoot.md says what is needed"},
 		{objects.ErrBusy, "try again later; the next run takes up what is left"},
 		{objects.ErrUnknown, "set archive.identity to the file of a key that can read it, so that it is compared; or remove the object with the tools of the storage"},
 		{objects.ErrNoIdentity, "set archive.identity to the file of a key that can read it"},

@@ -262,7 +262,7 @@ func NoStores(a *Settings) error {
 		traits := kind.Traits()
 		looked = append(looked, traits.Homes...)
 		for _, variable := range traits.Variables {
-			if value := a.Getenv(variable); value != "" {
+			if value := a.Getenv(variable); value != "" && !slices.Contains(named, variable+"="+value) {
 				named = append(named, variable+"="+value)
 			}
 		}

@@ -40,9 +40,10 @@ type Change struct {
 	ours    []string
 }
 
-// Needed reports whether the file has to be written, or removed.
+// Needed reports whether the file has to be written, or removed. Settings that say the
+// same in another order, as a runtime writes them again, are left as they are.
 func (c Change) Needed() bool {
-	return (c.Before == nil) != (c.After == nil) || !bytes.Equal(c.Before, c.After)
+	return (c.Before == nil) != (c.After == nil) || !bytes.Equal(c.Before, c.After) && !saySame(c.Before, c.After)
 }
 
 // Plan is what an installation or a removal changes.

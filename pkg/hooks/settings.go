@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -36,6 +37,22 @@ func readSettings(text []byte) (*settings, error) {
 		return nil, fmt.Errorf("read settings: they are %c, not an object", value.Value.Kind())
 	}
 	return &settings{value: value, indent: indentOf(root)}, nil
+}
+
+// saySame reports whether two files of settings have the same members and values, in
+// whatever order and form.
+func saySame(a, b []byte) bool {
+	values := [2]any{}
+	for i, text := range [][]byte{a, b} {
+		if len(text) == 0 || nestedTooDeep(text) {
+			return false
+		}
+		plain, err := hujson.Standardize(slices.Clone(text))
+		if err != nil || json.Unmarshal(plain, &values[i]) != nil {
+			return false
+		}
+	}
+	return reflect.DeepEqual(values[0], values[1])
 }
 
 // indentOf is what the first member of an object is indented by: two spaces

@@ -118,11 +118,11 @@ const leastTrimmed = 10
 
 // WorthTrimming returns an error that wraps [ErrNothingToTrim], and names the command
 // of the runtime that may help, if a trim leaves more than nine tenths of a log.
-func WorthTrimming(before, after int64, program, command string) error {
+func WorthTrimming(before, after int64, command string) error {
 	if before-after >= before/leastTrimmed {
 		return nil
 	}
-	return fmt.Errorf("%w: %s needs %d of its %d bytes to go on (%s first)", ErrNothingToTrim, program, after, before, command)
+	return fmt.Errorf("%w: %d of its %d bytes would stay (%s first)", ErrNothingToTrim, after, before, command)
 }
 
 // dueBytes is the size from which a log is trimmed in a run over all sessions.

@@ -7,6 +7,9 @@
 //	                                           and every statement that is not
 //	go run ./recall/summaries -set NAME  only the sessions of this set of the table
 //	go run ./recall/summaries -write DIR the logs, as their runtimes write them
+//	go run ./recall/summaries -next [DIR...]   how much of what was done next summaries
+//	                                           have, in these sessions or in logs of
+//	                                           yours: the table of docs/summaries.md
 //
 // The sessions are scripts in sessions/, written by us; the program writes them
 // in the format of their runtime and reads them as sessctl does. What is to be
@@ -38,9 +41,10 @@ func main() {
 	sections := flag.Bool("sections", false, "measure each section, and show what is not right")
 	set := flag.String("set", "", "only the sessions of this `set`")
 	directory := flag.String("write", "", "write the logs into this `directory`")
+	next := flag.Bool("next", false, "measure what was done next, also in the logs below some directories")
 	flag.Parse()
 	var out bytes.Buffer
-	err := run(context.Background(), &out, options{*sections, *verbose, *set, *directory})
+	err := run(context.Background(), &out, options{*sections, *next, *verbose, *set, *directory, flag.Args()})
 	if err == nil {
 		_, err = out.WriteTo(os.Stdout)
 	}
@@ -52,11 +56,15 @@ func main() {
 
 // options are those of the command line.
 type options struct {
-	sections                bool
+	sections, next          bool
 	verbose, set, directory string
+	logs                    []string
 }
 
 func run(ctx context.Context, out *bytes.Buffer, o options) error {
+	if o.next {
+		return printNext(ctx, out, o.logs)
+	}
 	all, err := load()
 	if err != nil {
 		return err
@@ -71,6 +79,22 @@ func run(ctx context.Context, out *bytes.Buffer, o options) error {
 		return printSections(ctx, out, all)
 	}
 	return printSummaries(ctx, out, all, o.verbose)
+}
+
+// printNext prints what texts have of what was done next.
+func printNext(ctx context.Context, out *bytes.Buffer, directories []string) error {
+	logs, err := writtenLogs(ctx)
+	if len(directories) > 0 {
+		logs, err = realLogs(ctx, directories)
+	}
+	if err != nil {
+		return err
+	}
+	t, err := compare(ctx, logs)
+	if err == nil {
+		t.print(out)
+	}
+	return err
 }
 
 // writeLogs writes each session as the file that its runtime would write.

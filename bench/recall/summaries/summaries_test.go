@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sessctl/sessctl/internal/samples"
 	"github.com/sessctl/sessctl/internal/tier"
 	"github.com/sessctl/sessctl/pkg/session"
 )
@@ -170,5 +171,34 @@ not: port will be 7001
 		if got.row() != want {
 			t.Errorf("%q: %s, not %s", text, got.row(), want)
 		}
+	}
+}
+
+// The summary has as much of what was done next as docs/summaries.md says, less what a
+// log of twenty makes, and more than the end of the log has: in logs beside the
+// project, or else in the written sessions.
+func TestNextFloor(t *testing.T) {
+	tier.SkipUnlessLong(t, "it summarises logs at a hundred places")
+	logs, err := realLogs(t.Context(), samples.Matching(t, "samples", "samples-newer", "eval/technical-dev*/sessions"))
+	least := map[int]gauges{2000: {0.31, 0.35, 0.19}, 4000: {0.43, 0.51, 0.31}, 10000: {0.56, 0.67, 0.50}}
+	if len(logs) == 0 && err == nil {
+		logs, err = writtenLogs(t.Context())
+		least = map[int]gauges{2000: {0.50, 0.82, 0.31}, 4000: {0.61, 0.92, 0.58}, 10000: {0.66, 0.96, 0.85}}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	table, err := compare(t.Context(), logs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for size, floor := range least {
+		r := table.row(builtIn, size)
+		if r.items.value() < floor.items || r.args.value() < floor.args || r.words.value() < floor.words {
+			t.Errorf("at %d: %.2f, %.2f, %.2f, and the floor is %+v", size, r.items.value(), r.args.value(), r.words.value(), floor)
+		}
+	}
+	if whole := table.row(wholeLog, 0).items.value(); whole < 0.95 {
+		t.Errorf("the whole log holds %.2f of what is needed: the measure is wrong", whole)
 	}
 }

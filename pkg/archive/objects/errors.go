@@ -35,6 +35,10 @@ var (
 	// ErrAway is returned when no connection to the storage comes about, or none
 	// that lasts.
 	ErrAway = errors.New("the storage does not answer")
+	// ErrFull is returned when the storage or the quota of the bucket is full.
+	ErrFull = errors.New("the storage is full")
+	// ErrUnable is returned when the storage does not know a request that is needed.
+	ErrUnable = errors.New("the storage does not know this request")
 	// ErrBusy is returned when the storage cannot serve, however often it is asked.
 	ErrBusy = errors.New("the storage is overloaded or out of order")
 	// ErrUnknown is returned when an encrypted object is there that this host has
@@ -63,6 +67,7 @@ func explain(err error) error {
 	kind := map[string]error{
 		"NoSuchKey": ErrMissing, "NotFound": ErrMissing, "NoSuchBucket": ErrNoBucket, "PreconditionFailed": errPrecondition, "NoSuchUpload": errThere, "RequestTimeTooSkewed": ErrClock,
 		"AccessDenied": ErrRefused, "InvalidAccessKeyId": ErrRefused, "SignatureDoesNotMatch": ErrRefused, "ObjectLockConfigurationNotFoundError": ErrLocked,
+		"QuotaExceeded": ErrFull, "XMinioAdminBucketQuotaExceeded": ErrFull, "XMinioStorageFull": ErrFull,
 	}[said.Code]
 	switch {
 	case kind != nil:
@@ -70,6 +75,10 @@ func explain(err error) error {
 		kind = ErrLocked
 	case said.StatusCode == http.StatusPreconditionFailed:
 		kind = errPrecondition
+	case said.StatusCode == http.StatusInsufficientStorage:
+		kind = ErrFull
+	case said.StatusCode == http.StatusNotImplemented:
+		kind = ErrUnable
 	case said.StatusCode == http.StatusForbidden:
 		kind = ErrRefused
 	case said.StatusCode >= http.StatusInternalServerError, said.StatusCode == http.StatusTooManyRequests, said.Code == "SlowDown":

@@ -255,7 +255,7 @@ func (s *Store) PlanTrim(ctx context.Context, request session.ShortenRequest) (s
 	plan := session.Shortening{Rotation: rotation}
 	plan.After, err = logfile.Proof(func(w io.Writer) error { return Trim(ctx, w, log, size) })
 	if err == nil {
-		err = session.WorthTrimming(size, plan.After.Size, "Copilot", "/compact in the session")
+		err = session.WorthTrimming(size, plan.After.Size, "/compact in the session")
 	}
 	return plan, err
 }

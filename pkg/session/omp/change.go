@@ -147,7 +147,7 @@ func (s *Store) PlanTrim(ctx context.Context, request session.ShortenRequest) (s
 		err = fmt.Errorf("%s: %w", request.Ref.Path, err)
 	}
 	if err == nil {
-		err = session.WorthTrimming(size, plan.After.Size, "oh-my-pi", "compact it, or /compact in the session")
+		err = session.WorthTrimming(size, plan.After.Size, "compact it, or /compact in the session")
 	}
 	return plan, err
 }

@@ -212,7 +212,7 @@ func (s *Store) PlanTrim(ctx context.Context, request session.ShortenRequest) (s
 		err = fmt.Errorf("%s: %w", request.Ref.Path, err)
 	}
 	if err == nil {
-		err = session.WorthTrimming(size, plan.After.Size, "Qwen Code", "/compress in the session")
+		err = session.WorthTrimming(size, plan.After.Size, "/compress in the session")
 	}
 	return plan, err
 }

@@ -92,7 +92,16 @@ func (s *Store) connect(ctx context.Context) (*pgx.Conn, error) {
 func (s *Store) dial(ctx context.Context) (*pgx.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
-	conn, err := pgx.Connect(ctx, s.dsn)
+	config, err := pgx.ParseConfig(s.dsn)
+	if err != nil {
+		return nil, fmt.Errorf("connect to %s: %w", s.root, hideSecrets(err))
+	}
+	if !strings.Contains(s.dsn, "default_query_exec_mode") {
+		// A pooler in transaction mode, as pgbouncer is by default at hosts, gives every
+		// statement another connection: what one has prepared the next does not know.
+		config.DefaultQueryExecMode = pgx.QueryExecModeExec
+	}
+	conn, err := pgx.ConnectConfig(ctx, config)
 	if err != nil {
 		return nil, fmt.Errorf("connect to %s: %w", s.root, hideSecrets(err))
 	}
