@@ -2,8 +2,10 @@ package rank
 
 import (
 	"iter"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/sessctl/sessctl/pkg/embed"
 )
@@ -233,7 +235,7 @@ func bestLines(asked map[string]bool, text string) (lines []map[string]bool) {
 func statements(text string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for line := range strings.SplitSeq(text, "\n") {
-			line, _, _ = strings.Cut(line, " (line ")
+			line = unplaced(line)
 			for part := range strings.SplitSeq(line, " → line ") {
 				if _, later, is := strings.Cut(part, ": "); is && part != line && part[0] >= '0' && part[0] <= '9' {
 					part = later
@@ -244,6 +246,21 @@ func statements(text string) iter.Seq[string] {
 			}
 		}
 	}
+}
+
+// place is how a line of a summary tells where it stands in the log and who said it.
+var place = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?:[A-Z][A-Za-z' ]* )?\[(?:message )?\d+\]:? (?:(?:User|Agent): )?| \[(?:message )?\d+\]$`)
+})
+
+// unplaced is a line without its place: "[12] User: ", "Asked last [12]: ", " [12]", or
+// " (line 12)", as older summaries have it.
+func unplaced(line string) string {
+	line, _, _ = strings.Cut(line, " (line ")
+	if strings.IndexByte(line, '[') < 0 {
+		return line
+	}
+	return place().ReplaceAllString(line, "")
 }
 
 func isQuoted(line, piece map[string]bool) bool {

@@ -42,8 +42,8 @@ func TestWhatASummaryRepeats(t *testing.T) {
 }
 
 func TestStatementsOfASummary(t *testing.T) {
-	text := "Goal\n- sail at 9: no later → line 30: 12: too early → line 41 (line 7)\nas is"
-	want := []string{"Goal", "- sail at 9: no later", "12: too early", "41", "as is"}
+	text := "Goal\n- sail at 9: no later → line 30: 12: too early → line 41 (line 7)\nas is\n[12] User: sail at 9 → line 30: too early\nAsked last [7]: when?\n- [x] sailed [9]\n[message 3] Agent: it sailed"
+	want := []string{"Goal", "- sail at 9: no later", "12: too early", "41", "as is", "sail at 9", "too early", "when?", "- [x] sailed", "it sailed"}
 	if got := slices.Collect(statements(text)); !slices.Equal(got, want) {
 		t.Errorf("%q", got)
 	}
