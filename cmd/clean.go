@@ -244,7 +244,7 @@ func bringBack(ctx context.Context, a *app, c *removal.Cleaner, name string) err
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if err := c.Undelete(stores, item); err != nil {
+		if err := c.Undelete(ctx, stores, item); err != nil {
 			return err
 		}
 	}

@@ -385,12 +385,16 @@ func (c *Cleaner) TrashedSession(name string) (string, error) {
 
 // Undelete restores one file. A file whose place is taken, or that may not
 // return, stays in the trash, which is reported and is no error.
-func (c *Cleaner) Undelete(stores []session.Store, item retention.Item) error {
+func (c *Cleaner) Undelete(ctx context.Context, stores []session.Store, item retention.Item) error {
 	s, err := retention.SessionOf(item)
 	if err != nil {
 		return err
 	}
-	if err := retention.MayReturn(stores, item); err != nil {
+	err = retention.MayReturn(stores, item)
+	if err == nil {
+		err = c.Rules.Trash.Whole(ctx, item)
+	}
+	if err != nil && ctx.Err() == nil {
 		hint := ""
 		if s.Archive != "" {
 			hint = "sessctl restore " + s.Archive + " --to FILE puts its bytes into a file elsewhere"

@@ -132,7 +132,7 @@ func KeepHeads(ctx context.Context, run *Run, near bool) {
 	}
 	head, err := LedgerOf(run).Seal(ctx)
 	if err != nil {
-		run.Notice(Note{Path: LedgerOf(run).Dir(), Message: "the ledger has no new head: " + err.Error(), Hint: "sessctl doctor says more"})
+		run.PassOver(Note{Path: LedgerOf(run).Dir(), Message: "the ledger has no new head: " + err.Error(), Hint: "the next run signs it; or sessctl doctor says more"})
 		return
 	}
 	places, err := HeadPlaces(run)

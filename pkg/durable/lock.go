@@ -49,12 +49,22 @@ func lockBy(reach, path string) (*FileLock, error) {
 	if !ok {
 		return nil, lockedBy(reach, path)
 	}
+	if !isFileOf(lock, reach) { // it was removed, and another process may lock the one that is there now
+		return nil, errors.Join(fmt.Errorf("lock %s: %w (the file was replaced)", path, ErrLocked), lock.Unlock())
+	}
 	if info, err := os.Lstat(reach); err == nil && info.Mode().Perm() != 0o600 && runtime.GOOS != "windows" {
 		_ = os.Chmod(reach, 0o600) // a umask that forbids everything would keep the next run out
 	}
 	before, _ := os.ReadFile(reach) // without it nobody knows
 	writeHolder(reach, strconv.Itoa(os.Getpid())+"\n")
 	return &FileLock{lock: lock, path: path, left: len(before) > 0}, nil
+}
+
+// isFileOf reports whether a lock is of the file that is at a path now.
+func isFileOf(lock *flock.Flock, path string) bool {
+	held, err := lock.Stat()
+	there, lookErr := os.Lstat(path)
+	return err == nil && lookErr == nil && os.SameFile(held, there)
 }
 
 // Lock is [Lock].

@@ -72,7 +72,7 @@ func (l *Log) Verify(ctx context.Context) (tlog.Tree, error) {
 		}
 		all := levelsOf(hashes)
 		for level, want := range all {
-			if err := sameHashes(r.root, level, want); err != nil {
+			if err := sameHashes(r.root, level, r.synced, want); err != nil {
 				return err
 			}
 		}

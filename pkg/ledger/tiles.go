@@ -27,8 +27,9 @@ func tileFile(n int) string { return fmt.Sprintf("tile-%d", n) }
 // hashesOn is how many hashes the file of a level has in a tree of a size.
 func hashesOn(level int, size int64) int64 { return size >> (tileHeight * level) }
 
-// complete makes the hashes again that are missing, as after a power cut. More of them
-// than leaves means that leaves are gone.
+// complete makes the hashes again that are missing, and those of the last file of leaves
+// that are not what they must be: they were not synced, and a power cut leaves anything
+// in their place. More of them than leaves means that leaves are gone.
 func complete(root *os.Root, at extent) error {
 	have, err := hashesIn(root, 0)
 	switch {
@@ -36,6 +37,10 @@ func complete(root *os.Root, at extent) error {
 		return err
 	case have > at.size:
 		return fmt.Errorf("%w: there are %d leaves, and there were %d", ErrDamaged, at.size, have)
+	}
+	settled := at.number * perFile
+	if have, err = sound(root, at, have); err != nil {
+		return err
 	}
 	for n := have; n < at.size; {
 		lines, err := linesOf(root, n/perFile)
@@ -54,7 +59,39 @@ func complete(root *os.Root, at extent) error {
 		}
 		n += int64(len(hashes))
 	}
-	return extendAbove(root, at.size, false)
+	if have < settled {
+		settled = have
+	}
+	return extendAbove(root, settled, at.size, false)
+}
+
+// sound is how many of the hashes there are before the first of the last file of leaves
+// that is not what it must be.
+func sound(root *os.Root, at extent, have int64) (int64, error) {
+	from := at.number * perFile
+	if have <= from {
+		return have, nil
+	}
+	lines, err := linesOf(root, at.number)
+	if err != nil {
+		return 0, err
+	}
+	f, err := root.Open(tileFile(0))
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	kept := make([]byte, (have-from)*tlog.HashSize)
+	if _, err := f.ReadAt(kept, from*tlog.HashSize); err != nil {
+		return 0, err
+	}
+	for i, text := range lines[:have-from] {
+		h := HashOf(text)
+		if !bytes.Equal(h[:], kept[i*tlog.HashSize:][:tlog.HashSize]) {
+			return from + int64(i), nil
+		}
+	}
+	return have, nil
 }
 
 // hashesIn is how many whole hashes there are in the file of a level.
@@ -84,18 +121,19 @@ func extendTiles(root *os.Root, from int64, hashes []tlog.Hash) error {
 	if err := durable.WriteTailIn(root, tileFile(0), from*tlog.HashSize, text, lasting); err != nil {
 		return err
 	}
-	return extendAbove(root, size, lasting)
+	return extendAbove(root, from, size, lasting)
 }
 
-// extendAbove adds what is missing on the levels above the leaves.
-func extendAbove(root *os.Root, size int64, lasting bool) error {
+// extendAbove adds what is missing on the levels above the leaves, and makes what is
+// above leaves from a number on again.
+func extendAbove(root *os.Root, from, size int64, lasting bool) error {
 	for level := 1; level < levels; level++ {
 		have, err := hashesIn(root, level)
 		if err != nil {
 			return err
 		}
 		want := hashesOn(level, size)
-		if have >= want {
+		if have = min(have, hashesOn(level, from)); have >= want {
 			continue
 		}
 		text, err := nodes(root, level, have, want)
@@ -181,7 +219,10 @@ type reader struct {
 	root  *os.Root
 	size  int64
 	tiles [levels]*os.File // nil where there is none
-	tail  []tlog.Hash      // of the last leaves, where tile-0 does not have them yet
+	// synced is how many of the first leaves have hashes that were synced. Those of the
+	// others are made again: tail is of the last leaves.
+	synced int64
+	tail   []tlog.Hash
 }
 
 func newReader(root *os.Root) (*reader, error) {
@@ -189,7 +230,7 @@ func newReader(root *os.Root) (*reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &reader{root: root, size: at.size}
+	r := &reader{root: root, size: at.size, synced: at.number * perFile}
 	for level := range r.tiles {
 		r.tiles[level], err = root.Open(tileFile(level))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -204,9 +245,10 @@ func newReader(root *os.Root) (*reader, error) {
 	return r, nil
 }
 
-// readTail makes the hashes that whoever was killed has not written.
+// readTail makes the hashes again that were not synced, or not written.
 func (r *reader) readTail() error {
 	have, err := hashesIn(r.root, 0)
+	have = min(have, r.synced)
 	for n := have; err == nil && n < r.size; {
 		var lines [][]byte
 		if lines, err = linesOf(r.root, n/perFile); err != nil {
@@ -247,7 +289,7 @@ func (r *reader) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
 
 // hash is a node of the tree: from a file, or computed from the two below it.
 func (r *reader) hash(level int, n int64) (tlog.Hash, error) {
-	if level%tileHeight == 0 && level/tileHeight < levels {
+	if level%tileHeight == 0 && level/tileHeight < levels && (n+1)<<level <= r.synced {
 		if h, ok, err := r.kept(level/tileHeight, n); ok || err != nil {
 			return h, err
 		}
@@ -277,8 +319,10 @@ func (r *reader) kept(level int, n int64) (h tlog.Hash, ok bool, err error) {
 	return h, err == nil, err
 }
 
-// sameHashes compares the file of a level with what it must have.
-func sameHashes(root *os.Root, level int, want []byte) error {
+// sameHashes compares the file of a level with what it must have, as far as it was
+// synced: the hashes of so many leaves.
+func sameHashes(root *os.Root, level int, synced int64, want []byte) error {
+	want = want[:min(int64(len(want)), hashesOn(level, synced)*tlog.HashSize)]
 	have, err := root.ReadFile(tileFile(level))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err

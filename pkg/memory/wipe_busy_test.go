@@ -36,7 +36,7 @@ func TestWipeWaitsForReaders(t *testing.T) {
 		t.Fatal("nothing is read", err)
 	}
 	if n, err := s.Forget(ctx, Selection{Session: "s"}); n.Marked != 1 || !errors.Is(err, ErrUnwiped) || !errors.Is(err, ErrBusy) {
-		t.Errorf("%d forgotten, %v; want 1, and that it is not wiped", n, err)
+		t.Errorf("%+v forgotten, %v; want 1, and that it is not wiped", n, err)
 	}
 	if err := rows.Close(); err != nil {
 		t.Fatal(err)

@@ -355,7 +355,7 @@ func (c *Clean) Recover() error {
 			continue // a disk that is not mounted: what is there is not known
 		}
 		moved, err := c.Trash.recover(item, &ended)
-		if err == nil && !moved {
+		if err == nil && !moved && c.Trash.isAt(item.From) { // else it is lost, which --undelete tells
 			err = c.Trash.drop(item.ID)
 		}
 		if err != nil {

@@ -1,6 +1,7 @@
 package retention
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/relocate"
+	"github.com/sessctl/sessctl/pkg/session"
 )
 
 // DirName is the directory, beside what was deleted, in which it waits. Being
@@ -180,6 +182,37 @@ func (t Trash) Get(idOrPrefix string) (Item, error) {
 func (t Trash) TakeBack(item Item) error {
 	t.name(item)
 	return t.move(item.To, item.From)
+}
+
+// isAt reports whether anything is at a path.
+func (t Trash) isAt(path string) bool {
+	_, err := t.Pins.Lstat(path)
+	return err == nil
+}
+
+// ErrNotWhole is returned for a file of the trash that is not what was put there.
+var ErrNotWhole = errors.New("it is not what was put there")
+
+// Whole reads a file of the trash and returns [ErrNotWhole] unless it begins with the
+// bytes that were put there: a program that still had it open may have added some. A
+// record that knows of no bytes says nothing.
+func (t Trash) Whole(ctx context.Context, item Item) error {
+	if item.Bytes == 0 || item.SHA256 == "" {
+		return nil
+	}
+	f, err := t.Pins.OpenRegular(item.To)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%w: the file is gone", ErrNotWhole)
+	}
+	if err != nil {
+		return fmt.Errorf("look into the trash: %w", err)
+	}
+	defer f.Close()
+	whole, err := session.Snapshot{Size: item.Bytes, SHA256: item.SHA256}.Begins(ctx, f)
+	if err == nil && !whole {
+		err = fmt.Errorf("%w: it was cut or changed", ErrNotWhole)
+	}
+	return err
 }
 
 // Remove removes a file from the trash for good, and then its record.

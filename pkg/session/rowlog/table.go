@@ -151,16 +151,16 @@ func (t Tables) Owned(known map[string]string, direct string, but func(name stri
 // owned is the condition by which rows of the table belong to a session, as far as it is
 // known of the other tables; "" for none.
 func (t Table) owned(where map[string]string, direct string) string {
-	var any []string
+	var ways []string
 	if t.Has(direct) {
-		any = append(any, Quoted(direct)+" = ?1")
+		ways = append(ways, Quoted(direct)+" = ?1")
 	}
 	for _, p := range t.Parents {
 		if where[p.Table] != "" && p.Key != "" && p.Table != t.Name && p.Column != direct {
-			any = append(any, Quoted(p.Column)+" IN (SELECT "+Quoted(p.Key)+" FROM "+Quoted(p.Table)+" WHERE "+where[p.Table]+")")
+			ways = append(ways, Quoted(p.Column)+" IN (SELECT "+Quoted(p.Key)+" FROM "+Quoted(p.Table)+" WHERE "+where[p.Table]+")")
 		}
 	}
-	return strings.Join(any, " OR ")
+	return strings.Join(ways, " OR ")
 }
 
 // Missing returns the first table, with the columns that it must have, that is
