@@ -1,11 +1,9 @@
 package cmd
 
 import (
-	"fmt"
+	"io"
 
 	"github.com/sessctl/sessctl/internal/audit"
-	"github.com/sessctl/sessctl/internal/failure"
-	"github.com/sessctl/sessctl/internal/wording"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -22,57 +20,32 @@ func addProveFlags(o *audit.ProveOptions, fs *pflag.FlagSet) {
 	fs.BoolVar(&o.Force, "force", false, "replace the file if it exists")
 }
 
-func validateProve(o audit.ProveOptions) error {
-	switch {
-	case (o.Output == "") == (o.Check == ""):
-		return failure.Usage("sessctl prove --output FILE, or --check FILE", "what is to be made, or checked?")
-	case o.Check != "" && (o.Since != "" || o.Agent != "" || o.Session != "" || o.Archives || o.Force || o.Format != "jsonl"):
-		return failure.Usage("", "--check goes with --head alone")
-	case o.Format != "jsonl" && o.Format != "in-toto":
-		return failure.Usage("formats: jsonl, in-toto", "unknown format %q", o.Format)
-	}
-	return nil
-}
-
 func newProveCommand(a *app) *cobra.Command {
 	var o audit.ProveOptions
 	c := &cobra.Command{
 		Use:   "prove",
 		Short: "Prove to others what was kept, deleted and forgotten, or check such a proof",
 		Long: `Write a file that proves what the ledger says: which archives were made, with
-their hashes, what was deleted and why, what was forgotten, pinned, restored.
-Somebody else checks it with --check, or with a program of his own (docs/ledger.md
-describes the file). With --head he also sees that nothing was rewritten since that
-head was signed. What was forgotten is in it as a hash, no text is.
+their hashes, what was deleted and why, what was forgotten (as a hash), pinned,
+restored. Somebody else checks it with --check, or with a program of his own
+(docs/ledger.md); --head shows that nothing was rewritten since that head.
 ` + exitHelp,
 		Example: `  sessctl prove --output proof.jsonl
   sessctl prove --since 30d --agent coordinator --output proof.jsonl
   sessctl prove --check proof.jsonl --head last.head`,
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
-			if err := validateProve(o); err != nil {
+			doc, err := audit.ProveOrCheck(c.Context(), a.Run, o)
+			switch {
+			case err != nil:
 				return err
+			case a.JSON:
+				return audit.ProveOutcome(doc, a.printJSON(doc))
 			}
-			act := audit.Prove
-			if o.Check != "" {
-				act = audit.CheckProof
-			}
-			doc, err := act(c.Context(), a.Run, o)
-			if err != nil {
-				return err
-			}
-			return renderProof(a, doc)
+			_, err = io.WriteString(a.Out, audit.DescribeProof(doc))
+			return audit.ProveOutcome(doc, err)
 		},
 	}
 	addProveFlags(&o, c.Flags())
 	return c
-}
-
-func renderProof(a *app, doc audit.ProveDocument) error {
-	doc.Notes = a.Notes
-	if a.JSON {
-		return audit.ProveOutcome(doc, a.printJSON(doc))
-	}
-	_, err := fmt.Fprint(a.Out, wording.VisibleText(audit.DescribeProof(doc)))
-	return audit.ProveOutcome(doc, err)
 }

@@ -43,13 +43,16 @@ func Main(args []string, in io.Reader, out, errOut io.Writer) int {
 	root.SetErr(errOut)
 	c, err := root.ExecuteContextC(ctx)
 	err = app.blameConfig(c, err)
-	if app.EventsWait {
+	changed := app.EventsWait
+	if changed {
 		workspace.TellEvents(ctx, app.Run)
-		workspace.KeepHeads(ctx, app.Run, false)
 	}
 	app.TellMore()
 	app.stopProfile()
 	workspace.End(app.Run)
+	if changed || workspace.Entered(app.Run) {
+		workspace.KeepHeads(ctx, app.Run, false)
+	}
 	if err != nil && ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}

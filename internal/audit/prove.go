@@ -63,6 +63,33 @@ type ProvenArchive struct {
 	Same bool   `json:"same"` // the bytes are those of the ledger
 }
 
+// check refuses options that do not go together.
+func (o ProveOptions) check() error {
+	switch {
+	case (o.Output == "") == (o.Check == ""):
+		return failure.Usage("sessctl prove --output FILE, or --check FILE", "what is to be made, or checked?")
+	case o.Check != "" && (o.Since != "" || o.Agent != "" || o.Session != "" || o.Archives || o.Force || o.Format != "jsonl"):
+		return failure.Usage("", "--check goes with --head alone")
+	case o.Format != "jsonl" && o.Format != "in-toto":
+		return failure.Usage("formats: jsonl, in-toto", "unknown format %q", o.Format)
+	}
+	return nil
+}
+
+// ProveOrCheck writes a proof, or checks the one that the options name.
+func ProveOrCheck(ctx context.Context, run *workspace.Run, o ProveOptions) (doc ProveDocument, err error) {
+	if err := o.check(); err != nil {
+		return doc, err
+	}
+	if o.Check != "" {
+		doc, err = CheckProof(ctx, run, o)
+	} else {
+		doc, err = Prove(ctx, run, o)
+	}
+	doc.Notes = run.Notes
+	return doc, err
+}
+
 // Prove writes a proof.
 func Prove(ctx context.Context, run *workspace.Run, o ProveOptions) (ProveDocument, error) {
 	p := prover{Run: run, log: workspace.LedgerOf(run), options: o}
@@ -300,7 +327,7 @@ func DescribeProof(d ProveDocument) string {
 		fmt.Fprintf(&text, "archive %s %s: %s\n", a.ID, state, cmp.Or(a.Path, "in the file"))
 	}
 	if !d.Checked {
-		return text.String()
+		return wording.VisibleText(text.String())
 	}
 	fmt.Fprintf(&text, "proven: signed with %s\n", d.Key)
 	if d.Continues < 0 {
@@ -308,7 +335,7 @@ func DescribeProof(d ProveDocument) string {
 	} else {
 		fmt.Fprintf(&text, "it continues the head of %s that was given\n", workspace.Entries(d.Continues))
 	}
-	return text.String()
+	return wording.VisibleText(text.String())
 }
 
 // explainProve adds what a person can do about it.

@@ -28,7 +28,9 @@ func examineHeads(ctx context.Context, run *workspace.Run, report *findings) err
 		case heads.Mute:
 			report.note(seen.Place, "is told of each head of the ledger, and gives none back", "")
 		case heads.None:
-			// no run has ended since it is named
+			if workspace.Exists(workspace.LedgerOf(run).Dir()) {
+				report.note(seen.Place, "has no head of the ledger: no run has ended since it is named, or it took none", "")
+			}
 		default:
 			report.ok(seen.Place, "has a head of %s, which the ledger continues", workspace.Entries(seen.Size))
 		}

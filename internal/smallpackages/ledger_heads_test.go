@@ -1,3 +1,5 @@
+//go:build unix
+
 package smallpackages_test
 
 import (
@@ -15,9 +17,11 @@ import (
 	"testing"
 
 	"github.com/sessctl/sessctl/internal/fakeobjects"
+	servers "github.com/sessctl/sessctl/internal/postgres"
 	"github.com/sessctl/sessctl/pkg/archive/objects"
 	"github.com/sessctl/sessctl/pkg/ledger"
 	"github.com/sessctl/sessctl/pkg/ledger/heads"
+	"github.com/sessctl/sessctl/pkg/memory/remote/postgres"
 )
 
 // inBucket is the place that a command makes of object storage.
@@ -40,6 +44,7 @@ func headPlaces(t *testing.T) map[string]heads.Place {
 		"pushed":     repository(t, true),
 		"host":       hostBySSH(t),
 		"bucket":     bucketOfHeads(t),
+		"table":      tableOfHeads(t),
 	}
 	for name, p := range all {
 		if p == nil {
@@ -116,6 +121,25 @@ func bucketOfHeads(t *testing.T) heads.Place {
 		t.Fatal(err)
 	}
 	return inBucket{objects.Heads{Bucket: bucket, As: "here"}}
+}
+
+// inTable is the place that a command makes of PostgreSQL.
+type inTable struct{ postgres.Heads }
+
+func (p inTable) Name() string { return p.Address() }
+
+func (p inTable) Keep(ctx context.Context, head ledger.Head) error {
+	return p.Put(ctx, head.N, head.Note)
+}
+
+func tableOfHeads(t *testing.T) heads.Place {
+	server, err := servers.Start(t.Context())
+	if err != nil {
+		t.Logf("there is no PostgreSQL: %v", err)
+		return nil
+	}
+	t.Cleanup(server.Stop)
+	return inTable{postgres.Heads{URL: server.DSN, As: "here"}}
 }
 
 func ledgerOf(t *testing.T, leaves ...ledger.Leaf) (*ledger.Log, ledger.Head) {

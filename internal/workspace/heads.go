@@ -22,6 +22,8 @@ import (
 	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/ledger"
 	"github.com/sessctl/sessctl/pkg/ledger/heads"
+	"github.com/sessctl/sessctl/pkg/memory/remote/postgres"
+	"github.com/sessctl/sessctl/pkg/memory/remote/weaviate"
 )
 
 // ledgerConfig says where heads of the ledger are kept beside this machine's state.
@@ -35,7 +37,7 @@ func ledgerDefaults() map[string]any {
 }
 
 // HeadsHint is the hint for a place that there is none of.
-const HeadsHint = "a file, git:DIRECTORY, s3, ssh:HOST or https://... (docs/ledger.md)"
+const HeadsHint = "a file, git:DIRECTORY, s3 (archive.remote), postgres (memory.remote.url), ssh:HOST or https://... (docs/ledger.md)"
 
 // headsTimeout is how long a command may be held up at its end by places of heads.
 const headsTimeout = 10 * time.Second
@@ -104,6 +106,8 @@ func headPlace(run *Run, address string) (heads.Place, error) {
 			return nil, err
 		}
 		return bucketOfHeads{objects.Heads{Bucket: bucket, As: LedgerName(&run.Settings)}}, nil
+	case address == "postgres" && Shares(&run.Settings) && !weaviate.IsAddress(run.Config.Memory.Remote.URL):
+		return tableOfHeads{postgres.Heads{URL: run.Config.Memory.Remote.URL, As: LedgerName(&run.Settings)}}, nil
 	case kind == "http" || kind == "https":
 		if to, err := url.Parse(address); err == nil && to.Hostname() != "" {
 			return heads.Webhook{URL: to, As: LedgerName(&run.Settings)}, nil
@@ -121,6 +125,17 @@ func (b bucketOfHeads) Name() string { return b.Bucket.URL() }
 // Keep implements heads.Place.
 func (b bucketOfHeads) Keep(ctx context.Context, head ledger.Head) error {
 	return b.Put(ctx, head.N, head.Note)
+}
+
+// tableOfHeads is PostgreSQL as a place of heads.
+type tableOfHeads struct{ postgres.Heads }
+
+// Name implements heads.Place.
+func (t tableOfHeads) Name() string { return t.Address() }
+
+// Keep implements heads.Place.
+func (t tableOfHeads) Keep(ctx context.Context, head ledger.Head) error {
+	return t.Put(ctx, head.N, head.Note)
 }
 
 // KeepHeads gives the head of the ledger to every place, at the end of a command that

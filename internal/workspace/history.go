@@ -26,6 +26,7 @@ import (
 type history struct {
 	mutex   sync.Mutex
 	waiting []ledger.Leaf
+	entered bool // something was
 	told    bool // that it cannot be entered
 }
 
@@ -51,8 +52,19 @@ func Witness(run *Run, leaves ...ledger.Leaf) error {
 	if err := LedgerOf(run).Append(context.Background(), all...); err != nil {
 		return err
 	}
-	h.waiting = nil
+	h.waiting, h.entered = nil, true
 	return nil
+}
+
+// Entered reports whether the run has entered something in the ledger.
+func Entered(run *Run) bool {
+	h := run.history
+	if h == nil {
+		return false
+	}
+	h.mutex.Lock()
+	defer h.mutex.Unlock()
+	return h.entered
 }
 
 // Enter is Witness for what was done and cannot be taken back: that it could not be

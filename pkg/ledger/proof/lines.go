@@ -85,9 +85,7 @@ var (
 // decode reads a line. One that is written in another way than encode does is
 // refused, so that no two readers can understand it differently.
 func decode(text []byte) (l line, err error) {
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&l); err != nil {
+	if err := json.Unmarshal(text, &l); err != nil {
 		return l, fmt.Errorf("%w: %w", errNotALine, err)
 	}
 	again, err := l.encode()

@@ -65,7 +65,21 @@ type Memory struct {
 func Open(ctx context.Context, o Options) (*Memory, error) { return open(ctx, o, migrations()) }
 
 func open(ctx context.Context, o Options, migrations []string) (*Memory, error) {
-	config, err := pgx.ParseConfig(o.URL)
+	conn, err := connect(ctx, o.URL)
+	if err != nil {
+		return nil, err
+	}
+	m := &Memory{conn: conn, options: o, tables: tables{conn: conn, migrations: migrations}}
+	if err := m.prepare(ctx); err != nil {
+		_ = m.Close() // it was only looked at
+		return nil, err
+	}
+	return m, nil
+}
+
+// connect opens a connection.
+func connect(ctx context.Context, url string) (*pgx.Conn, error) {
+	config, err := pgx.ParseConfig(url)
 	if err != nil {
 		return nil, parseError(err)
 	}
@@ -79,12 +93,7 @@ func open(ctx context.Context, o Options, migrations []string) (*Memory, error) 
 	if err != nil {
 		return nil, fmt.Errorf("connect: %w", classify(err))
 	}
-	m := &Memory{conn: conn, options: o, tables: tables{conn: conn, migrations: migrations}}
-	if err := m.prepare(ctx); err != nil {
-		_ = m.Close() // it was only looked at
-		return nil, err
-	}
-	return m, nil
+	return conn, nil
 }
 
 // parseError says what is wrong with the way to the server without repeating
@@ -106,8 +115,9 @@ func (m *Memory) Close() error {
 }
 
 // Address says where the server is, without a password.
-func (m *Memory) Address() string {
-	c := m.conn.Config()
+func (m *Memory) Address() string { return addressOf(m.conn.Config()) }
+
+func addressOf(c *pgx.ConnConfig) string {
 	return fmt.Sprintf("%s/%s", net.JoinHostPort(c.Host, strconv.Itoa(int(c.Port))), c.Database)
 }
 
