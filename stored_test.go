@@ -20,33 +20,33 @@ import (
 // printed, sent as an event or served is made of other types: a field that somebody
 // wants to see is not stored by that, and one that is stored is no promise to anybody.
 var stored = []string{
-	"pkg/archive.Entry",               // archives/, and in the trash
-	"pkg/archive/objects.sent",        // outgoing/
-	"pkg/compact.Intent",              // journal/
-	"pkg/compact.Receipt",             // receipts/
-	"pkg/compact.SetAside",            // journal/*.set-aside
-	"pkg/hooks.record",                // hooks/<runtime>.json
-	"pkg/memory.KeptSummary",          // memory-summaries/
-	"pkg/memory.forgottenFile",        // memory-forgotten/
-	"pkg/memory.forgottenList",        // memory-forgotten.json
-	"pkg/memory.keptWords",            // memory-stored/
-	"pkg/operate.RunRecord",           // runs/
-	"pkg/operate.pruned",              // runs/, counted
-	"pkg/operate/jobs.clockFile",      // jobs/clock
-	"pkg/operate/jobs.file",           // jobs/
-	"pkg/operate/monitor.State",       // monitor.json
-	"pkg/operate/outbox.silence",      // outbox/targets.json
-	"pkg/operate/outbox.stored",       // outbox/
-	"pkg/retention.Item",              // trash/
-	"pkg/retention.Line",              // audit.jsonl
-	"pkg/retention.TrashedSession",    // trash/
-	"pkg/retention.trust",             // clock.json
-	"internal/audit.Check",            // verified.jsonl
+	"pkg/archive.Entry",                 // archives/, and in the trash
+	"pkg/archive/objects.sent",          // outgoing/
+	"pkg/compact.Intent",                // journal/
+	"pkg/compact.Receipt",               // receipts/
+	"pkg/compact.SetAside",              // journal/*.set-aside
+	"pkg/hooks.record",                  // hooks/<runtime>.json
+	"pkg/memory.KeptSummary",            // memory-summaries/
+	"pkg/memory.forgottenFile",          // memory-forgotten/
+	"pkg/memory.forgottenList",          // memory-forgotten.json
+	"pkg/memory.keptWords",              // memory-stored/
+	"pkg/operate.RunRecord",             // runs/
+	"pkg/operate.pruned",                // runs/, counted
+	"pkg/operate/jobs.clockFile",        // jobs/clock
+	"pkg/operate/jobs.file",             // jobs/
+	"pkg/operate/monitor.State",         // monitor.json
+	"pkg/operate/outbox.silence",        // outbox/targets.json
+	"pkg/operate/outbox.stored",         // outbox/
+	"pkg/retention.Item",                // trash/
+	"pkg/retention.Line",                // audit.jsonl
+	"pkg/retention.TrashedSession",      // trash/
+	"pkg/retention.trust",               // clock.json
+	"internal/audit.Check",              // verified.jsonl
 	"internal/workspace.PinnedSessions", // pinned.json
-	"internal/removal.ShrinkIntent",   // shrink/
-	"internal/steps.FactsReceipt",     // facts/
-	"internal/unattended.HookFailed",  // hooks/failures.jsonl
-	"internal/workspace.places",       // places.json
+	"internal/removal.ShrinkIntent",     // shrink/
+	"internal/steps.FactsReceipt",       // facts/
+	"internal/unattended.HookFailed",    // hooks/failures.jsonl
+	"internal/workspace.places",         // places.json
 }
 
 // printing are the functions that are given a document, and which argument it is.
