@@ -198,12 +198,7 @@ func (w *witness) forgotten(context.Context) error {
 // adviseTrash is what to do about a log in the trash that is not what was put there.
 const adviseTrash = "the archive has what was deleted: sessctl restore brings it back from there"
 
-// stillTime is how much later than it was moved a file may say that it was changed,
-// and nobody has changed it: moving it counts as a change.
-const stillTime = 2 * time.Second
-
-// trash compares the logs that wait in the trash with their records. One that was not
-// touched since it was moved is not read.
+// trash compares the logs that wait in the trash with their records.
 func (w *witness) trash(ctx context.Context) error {
 	items, err := w.run.SessionTrash().List()
 	if err != nil {
@@ -236,21 +231,13 @@ func (w *witness) purged(item retention.Item) bool {
 
 var errOtherLog = errors.New("other bytes")
 
-// unaltered reads a file of the trash, unless it is as it was moved there. What was
-// written behind it since is another matter: a writer may have had it open.
+// unaltered reads a file of the trash. What was written behind it since is another matter: a writer may have had it open.
 func unaltered(item retention.Item) error {
 	file, err := durable.OpenRegular(item.To)
 	if err != nil {
 		return err
 	}
 	defer file.Close()
-	info, err := file.Stat()
-	if err != nil {
-		return err
-	}
-	if info.Size() == item.Bytes && durable.ChangeTimeTells(item.To) && durable.Identify(info).Changed.Before(item.At.Add(stillTime)) {
-		return nil
-	}
 	sum := sha256.New()
 	n, err := io.Copy(sum, io.LimitReader(file, item.Bytes))
 	if err == nil && (n < item.Bytes || hex.EncodeToString(sum.Sum(nil)) != item.SHA256) {
