@@ -27,6 +27,7 @@ var notRunHere = map[string]string{
 	"sessctl metrics --textfile":                  "writes below /var",
 	"sessctl replay-context --file fixture.jsonl": "needs a fixture and what it should give",
 	"sessctl shrink":                              "needs a database of OpenCode", "sessctl memory forget --session": "asks on a terminal",
+	"sessctl undo": "needs the receipt of a compaction", "sessctl resummarize": "needs a model that writes summaries", "sessctl prove --check proof.jsonl --head": "needs a head that somebody kept",
 	"sessctl memory forget --agent scout": "needs an agent of that name", "sessctl memory forget --id": "needs the id of a record",
 }
 
@@ -133,6 +134,9 @@ func TestEveryExampleRuns(t *testing.T) {
 	lines := examplesToRun()
 	for _, line := range lines {
 		_ = os.Remove(filepath.Join(home, "memories.jsonl")) // that of the example before
+		if !strings.Contains(line, "--check") {
+			_ = os.Remove(filepath.Join(home, "proof.jsonl"))
+		}
 		out, errs, code := runMain(append(exampleWords(line, stand), "--allow-root")...)
 		if nothing := strings.HasPrefix(line, "sessctl recall ") && strings.Contains(errs, "nothing found"); code != failure.ExitOK && !nothing {
 			t.Errorf("%s: exit code %d\n%.300s%.500s", line, code, out, errs)

@@ -2,6 +2,7 @@ package e2e_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -299,11 +300,32 @@ func (h *brokenHome) mend(base *brokenHome, path string, b breakage) {
 		_ = exec.Command("cp", "-a", "-n", "-T", from, path).Run() // a part that is made when it is needed is not there
 		return
 	}
+	added := h.addedLines(from, path)
 	h.must(os.RemoveAll(path))
 	for _, beside := range []string{"-wal", "-shm"} {
 		h.must(os.RemoveAll(path + beside))
 	}
 	_ = exec.Command("cp", "-a", "-T", from, path).Run() // a part that is made when it is needed is not there
+	if len(added) > 0 {
+		old, _ := os.ReadFile(path) // there is none before something is deleted
+		h.must(os.WriteFile(path, append(old, added...), 0o600))
+	}
+}
+
+// addedLines are the lines of the audit log that were written while it was broken: who
+// mends it keeps them, as the ledger witnesses them.
+func (h *brokenHome) addedLines(from, path string) (added []byte) {
+	if filepath.Base(path) != "audit.jsonl" {
+		return nil
+	}
+	before, _ := os.ReadFile(from)
+	now, _ := os.ReadFile(path)
+	for line := range bytes.Lines(now) {
+		if json.Valid(line) && bytes.HasPrefix(line, []byte("{")) && !bytes.Contains(before, line) {
+			added = append(added, line...)
+		}
+	}
+	return added
 }
 
 // judge holds what a command did to what it should do.

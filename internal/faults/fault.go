@@ -288,8 +288,10 @@ func excused(calls []crashloop.Call, c crashloop.Call) string {
 		return "a directory that is empty is removed as a courtesy"
 	case strings.HasPrefix(c.Name, "fchown"):
 		return "a file's owner is kept as a courtesy, where the user may"
-	case strings.HasSuffix(c.Path, "/data/sessctl/lock"), strings.HasSuffix(c.Path, "/data/sessctl/lock-monitor"), strings.HasSuffix(c.Path, "/outbox/lock"):
+	case strings.HasSuffix(c.Path, "/data/sessctl/lock"), strings.HasSuffix(c.Path, "/data/sessctl/lock-monitor"), strings.HasSuffix(c.Path, "/outbox/lock"), strings.HasSuffix(c.Path, "/data/sessctl/ledger/lock"):
 		return "the lock is held without the note of who holds it"
+	case strings.Contains(c.Path, "/.local/state/sessctl"):
+		return "the ledger has its head signed: a place for copies of it that cannot be written is told, and no failed run"
 	case strings.Contains(c.Path, "/managers/"), strings.Contains(c.Path, "/timers.target.wants"), strings.Contains(c.Path, "/.local/share/systemd"):
 		return "it is of another program, which is asked afterwards whether it does as it was told"
 	case strings.HasSuffix(c.Path, ".db-shm"):

@@ -435,6 +435,7 @@ func (s *Settings) OutputLimit() int64 {
 // in the archives of these sessions. The lock makes it safe.
 func (w *Workspace) Sweep(ctx context.Context, run *Run, sessions []Found) {
 	catalogued := true
+	sweepHead(&run.Settings)
 	for _, dir := range run.OwnDirs() {
 		if err := run.Pins.Sweep(dir, 0); err != nil {
 			run.PassOverBroken(dir, unfinished, err)
