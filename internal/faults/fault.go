@@ -290,7 +290,7 @@ func excused(calls []crashloop.Call, c crashloop.Call) string {
 		return "a file's owner is kept as a courtesy, where the user may"
 	case strings.HasSuffix(c.Path, "/data/sessctl/lock"), strings.HasSuffix(c.Path, "/data/sessctl/lock-monitor"), strings.HasSuffix(c.Path, "/outbox/lock"), strings.HasSuffix(c.Path, "/data/sessctl/ledger/lock"):
 		return "the lock is held without the note of who holds it"
-	case strings.Contains(c.Path, "/.local/state/sessctl"):
+	case strings.Contains(c.Path, "/.local/state/sessctl"), strings.HasSuffix(c.Path, "/home/.local/state"), strings.HasSuffix(c.Path, "/home/.local"):
 		return "the ledger has its head signed: a place for copies of it that cannot be written is told, and no failed run"
 	case strings.Contains(c.Path, "/managers/"), strings.Contains(c.Path, "/timers.target.wants"), strings.Contains(c.Path, "/.local/share/systemd"):
 		return "it is of another program, which is asked afterwards whether it does as it was told"

@@ -159,6 +159,10 @@ func KeepHeads(ctx context.Context, run *Run, near bool) {
 		return
 	}
 	head, err := LedgerOf(run).Seal(ctx)
+	if errors.Is(err, durable.ErrLocked) {
+		run.Notice(Note{Path: LedgerOf(run).Dir(), Message: "another sessctl writes the ledger: it or the next run signs the head"})
+		return
+	}
 	if err != nil {
 		run.PassOver(Note{Path: LedgerOf(run).Dir(), Message: "the ledger has no new head: " + err.Error(), Hint: "the next run signs it; or sessctl doctor says more"})
 		return

@@ -437,7 +437,11 @@ func (w *Workspace) Sweep(ctx context.Context, run *Run, sessions []Found) {
 	catalogued := true
 	sweepHead(&run.Settings)
 	for _, dir := range run.OwnDirs() {
-		if err := run.Pins.Sweep(dir, 0); err != nil {
+		sweep := func() error { return run.Pins.Sweep(dir, 0) }
+		if dir == run.LedgerDir() { // it is written under a lock of its own
+			sweep = LedgerOf(run).Sweep
+		}
+		if err := sweep(); err != nil {
 			run.PassOverBroken(dir, unfinished, err)
 			catalogued = catalogued && dir != run.CatalogueDir()
 		}

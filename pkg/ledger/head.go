@@ -55,7 +55,7 @@ func (l *Log) Tree() (tree tlog.Tree, err error) {
 // Seal signs the tree of all leaves and keeps its head in the directory. A tree that
 // does not begin with the one of the head before is [ErrDamaged], and is not signed.
 func (l *Log) Seal(ctx context.Context) (head Head, err error) {
-	err = l.exclusively(ctx, func(root *os.Root) error {
+	err = l.exclusively(ctx, sealWait, func(root *os.Root) error {
 		at, err := look(root)
 		if err == nil {
 			err = complete(root, at)

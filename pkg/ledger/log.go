@@ -18,6 +18,9 @@ import (
 // perFile is how many leaves a file has before the next one begins.
 const perFile = 4096
 
+// sealWait is how long a signature waits: whoever has the lock signs as well.
+const sealWait = 2 * time.Second
+
 // lockWait is how long an append waits for that of another process, which takes
 // milliseconds.
 const lockWait = 20 * time.Second
@@ -98,17 +101,35 @@ func (l *Log) Append(ctx context.Context, leaves ...Leaf) error {
 		}
 		texts = append(texts, text)
 	}
-	return l.exclusively(ctx, func(root *os.Root) error { return l.append(root, texts) })
+	return l.exclusively(ctx, lockWait, func(root *os.Root) error { return l.append(root, texts) })
+}
+
+// Sweep removes what a killed run has left in the directory, unless another process
+// writes there now: it may be its.
+func (l *Log) Sweep() error {
+	left, err := l.pins.Leftovers(l.dir, 0)
+	if err != nil || len(left) == 0 {
+		return err
+	}
+	lock, err := l.pins.Lock(filepath.Join(l.dir, "lock"))
+	if errors.Is(err, durable.ErrLocked) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("sweep the ledger: %w", err)
+	}
+	defer lock.Unlock()
+	return l.pins.Sweep(l.dir, 0)
 }
 
 // exclusively calls act with the directory, while no other process changes it.
-func (l *Log) exclusively(ctx context.Context, act func(*os.Root) error) error {
+func (l *Log) exclusively(ctx context.Context, wait time.Duration, act func(*os.Root) error) error {
 	if _, err := l.pins.Lstat(l.dir); errors.Is(err, fs.ErrNotExist) {
 		if err := l.pins.MakeDir(l.dir, 0o700); err != nil {
 			return fmt.Errorf("make the ledger: %w", err)
 		}
 	}
-	lock, err := durable.LockWithin(ctx, l.pins.Lock, filepath.Join(l.dir, "lock"), lockWait)
+	lock, err := durable.LockWithin(ctx, l.pins.Lock, filepath.Join(l.dir, "lock"), wait)
 	if err != nil {
 		return fmt.Errorf("write the ledger: %w", err)
 	}

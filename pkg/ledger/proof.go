@@ -169,7 +169,7 @@ func (c *computed) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
 // Remake writes the hashes again from the leaves, for where [Log.Verify] says that they
 // are damaged and the leaves are those of the head. Nothing is changed otherwise.
 func (l *Log) Remake(ctx context.Context) error {
-	return l.exclusively(ctx, func(root *os.Root) error {
+	return l.exclusively(ctx, lockWait, func(root *os.Root) error {
 		at, err := look(root)
 		if err != nil {
 			return err
