@@ -5,7 +5,7 @@ man_pages() {
 }
 # A shell in a terminal is given what a person types, and the tabulator.
 bash_tab() {
-	lea "$1" sh -c 'printf "sessctl archive ver\t --quick --js\t\nexit\n" | script -qec "bash --rcfile /etc/bash_completion -i" /dev/null' > "$work/typed" 2>&1
+	lea "$1" sh -c 'printf "sessctl archives ver\t --quick --js\t\nexit\n" | script -qec "bash --rcfile /etc/bash_completion -i" /dev/null' > "$work/typed" 2>&1
 	grep -q '"schema' "$work/typed" || { cat "$work/typed" && return 1; }
 }
 zsh_tab() {
@@ -14,7 +14,7 @@ zmodload zsh/zpty
 zpty z zsh -f -i
 zpty -w z 'autoload -U compinit; compinit -u -D; PS1=; echo loa""ded'
 zpty -r -m z out '*loaded*'
-zpty -n -w z $'sessctl archive ver\t'
+zpty -n -w z $'sessctl archives ver\t'
 sleep 3
 zpty -n -w z $'--quick --js\t'
 sleep 3
@@ -25,7 +25,7 @@ END
 	lea "$1" timeout 60 zsh -f /tmp/type.zsh > "$work/typed" 2>&1
 	grep -q '"schema' "$work/typed" || { cat "$work/typed" && return 1; }
 }
-fish_tab() { lea "$1" fish -c 'complete -C "sessctl archive ver"' | grep -q '^verify'; }
+fish_tab() { lea "$1" fish -c 'complete -C "sessctl archives ver"' | grep -q '^verify'; }
 powershell_parses() {
 	pwsh -NoProfile -Command '$errors = $null; [void][System.Management.Automation.Language.Parser]::ParseFile($args[0], [ref]$null, [ref]$errors); exit $errors.Count' "$archived/bin/share/powershell/sessctl.ps1"
 }
