@@ -3,8 +3,6 @@ package workspace
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"io"
 	"io/fs"
@@ -55,31 +53,6 @@ func LedgerName(s *Settings) string {
 		host = "host"
 	}
 	return host + "-" + dataDirDigest(s)
-}
-
-// dataDirDigest tells the data directories of a machine apart.
-func dataDirDigest(s *Settings) string {
-	sum := sha256.Sum256([]byte(filepath.Clean(s.DataDir())))
-	return hex.EncodeToString(sum[:4])
-}
-
-// StateHead is the copy of the last head that every run leaves outside of the data
-// directory, so that its loss, or its rollback, is seen.
-func StateHead(s *Settings) heads.File {
-	return heads.File{Path: filepath.Join(s.Xdg("XDG_STATE_HOME", filepath.Join(".local", "state")), "sessctl", "heads", dataDirDigest(s)+".head"), Make: true}
-}
-
-// sweepHead removes what a killed run has left beside the copy of the head of this
-// data directory; other data directories have theirs in the same place. The caller
-// holds the lock.
-func sweepHead(s *Settings) {
-	dir, base := filepath.Split(StateHead(s).Path)
-	names, _ := os.ReadDir(dir) // usually there is none
-	for _, name := range names {
-		if strings.HasPrefix(name.Name(), "."+base+".") && strings.HasSuffix(name.Name(), ".tmp") {
-			_ = durable.RemoveFile(filepath.Join(dir, name.Name())) // the next run tries again
-		}
-	}
 }
 
 // HeadPlaces are the places of heads: the copy of this machine, and those that the

@@ -36,6 +36,11 @@ const mostWaiting = 64
 // LedgerDir is the directory of the ledger.
 func (s *Settings) LedgerDir() string { return filepath.Join(s.DataDir(), "ledger") }
 
+// LedgerOf is the ledger of a data directory.
+func LedgerOf(run *Run) *ledger.Log {
+	return ledger.Open(run.LedgerDir(), run.Pins)
+}
+
 // Witness enters leaves in the ledger, and before them what waits.
 func Witness(run *Run, leaves ...ledger.Leaf) error {
 	h := run.history

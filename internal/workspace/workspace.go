@@ -2,6 +2,8 @@ package workspace
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -20,6 +22,7 @@ import (
 	"github.com/sessctl/sessctl/pkg/compact"
 	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/ledger"
+	"github.com/sessctl/sessctl/pkg/ledger/heads"
 	"github.com/sessctl/sessctl/pkg/memory"
 	"github.com/sessctl/sessctl/pkg/memory/database"
 	"github.com/sessctl/sessctl/pkg/session"
@@ -748,3 +751,28 @@ func AtWork(a *Settings) bool {
 
 // OthersAtWork says whether a state-changing sessctl runs that is not this one.
 func (run *Run) OthersAtWork() bool { return run.Held == nil && AtWork(&run.Settings) }
+
+// StateHead is the copy of the last head that every run leaves outside of the data
+// directory, so that its loss, or its rollback, is seen.
+func StateHead(s *Settings) heads.File {
+	return heads.File{Path: filepath.Join(s.Xdg("XDG_STATE_HOME", filepath.Join(".local", "state")), "sessctl", "heads", dataDirDigest(s)+".head"), Make: true}
+}
+
+// sweepHead removes what a killed run has left beside the copy of the head of this
+// data directory; other data directories have theirs in the same place. The caller
+// holds the lock.
+func sweepHead(s *Settings) {
+	dir, base := filepath.Split(StateHead(s).Path)
+	names, _ := os.ReadDir(dir) // usually there is none
+	for _, name := range names {
+		if strings.HasPrefix(name.Name(), "."+base+".") && strings.HasSuffix(name.Name(), ".tmp") {
+			_ = durable.RemoveFile(filepath.Join(dir, name.Name())) // the next run tries again
+		}
+	}
+}
+
+// dataDirDigest tells the data directories of a machine apart.
+func dataDirDigest(s *Settings) string {
+	sum := sha256.Sum256([]byte(filepath.Clean(s.DataDir())))
+	return hex.EncodeToString(sum[:4])
+}
