@@ -205,12 +205,12 @@ func (run *Run) ListStores(ctx context.Context) (Inventory, []session.Notice, er
 			err = fmt.Errorf("list sessions of %s: %w", store.Root(), err)
 		}
 		if err != nil && (len(stores) == 1 || ctx.Err() != nil) {
-			all.NotRead = session.UnreadIn(store.Runtime(), []session.Notice{{Path: store.Root(), Message: err.Error(), Unread: true}})
+			all.NotRead = session.UnreadIn(store.Runtime(), []session.Notice{unreadStore(store, err)})
 			return all, notices, err
 		}
 		if err != nil { // the other stores are not to suffer for it
 			run.Incomplete++
-			notice := session.Notice{Path: store.Root(), Message: err.Error(), Unread: true}
+			notice := unreadStore(store, err)
 			notices = append(notices, notice)
 			all.NotRead = append(all.NotRead, session.UnreadIn(store.Runtime(), []session.Notice{notice})...)
 			continue
@@ -222,6 +222,12 @@ func (run *Run) ListStores(ctx context.Context) (Inventory, []session.Notice, er
 		run.foreign, run.Listed = findForeign(all), true
 	}
 	return all, notices, nil
+}
+
+// unreadStore is the notice of a store that could not be listed, with the advice of the
+// error: another owner is one reason of many.
+func unreadStore(store session.Store, err error) session.Notice {
+	return session.Notice{Path: store.Root(), Message: err.Error(), Hint: failure.Explain(err).Hint, Unread: true}
 }
 
 // Add adds what a store has listed.
