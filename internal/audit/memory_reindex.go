@@ -21,6 +21,7 @@ import (
 	"github.com/sessctl/sessctl/pkg/embed"
 	"github.com/sessctl/sessctl/pkg/ledger"
 	"github.com/sessctl/sessctl/pkg/memory"
+	"github.com/sessctl/sessctl/pkg/secrets"
 	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/sessctl/sessctl/pkg/work"
 )
@@ -316,7 +317,7 @@ func ArchivedSessions(ctx context.Context, w *workspace.Workspace, run *workspac
 func RebuildMark(ids []string) string {
 	slices.Sort(ids)
 	sum := sha256.Sum256([]byte(strings.Join(ids, " ")))
-	return chunk.Version + " " + work.Version + " " + hex.EncodeToString(sum[:8])
+	return chunk.Version + " " + work.Version + " " + secrets.Version + " " + hex.EncodeToString(sum[:8])
 }
 
 // Rebuilder is a compact.Rebuilder over a memory.Store.
@@ -330,7 +331,7 @@ type Rebuilder struct {
 
 // NewRebuilder keeps what a run makes again.
 func NewRebuilder(w *workspace.Workspace, run *workspace.Run) *Rebuilder {
-	remade := memory.Remade{At: run.Now().UnixMilli(), OutputLimit: max(run.OutputLimit(), 0)}
+	remade := memory.Remade{At: run.Now().UnixMilli(), OutputLimit: max(run.OutputLimit(), 0), Redaction: secrets.Version}
 	return &Rebuilder{Store: w.Memory, Archives: w.Archives, Lengths: w.Lengths, Remade: remade}
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/memory"
 	"github.com/sessctl/sessctl/pkg/retention"
+	"github.com/sessctl/sessctl/pkg/secrets"
 )
 
 // ReceiptAudit holds receipts against the catalogue and memory. It is the one
@@ -293,14 +294,15 @@ type expected struct {
 
 // expected tells under which limit for outputs the pieces of a session are in memory:
 // that of the receipt, or of the rebuild since. A memory that was made again under
-// another one has other chunks.
+// another one has other chunks, and so has one that was redacted by other rules.
 func (v *ReceiptAudit) expected(r compact.Receipt, made memory.Remade) expected {
 	limit, recorded := r.Content.Limit()
 	if made.At > r.At.UnixMilli() {
-		return expected{r, made.OutputLimit, limit == made.OutputLimit, true}
+		figures := limit == made.OutputLimit && r.Content.Redaction == made.Redaction
+		return expected{r, made.OutputLimit, figures, made.Redaction == secrets.Version}
 	}
 	present := max(v.OutputLimit(), 0)
-	same := !recorded || limit == present
+	same := (!recorded || limit == present) && r.Content.Redaction == secrets.Version
 	return expected{r, present, same, same}
 }
 

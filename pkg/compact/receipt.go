@@ -16,6 +16,7 @@ import (
 	"github.com/sessctl/sessctl/pkg/chunk"
 	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/relocate"
+	"github.com/sessctl/sessctl/pkg/secrets"
 	"github.com/sessctl/sessctl/pkg/session"
 )
 
@@ -175,11 +176,19 @@ type Content struct {
 	LeftOutBytes  int64 `json:"left_out_bytes"` // images, base64 and control characters: in the archive only
 	CutBytes      int64 `json:"cut_bytes"`      // of strings and of tools' output too long for memory: in the archive only
 	// OutputLimit is how many bytes memory took of one output, see [Content.Limit].
-	OutputLimit    *int64 `json:"output_limit,omitempty"`
-	Redacted       int    `json:"redacted"`        // what looked like a secret: in the archive only
-	Chunker        string `json:"chunker"`         // rule by which the text was cut
+	OutputLimit *int64 `json:"output_limit,omitempty"`
+	Redacted    int    `json:"redacted"` // what looked like a secret: in the archive only
+	Chunker     string `json:"chunker"`  // rule by which the text was cut
+	// Redaction names the rules by which secrets were found ([secrets.Version]).
+	Redaction      string `json:"redaction,omitempty"`
 	ChunksStored   int    `json:"chunks_stored"`   // new in memory
 	ChunksExisting int    `json:"chunks_existing"` // stored by an earlier run
+}
+
+// SameRules reports whether what is cut and redacted by the present rules is what this
+// run has stored: only then are its pieces those that are made today.
+func (c Content) SameRules() bool {
+	return c.Chunker == chunk.Version && c.Redaction == secrets.Version
 }
 
 func contentOf(s Survey, m Remembered, p Policy) Content {
@@ -188,7 +197,7 @@ func contentOf(s Survey, m Remembered, p Policy) Content {
 		Lines: c.Lines, Records: c.Records, LinesSkipped: c.Bad, LinesSalvaged: c.Salvaged,
 		TornBytes: c.TornBytes, NULBytes: c.NULBytes, Messages: s.Scan.Records, ToolCalls: s.Scan.ToolCalls,
 		Characters: s.Runes, CoveredBytes: s.Covered, LeftOutBytes: s.LeftOut + s.Scan.LeftOut, Redacted: s.Redacted, CutBytes: c.CutBytes + s.Cut, OutputLimit: p.recordedLimit(),
-		Chunker: chunk.Version, ChunksStored: m.Stored, ChunksExisting: m.Existing,
+		Chunker: chunk.Version, Redaction: secrets.Version, ChunksStored: m.Stored, ChunksExisting: m.Existing,
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/sessctl/sessctl/pkg/chunk"
 	"github.com/sessctl/sessctl/pkg/durable"
+	"github.com/sessctl/sessctl/pkg/secrets"
 	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/sessctl/sessctl/pkg/session/logfile"
 )
@@ -223,7 +224,7 @@ func (c *Compactor) newUndo(p *UndoPlan) Intent {
 	undone.Outcome, undone.Receipt = Undone, c.Receipts.Path(in.ID)
 	in.Receipt = Receipt{
 		Schema: 1, ID: in.ID, Version: c.Version, At: c.Now().UTC(), Compaction: undone, Source: p.Receipt.Source,
-		Content: Content{Chunker: chunk.Version, OutputLimit: p.Policy.recordedLimit()}, // of what is newer
+		Content: Content{Chunker: chunk.Version, Redaction: secrets.Version, OutputLimit: p.Policy.recordedLimit()}, // of what is newer
 		Undo:    &UndoProof{Receipt: p.Receipt.ID, MemoryKept: p.KeepMemory},
 	}
 	return in

@@ -12,7 +12,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/sessctl/sessctl/pkg/chunk"
 	"github.com/sessctl/sessctl/pkg/session"
 )
 
@@ -291,7 +290,7 @@ func (w *withdrawal) planAlone(receipts []Receipt, all []vouched, undone Receipt
 	other := func(v vouched) bool { return v.ID == own.ID && !alike(v.by, undone) }
 	at := slices.IndexFunc(all, other)
 	_, recorded := undone.Content.Limit()
-	if at < 0 || !recorded || undone.Late != nil || undone.Content.Chunker != chunk.Version {
+	if at < 0 || !recorded || undone.Late != nil || !undone.Content.SameRules() {
 		return
 	}
 	gone := UndoneBy(receipts)
@@ -327,7 +326,7 @@ func (a archives) made(ctx context.Context, store session.Store, ref session.Ref
 	}
 	return Made{
 		Own:    a.piecesOf(ctx, store, ref, *w.alone, policy),
-		Beside: pieces(func(v vouched) bool { return v.ID == w.alone.ID && v.by.Content.Chunker == chunk.Version }),
+		Beside: pieces(func(v vouched) bool { return v.ID == w.alone.ID && v.by.Content.SameRules() }),
 		Others: pieces(func(vouched) bool { return true }),
 	}
 }

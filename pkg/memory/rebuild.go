@@ -33,6 +33,8 @@ type Rebuild struct {
 type Remade struct {
 	At          int64 // Unix milliseconds; 0 if they never were
 	OutputLimit int64 // bytes that were taken of one output of a tool
+	// Redaction names the rules by which secrets were found, without a blank.
+	Redaction string
 }
 
 // RebuildResult counts what Rebuild did.
@@ -155,7 +157,7 @@ func (b Rebuild) finish(ctx context.Context, tx *sql.Tx, result *RebuildResult) 
 	_, err = tx.ExecContext(ctx, "INSERT OR REPLACE INTO rebuilt (runtime, agent, session, mark) VALUES (?,?,?,?)",
 		b.Source.Runtime, b.Source.Agent, b.Source.Session, b.Mark)
 	if err == nil && b.Remade.At > 0 {
-		_, err = tx.ExecContext(ctx, "INSERT OR REPLACE INTO state (name, value) VALUES (?,?)", remadeState(b.Source), fmt.Sprint(b.Remade.At, " ", b.Remade.OutputLimit))
+		_, err = tx.ExecContext(ctx, "INSERT OR REPLACE INTO state (name, value) VALUES (?,?)", remadeState(b.Source), fmt.Sprint(b.Remade.At, " ", b.Remade.OutputLimit, " ", b.Remade.Redaction))
 	}
 	return err
 }
@@ -177,7 +179,7 @@ func (s reading) Remade(ctx context.Context, source Source) (made Remade, err er
 	case err != nil:
 		return Remade{}, fmt.Errorf("look how records were made: %w", database.Classify(err))
 	}
-	if _, err := fmt.Sscan(value, &made.At, &made.OutputLimit); err != nil {
+	if n, err := fmt.Sscan(value, &made.At, &made.OutputLimit, &made.Redaction); n < 2 { // rules without a name are the first
 		return Remade{}, fmt.Errorf("look how records were made: %w", errors.Join(ErrCorrupt, err))
 	}
 	return made, nil

@@ -10,6 +10,10 @@ import (
 // Mark replaces what looked like a secret.
 const Mark = "[redacted]"
 
+// Version names the rules: what is redacted by others has other texts. A change of any
+// rule makes it another.
+const Version = "2+" + publishedVersion
+
 // Redact replaces what looks like a secret by [Mark] and returns how many there
 // were. Text without any is returned unchanged.
 func Redact(text string) (string, int) {
