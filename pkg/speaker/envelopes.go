@@ -11,6 +11,7 @@ const (
 	line                 // a line
 	fenced               // a line, and the fence below it
 	attached             // a block that a person has attached: it is shown
+	prompt               // it begins a message that is written for a model: all of it is shown
 )
 
 // Envelope is one form in which a program writes in a person's name. In Begins and Ends
@@ -22,7 +23,11 @@ type Envelope struct {
 }
 
 // Envelopes is the table of all, by program.
-func Envelopes() []Envelope { return envelopes }
+func Envelopes() []Envelope { return append(envelopes[:len(envelopes):len(envelopes)], heartbeat) }
+
+// heartbeat is what people's own prompts for heartbeats have in common, wherever it
+// stands.
+var heartbeat = Envelope{"openclaw", "heartbeat", "reply HEARTBEAT_OK", "", whole, "Look at the inbox. If nothing needs attention, reply HEARTBEAT_OK."}
 
 var envelopes = []Envelope{
 	// OpenClaw, and what was it before: a gateway between chats and an agent.
@@ -153,6 +158,23 @@ var envelopes = []Envelope{
 	{"cline", "feedback", "<feedback>", "</feedback>", around, "<feedback>\nWORDS\n</feedback>"},
 	{"cursor", "query", "<user_query>", "</user_query>", around, "<user_query>\nWORDS\n</user_query>"},
 	{"cursor", "data", "<additional_data>", "</additional_data>", block, "<additional_data>\nx\n</additional_data>\n<user_query>\nWORDS\n</user_query>"},
+
+	// Prompts that other programs write, which call a model in a person's name.
+	{"prompt", "role", "You are a ", "", prompt, "You are a careful translator.\nTranslate what follows."},
+	{"prompt", "role", "You are an ", "", prompt, "You are an assistant.\nAnswer briefly."},
+	{"prompt", "role", "You are the ", "", prompt, "You are the reviewer of this repository."},
+	{"prompt", "role", "You are now ", "", prompt, "You are now the planner."},
+	{"prompt", "role", "Act as a", "", prompt, "Act as a translator."},
+	{"prompt", "role", "You must embody ", "", prompt, "You must embody this persona."},
+	{"prompt", "role", "You must fully embody ", "", prompt, "You must fully embody this persona."},
+	{"prompt", "transcript", "The following is ", "", prompt, "The following is a conversation."},
+	{"prompt", "transcript", "Here is a conversation", "", prompt, "Here is a conversation."},
+	{"prompt", "transcript", "Here is the conversation", "", prompt, "Here is the conversation."},
+	{"prompt", "transcript", "Here is the transcript", "", prompt, "Here is the transcript."},
+	{"prompt", "summary", "Summarize the ", "", prompt, "Summarize the conversation above."},
+	{"prompt", "summary", "Summarize this ", "", prompt, "Summarize this conversation."},
+	{"prompt", "facts", "Extract the facts", "", prompt, "Extract the facts from this."},
+	{"prompt", "conversation", "<conversation>", "</conversation>", attached, "<conversation>\nTom: ready?\n</conversation>"},
 
 	// Memories that plugins put into a prompt.
 	{"memory", "memories", "<relevant-memories>", "</relevant-memories>", block, "<relevant-memories>\n1. x\n</relevant-memories>\n\nWORDS"},

@@ -18,11 +18,14 @@ var shapes = []shape{
 	{"clock", 5, func(l *seen) bool { return find(l.full[:min(len(l.full), 60)], "··:··:··") >= 0 }},
 	{"day first", 4, func(l *seen) bool { return dayFirst(l.full) }},
 	{"bracketed time", 5, func(l *seen) bool { return bracketedTime(l.full) }},
-	{"level", 5, func(l *seen) bool { return level(l.full) }},
+	{"mail", 5, func(l *seen) bool { return mailHead(l.full) }},
+	{"chat", 9, func(l *seen) bool { return chat(l.full) }},
+	{"level", 6, func(l *seen) bool { return level(l.full) }},
+	{"part", 11, func(l *seen) bool { return part(l.full) }},
 	{"piped", 5, func(l *seen) bool { return piped(l.full) }},
 	{"frame", 6, func(l *seen) bool { return frame(l.full) }},
 	{"failure", 6, func(l *seen) bool { return breaksOff(l.full) }},
-	{"diff", 6, diff},
+	{"diff", 10, diff},
 	{"rule", 6, func(l *seen) bool { return rule(l.full) }},
 	{"table row", 6, func(l *seen) bool {
 		return len(l.full) > 2 && l.full[0] == '|' && l.full[len(l.full)-1] == '|' || bytes.Contains(l.full, []byte(" | ")) && l.gaps > 0
@@ -51,6 +54,7 @@ var shapes = []shape{
 	{"numbers", 1, func(l *seen) bool { return l.digits > l.letters && l.words > 0 }},
 	{"hash", 2, func(l *seen) bool { return hash(l.full) }},
 	{"long", 3, func(l *seen) bool { return long(l.full) }},
+	{"file", 9, func(l *seen) bool { return file(l.full) }},
 	{"path", 3, func(l *seen) bool { return path(l.full) }},
 	{"no words", 2, func(l *seen) bool { return l.words == 0 && l.wide == 0 && l.marks > 0 }},
 	{"heading", 4, func(l *seen) bool { return l.by == asPerson && heading(l.full) }},
@@ -85,8 +89,41 @@ func prose(l *seen) bool {
 // Jan 31.
 func dayFirst(line []byte) bool {
 	line = bytes.TrimLeft(line, "[(")
-	for _, day := range []string{"····-··-··", "····/··/··", "··/··/··", "··.··.··", "¤¤¤ ·· ··:··", "¤¤¤  · ··:··", "¤···· ··:··"} {
+	for _, day := range []string{"····-··-··", "····/··/··", "··/··/··", "··.··.··", "¤¤¤ ·· ··:··", "¤¤¤  · ··:··", "¤···· ··:··", "··:·· ", "·:·· "} {
 		if fits(line, day) >= 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// chat tells whether a line begins with a role, as those of talks with models do.
+func chat(line []byte) bool {
+	line = bytes.TrimPrefix(line, []byte("["))
+	for _, role := range []string{"User", "Human", "Assistant", "Agent", "AI"} {
+		if rest, found := bytes.CutPrefix(line, []byte(role)); found && bytes.HasPrefix(bytes.TrimPrefix(rest, []byte("]")), []byte(":")) {
+			return true
+		}
+	}
+	return false
+}
+
+// file tells whether a line is the name of a file and nothing else: its path from the
+// root on, to the end of the file's kind.
+func file(line []byte) bool {
+	path := bytes.Trim(line, "'\"")
+	if len(path) == 0 || path[0] != '/' {
+		return false
+	}
+	slash, dot := bytes.LastIndexByte(path, '/'), bytes.LastIndexByte(path, '.')
+	kind := path[dot+1:]
+	return slash > 0 && dot > slash && len(kind) > 0 && len(kind) <= 5 && bytes.IndexByte(kind, ' ') < 0
+}
+
+// mailHead tells whether a line is one of those above a letter.
+func mailHead(line []byte) bool {
+	for _, name := range []string{"From: ", "To: ", "Cc: ", "Subject: ", "Date: "} {
+		if bytes.HasPrefix(line, []byte(name)) {
 			return true
 		}
 	}
@@ -100,18 +137,23 @@ func bracketedTime(line []byte) bool {
 	return at >= 0 && (fits(line[at:], "[··:··") >= 0 || fits(line[at:], "[·:··") >= 0 || fits(line[at:], "[··/¤¤¤/····") >= 0)
 }
 
-// level tells whether a line begins with the level of a log, in capitals, or with the
-// name of a part in brackets: "ERROR: ", "[theme] ".
+// level tells whether a line begins with the level of a log, in capitals: "ERROR: ".
 func level(line []byte) bool {
-	if len(line) > 3 && line[0] == '[' {
-		end := bytes.IndexAny(line, "] ")
-		return end > len("[x") && line[end] == ']' && end+1 < len(line) && line[end+1] == ' '
-	}
 	n := 0
 	for n < len(line) && (line[n] >= 'A' && line[n] <= 'Z') {
 		n++
 	}
 	return n > 3 && n < len(line) && (line[n] == ':' || line[n] == ' ')
+}
+
+// part tells whether a line begins with the name of a part of a program in brackets:
+// "[theme] ".
+func part(line []byte) bool {
+	if len(line) < 4 || line[0] != '[' || !unicode.IsLower(rune(line[1])) {
+		return false
+	}
+	end := bytes.IndexAny(line, "] ")
+	return line[max(end, 0)] == ']' && end+1 < len(line) && line[end+1] == ' '
 }
 
 // piped tells whether a line begins with the name of what wrote it: "web-1  | ".

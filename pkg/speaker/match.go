@@ -68,8 +68,16 @@ func fits(text []byte, pattern string) int {
 	return at
 }
 
+// anywhere is the envelope by a mark that stands anywhere in a message.
+func anywhere(text []byte) *Envelope {
+	if bytes.Contains(text, []byte(heartbeat.Begins)) {
+		return &heartbeat
+	}
+	return nil
+}
+
 func (e *Envelope) source() Source {
-	if e.form == attached {
+	if e.form == attached || e.form == prompt {
 		return Shown
 	}
 	return Program
@@ -92,18 +100,22 @@ func find(text []byte, pattern string) int {
 
 // matcher goes through a text from line to line.
 type matcher struct {
-	text []byte
-	said bool   // words or a paste came before
-	ends string // the tag that closes what is around words
+	text   []byte
+	said   bool      // words or a paste came before
+	around *Envelope // whose tag is open
 }
 
 // envelopesIn are the spans of a text that a program wrote.
 func envelopesIn(text []byte) iter.Seq[Span] {
 	return func(yield func(Span) bool) {
 		m := matcher{text: text}
+		if e := anywhere(text); e != nil {
+			yield(Span{0, len(text), Program, e})
+			return
+		}
 		for at := 0; at < len(text); {
-			if end, source := m.at(at); end > at {
-				if !yield(Span{at, end, source}) {
+			if end, by := m.at(at); end > at {
+				if !yield(Span{at, end, by.source(), by}) {
 					return
 				}
 				at = end
@@ -121,8 +133,8 @@ func (m *matcher) pass(at int) int {
 	if n := bytes.IndexByte(m.text[at:], '\n'); n >= 0 {
 		end = at + n + 1
 	}
-	if m.ends != "" {
-		if n := bytes.Index(m.text[at:end], []byte(m.ends)); n > 0 {
+	if m.around != nil {
+		if n := bytes.Index(m.text[at:end], []byte(m.around.Ends)); n > 0 {
 			return at + n
 		}
 	}
@@ -132,29 +144,29 @@ func (m *matcher) pass(at int) int {
 
 // at is where the envelope ends that begins at a place, which is that of a line or
 // behind another envelope, and whose it is. If there is none it ends where it begins.
-func (m *matcher) at(at int) (int, Source) {
+func (m *matcher) at(at int) (int, *Envelope) {
 	from := at
 	for from < len(m.text) && (m.text[from] == ' ' || m.text[from] == '\t') {
 		from++
 	}
 	rest := m.text[from:]
 	if len(rest) == 0 {
-		return at, Said
+		return at, nil
 	}
-	if m.ends != "" && bytes.HasPrefix(rest, []byte(m.ends)) {
-		end := from + len(m.ends)
-		m.ends = ""
-		return end, Program
+	if m.around != nil && bytes.HasPrefix(rest, []byte(m.around.Ends)) {
+		by := m.around
+		m.around = nil
+		return from + len(by.Ends), by
 	}
 	for _, i := range byFirst[rest[0]] {
 		e := &envelopes[i]
 		if n := fits(rest, e.Begins); n >= 0 {
 			if end := m.length(e, rest, n); end > 0 {
-				return from + end, e.source()
+				return from + end, e
 			}
 		}
 	}
-	return at, Said
+	return at, nil
 }
 
 // length is how much of a text an envelope is that begins it, with n bytes; 0 if it is
@@ -164,7 +176,7 @@ func (m *matcher) length(e *Envelope, text []byte, n int) int {
 	case block, attached:
 		return blockEnd(text, e.Ends, n)
 	case around:
-		m.ends = e.Ends
+		m.around = e
 		return n - 1 + bytes.IndexByte(text[n-1:], '>') + 1
 	case line:
 		return lineEnd(text)

@@ -2,6 +2,7 @@ package speaker
 
 import (
 	"bytes"
+	"slices"
 	"unicode"
 	"unicode/utf8"
 )
@@ -34,10 +35,13 @@ func appendShapes(all []Span, text []byte, from, to int, by voice) []Span {
 	shown := sides(rows)
 	for i, r := range rows {
 		source := Said
-		if shown[i] {
+		switch {
+		case shown[i] && r.document:
+			source = Document
+		case shown[i]:
 			source = Shown
 		}
-		all = add(all, Span{r.from, r.to, source})
+		all = add(all, Span{From: r.from, To: r.to, Source: source})
 	}
 	return all
 }
@@ -48,6 +52,7 @@ type row struct {
 	weight   int
 	alike    int // what it weighs that its neighbours are like it
 	blank    bool
+	document bool // only headings around it tell that it is shown
 }
 
 // fenceWeight decides alone.
@@ -56,14 +61,24 @@ const fenceWeight = 100
 func weigh(text []byte, from, to int, by voice) []row {
 	var rows []row
 	fenced := false
+	var closing []byte // the tag that ends what is between tags
 	names := speakersIn(text[from:to])
 	for a, b := range linesOf(text, from, to) {
 		l := look(text[a:b], by)
 		r := row{from: a, to: b, blank: len(l.bare) == 0}
-		fence := bytes.HasPrefix(l.bare, []byte("```")) || bytes.HasPrefix(l.bare, []byte("~~~"))
+		fence := bytes.HasPrefix(l.bare, []byte("```")) && bytes.Count(l.bare, []byte("```")) == 1 || bytes.HasPrefix(l.bare, []byte("~~~"))
 		switch {
+		case closing != nil:
+			r.weight = fenceWeight
+			if bytes.HasPrefix(l.bare, closing) {
+				closing = nil
+			}
 		case fence || fenced:
 			r.weight, fenced = fenceWeight, fenced != fence
+		case bytes.Count(l.bare, []byte("```"))%2 == 1: // a fence behind words
+			r.weight, fenced = l.weight(), true
+		case opens(l.bare, text[b:to]) != nil:
+			r.weight, closing = fenceWeight, opens(l.bare, text[b:to])
 		case r.blank:
 		case names[speakerOf(l.bare)] > 1 && len(names) > 1:
 			r.weight = 6
@@ -73,6 +88,7 @@ func weigh(text []byte, from, to int, by voice) []row {
 		rows = append(rows, r)
 	}
 	alike(rows, text)
+	goOn(rows, text)
 	if by == asPerson {
 		document(rows, text)
 	}
@@ -97,6 +113,26 @@ func alike(rows []row, text []byte) {
 		rows[i].weight += rows[i].alike
 		if i > 0 && !rows[i-1].blank && rows[i].weight < fenceWeight && frame(bytes.TrimSpace(text[rows[i].from:rows[i].to])) && names(text[rows[i-1].from:rows[i-1].to]) {
 			rows[i-1].weight = max(rows[i-1].weight, headWeight)
+		}
+	}
+}
+
+// goOn gives what begins in a line to the lines below it: to the end of the paragraph
+// after a prompt or a role, to the end of all after the head of a letter.
+func goOn(rows []row, text []byte) {
+	paragraph, heads := false, 0
+	for i := range rows {
+		r, line := &rows[i], bytes.TrimSpace(text[rows[i].from:rows[i].to])
+		switch {
+		case r.blank:
+			paragraph = false
+		case prompts(line) || chat(line):
+			paragraph = true
+		case paragraph && line[len(line)-1] != '?', heads > 1:
+			r.weight = max(r.weight, 1)
+		}
+		if mailHead(line) {
+			heads++
 		}
 	}
 }
@@ -161,6 +197,9 @@ func pastSign(line []byte, at int) int {
 	return at
 }
 
+// documentWeight is that of a line between headings.
+const documentWeight = 4
+
 // document makes one of the sections of a document: headings stand in it, and more than
 // one.
 func document(rows []row, text []byte) {
@@ -180,7 +219,9 @@ func document(rows []row, text []byte) {
 	for ; last < len(rows) && !rows[last].blank; last++ {
 	}
 	for i := first; i < last; i++ {
-		rows[i].weight = max(rows[i].weight, 3)
+		if rows[i].document = rows[i].weight < documentWeight; rows[i].document {
+			rows[i].weight = documentWeight
+		}
 	}
 }
 
@@ -211,6 +252,23 @@ func sides(rows []row) []bool {
 		}
 	}
 	return all
+}
+
+// opens is the tag that closes the block which a line begins that is a tag and nothing
+// else; nil if none does.
+func opens(line, after []byte) []byte {
+	if len(line) < 3 || line[0] != '<' || line[len(line)-1] != '>' || !letter(line[1]) || bytes.HasSuffix(line, []byte("/>")) {
+		return nil
+	}
+	name := line[1 : len(line)-1]
+	if n := bytes.IndexByte(name, ' '); n > 0 {
+		name = name[:n]
+	}
+	closing := slices.Concat([]byte("</"), name, []byte(">"))
+	if bytes.IndexByte(name, '<') >= 0 || !bytes.Contains(after, closing) {
+		return nil
+	}
+	return closing
 }
 
 // speakersIn counts the names before colons with which lines begin: those of a chat
