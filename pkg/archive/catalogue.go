@@ -337,7 +337,10 @@ func (b *encoded) Write(p []byte) (int, error) {
 // missing is not removed but put in its place: on a file system that lost the
 // renaming in a power cut it is the only copy (docs/dev/decisions.md D12).
 func (s *Store) Sweep(ctx context.Context, m Meta, olderThan time.Duration) error {
-	if err := s.sweep(ctx, m, olderThan); err != nil {
+	if err := s.SweepArchives(ctx, m, olderThan); err != nil {
+		return err
+	}
+	if err := s.pins.Sweep(s.catalogue.dir, olderThan); err != nil {
 		return fmt.Errorf("sweep archives: %w", err)
 	}
 	return nil
@@ -352,20 +355,13 @@ func (s *Store) SweepArchives(ctx context.Context, m Meta, olderThan time.Durati
 	return nil
 }
 
-func (s *Store) sweep(ctx context.Context, m Meta, olderThan time.Duration) error {
-	if err := s.sweepArchives(ctx, m, olderThan); err != nil {
-		return err
-	}
-	return s.pins.Sweep(s.catalogue.dir, olderThan)
-}
-
 func (s *Store) sweepArchives(ctx context.Context, m Meta, olderThan time.Duration) error {
 	dir, err := s.dirOf(m)
 	if err != nil {
 		return err
 	}
 	s.files.forget(dir)
-	leftovers, err := s.unfinished(dir, olderThan)
+	leftovers, err := unfinishedIn(s.pins, dir, olderThan)
 	if err != nil {
 		return err
 	}
@@ -377,10 +373,10 @@ func (s *Store) sweepArchives(ctx context.Context, m Meta, olderThan time.Durati
 	return nil
 }
 
-// unfinished ends the moves in a directory of archives that were killed and lists the
+// unfinishedIn ends the moves in a directory of archives that were killed and lists the
 // temporary files that are left there. A directory that is not there has none.
-func (s *Store) unfinished(dir string, olderThan time.Duration) ([]string, error) {
-	root, err := s.pins.OpenDir(dir)
+func unfinishedIn(pins *durable.Pins, dir string, olderThan time.Duration) ([]string, error) {
+	root, err := pins.OpenDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

@@ -89,7 +89,7 @@ type looking struct {
 func (l *looking) at(pins *durable.Pins, dir, base string) (durable.FileState, error) {
 	if l.held == nil || dir != l.dir {
 		l.release()
-		held, err := pins.Looker(dir)
+		held, err := durable.OpenLooker(pins, dir)
 		if err != nil {
 			return durable.FileState{}, err
 		}

@@ -29,9 +29,9 @@ type Looker struct {
 	dir  *os.File
 }
 
-// Looker opens a directory to look at files in it.
-func (p *Pins) Looker(dir string) (*Looker, error) {
-	root, err := p.OpenDir(dir)
+// OpenLooker opens a directory to look at files in it, as pins (nil or not) has it.
+func OpenLooker(pins *Pins, dir string) (*Looker, error) {
+	root, err := pins.OpenDir(dir)
 	if err != nil {
 		return nil, err
 	}
