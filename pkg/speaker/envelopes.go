@@ -23,13 +23,13 @@ type Envelope struct {
 }
 
 // Envelopes is the table of all, by program.
-func Envelopes() []Envelope { return append(envelopes[:len(envelopes):len(envelopes)], heartbeat) }
+func Envelopes() []*Envelope { return append(envelopes[:len(envelopes):len(envelopes)], heartbeat) }
 
 // heartbeat is what people's own prompts for heartbeats have in common, wherever it
 // stands.
-var heartbeat = Envelope{"openclaw", "heartbeat", "reply HEARTBEAT_OK", "", whole, "Look at the inbox. If nothing needs attention, reply HEARTBEAT_OK."}
+var heartbeat = &Envelope{"openclaw", "heartbeat", "reply HEARTBEAT_OK", "", whole, "Look at the inbox. If nothing needs attention, reply HEARTBEAT_OK."}
 
-var envelopes = []Envelope{
+var envelopes = []*Envelope{
 	// OpenClaw, and what was it before: a gateway between chats and an agent.
 	{"openclaw", "stamp", "[¤", "····-··-·· ··:·· ", head, "[Sun 2026-02-01 10:00 UTC] WORDS"},
 	{"openclaw", "telegram", "[Telegram ", "", head, "[Telegram Lea Roth (@lea) id:1234567] WORDS"},

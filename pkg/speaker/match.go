@@ -13,8 +13,7 @@ const mostHead = 400
 // Of is the envelope of a program that a text begins with, nil if there is none.
 func Of(program string, text []byte) *Envelope {
 	text = bytes.TrimLeft(text, " \t\r\n")
-	for i := range envelopes {
-		e := &envelopes[i]
+	for _, e := range envelopes {
 		if e.Program == program && fits(text, e.Begins) >= 0 && (e.form != head || headEnd(text, e.Ends) > 0) {
 			return e
 		}
@@ -32,9 +31,9 @@ func Silent(text []byte) bool {
 }
 
 // byFirst are the rows of the table by the first byte of what they begin with.
-var byFirst = func() (rows [256][]int) {
-	for i, e := range envelopes {
-		rows[e.Begins[0]] = append(rows[e.Begins[0]], i)
+var byFirst = func() (rows [256][]*Envelope) {
+	for _, e := range envelopes {
+		rows[e.Begins[0]] = append(rows[e.Begins[0]], e)
 	}
 	return rows
 }()
@@ -71,7 +70,7 @@ func fits(text []byte, pattern string) int {
 // anywhere is the envelope by a mark that stands anywhere in a message.
 func anywhere(text []byte) *Envelope {
 	if bytes.Contains(text, []byte(heartbeat.Begins)) {
-		return &heartbeat
+		return heartbeat
 	}
 	return nil
 }
@@ -158,8 +157,7 @@ func (m *matcher) at(at int) (int, *Envelope) {
 		m.around = nil
 		return from + len(by.Ends), by
 	}
-	for _, i := range byFirst[rest[0]] {
-		e := &envelopes[i]
+	for _, e := range byFirst[rest[0]] {
 		if n := fits(rest, e.Begins); n >= 0 {
 			if end := m.length(e, rest, n); end > 0 {
 				return from + end, e
