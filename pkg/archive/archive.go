@@ -102,6 +102,9 @@ type Entry struct {
 	// said of the file (Path, Compression, Stored..., Remote) is said of the later
 	// one's. [Store.List] leaves such archives out, [Store.Get] returns them.
 	SupersededBy string `json:"superseded_by,omitempty"`
+
+	// begins is the id of the archive with whose bytes one begins that is being made.
+	begins string
 }
 
 // Sources are all places that the bytes came from, the first one first.
@@ -176,8 +179,12 @@ type Options struct {
 	// storage, for entries with [Entry.Remote] whose own file is not there; nil
 	// fetches nothing.
 	Fetch func(context.Context, Entry) (*os.File, error)
-	// Entered, if not nil, is told of every archive that has got an entry.
-	Entered func(Entry)
+	// Entered, if not nil, is told of every archive that has got an entry, and of the id
+	// of the longest earlier one with whose bytes it begins, "" where none is known.
+	Entered func(e Entry, begins string)
+	// Superseded, if not nil, is told of every archive before it leaves its place to a
+	// longer one of its session.
+	Superseded func(e, by Entry)
 	// Pins hold the directories of archives and catalogue open during a run; nil
 	// looks for them by their paths each time.
 	Pins *durable.Pins
@@ -186,7 +193,7 @@ type Options struct {
 // tellEntered tells of an archive that has got an entry.
 func (o Options) tellEntered(e Entry) {
 	if o.Entered != nil {
-		o.Entered(e)
+		o.Entered(e, e.begins)
 	}
 }
 

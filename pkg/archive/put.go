@@ -96,10 +96,15 @@ func (s *Store) inPlace(dir string) error {
 func (s *Store) write(ctx context.Context, dir string, e Entry, src source) (Entry, error) {
 	var kept Entry
 	path, err := s.pins.CreateNamed(dir, safeName(e.Session), 0o600, func(w io.Writer) (string, error) {
-		if err := e.fill(ctx, w, src); err != nil {
+		marks, err := s.marks(dir, e.Meta)
+		if err != nil {
 			return "", err
 		}
-		var err error
+		starts, err := e.fill(ctx, w, src, marks)
+		if err != nil {
+			return "", err
+		}
+		e.begins = s.longest(e, starts)
 		if kept, err = s.existing(ctx, dir, &e); err != nil {
 			return "", err
 		}
@@ -168,24 +173,52 @@ func (e *Entry) settleAt(path string) {
 	e.Superseded = others
 }
 
+// marks are the beginnings of hashes that the names of a session's archives in a
+// directory have, nil if there are none.
+func (s *Store) marks(dir string, m Meta) (marks map[string]bool, err error) {
+	files, err := s.namesIn(dir, safeName(m.Session)+".")
+	for _, file := range files {
+		_, rest, _ := strings.Cut(strings.TrimPrefix(file, safeName(m.Session)+"."), ".")
+		if hash, _, cut := strings.Cut(rest, "."); cut && len(hash) >= shortDigit {
+			if marks == nil {
+				marks = map[string]bool{}
+			}
+			marks[hash[:shortDigit]] = true
+		}
+	}
+	return marks, err
+}
+
+// longest is the id of the longest archive with whose bytes this one begins, "" for
+// none. starts are hashes of its beginnings, the longest last.
+func (s *Store) longest(e Entry, starts []string) string {
+	for _, sum := range slices.Backward(starts) {
+		if id := ID(e.Meta, sum); sum != e.SHA256 && s.entered(id) {
+			return id
+		}
+	}
+	return ""
+}
+
 // fill copies the source into the archive's file and completes the entry with
-// what went through.
-func (e *Entry) fill(ctx context.Context, w io.Writer, src source) error {
+// what went through. It returns the hashes of beginnings that have one of the marks.
+func (e *Entry) fill(ctx context.Context, w io.Writer, src source, marks map[string]bool) ([]string, error) {
 	session, stored := newTally(), newTally()
+	session.marks = marks
 	if e.Compression == CompressionZstd {
 		if err := compress(ctx, io.MultiWriter(w, stored), io.TeeReader(src, session), src.size); err != nil {
-			return err
+			return nil, err
 		}
 	} else {
 		if err := copyInto(ctx, w, io.TeeReader(src, session), src.size); err != nil {
-			return err
+			return nil, err
 		}
 		stored = session
 	}
 	e.SHA256, e.Bytes, e.Lines = session.sha256(), session.bytes, session.lines()
 	e.StoredSHA256, e.StoredBytes = stored.sha256(), stored.bytes
 	e.ID = ID(e.Meta, e.SHA256)
-	return nil
+	return session.starts, nil
 }
 
 func compress(ctx context.Context, w io.Writer, src io.Reader, size int64) error {

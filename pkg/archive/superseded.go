@@ -40,7 +40,17 @@ type beginning struct {
 // of another one. From when that has no entry of its own any more ([Store.Drop]),
 // [Store.Get] returns one by which it is read in the file of the first. Its caller has
 // read the archive by to its end and compared.
-func (c *catalogue) Supersede(ctx context.Context, e, by Entry) error {
+func (s *Store) Supersede(ctx context.Context, e, by Entry) error {
+	if err := s.catalogue.supersede(ctx, e, by); err != nil {
+		return err
+	}
+	if s.options.Superseded != nil {
+		s.options.Superseded(e, by)
+	}
+	return nil
+}
+
+func (c *catalogue) supersede(ctx context.Context, e, by Entry) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
