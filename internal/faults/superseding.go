@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+
+	"github.com/sessctl/sessctl/pkg/ledger"
 )
 
 // supersedings are the commands that remove an archive with whose bytes a later one
@@ -47,7 +49,29 @@ func superseded(h *Home) error {
 	if err := archived(h); err != nil {
 		return err
 	}
-	return beginningIsRead(h)
+	return both(beginningIsRead, supersededIsWitnessed)(h)
+}
+
+// supersededIsWitnessed checks that the ledger has where the earlier archive is read, and
+// that the later one begins with it.
+func supersededIsWitnessed(h *Home) error {
+	leaves, err := h.witnessed()
+	if err != nil {
+		return err
+	}
+	by, begins := "", false
+	for _, f := range leaves {
+		if f.Kind == ledger.Superseded && f.ID == h.superseded {
+			by = f.Archive
+		}
+	}
+	for _, f := range leaves {
+		begins = begins || f.Kind == ledger.Made && f.ID == by && f.Archive == h.superseded
+	}
+	if by == "" || !begins {
+		return fmt.Errorf("the ledger does not say where archive %s is read: by %q, which begins with it: %t", h.superseded, by, begins)
+	}
+	return nil
 }
 
 // beginningIsRead reads the archive that is the beginning of another one.

@@ -138,6 +138,10 @@ func beginHistory(ctx context.Context, run *Run, killed bool) {
 	if run.history == nil {
 		return
 	}
+	if err := endAnew(run); err != nil {
+		run.history.refused = err
+		tellNoLedger(run, err)
+	}
 	begun, due := Exists(run.LedgerDir()), Exists(unadoptedFile(run))
 	run.history.rules = changedRules(ctx, run)
 	if !begun || killed || due {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 
@@ -34,20 +35,38 @@ func BeginAnew(ctx context.Context, run *Run, why string) (done Anew, err error)
 		return done, err
 	}
 	done.GivenUp, done.Unasked = len(heads), unasked
+	first := append(ledger.BegunAfter(run.Now(), why, heads...), carried...)
+	if err := ledger.Open(nextLedger(run), run.Pins).Append(ctx, first...); err != nil {
+		return done, err
+	}
 	if Exists(run.LedgerDir()) {
 		done.Moved = run.LedgerDir() + ".before-" + run.Now().UTC().Format("20060102T150405.000Z")
 		if err := run.Pins.MoveDir(run.LedgerDir(), done.Moved); err != nil {
 			return done, fmt.Errorf("set the ledger aside: %w", err)
 		}
 	}
-	first := append(ledger.BegunAfter(run.Now(), why, heads...), carried...)
-	if err := LedgerOf(run).Append(ctx, first...); err != nil {
-		return done, err
+	if err := run.Pins.MoveDir(nextLedger(run), run.LedgerDir()); err != nil {
+		return done, fmt.Errorf("put the new ledger in its place: %w", err)
 	}
 	run.history.waiting, run.history.refused, run.history.entered = nil, nil, true
 	run.history.rules = changedRules(ctx, run)
 	adoptDue(ctx, run, true, false)
 	return done, nil
+}
+
+// nextLedger is where a ledger is made that is begun anew.
+func nextLedger(run *Run) string { return run.LedgerDir() + ".next" }
+
+// endAnew does what a run had left to do that was killed while it began a ledger anew:
+// once the one before is set aside, the new one takes its place.
+func endAnew(run *Run) error {
+	switch {
+	case !Exists(nextLedger(run)):
+		return nil
+	case Exists(run.LedgerDir()):
+		return os.RemoveAll(nextLedger(run))
+	}
+	return run.Pins.MoveDir(nextLedger(run), run.LedgerDir())
 }
 
 // keptHeads are the different heads that the ledger and the places of heads have, as
