@@ -245,18 +245,10 @@ func adoptedIf(adopted bool, kind ledger.Kind) ledger.Kind {
 }
 
 func madeLeaf(kind ledger.Kind, e archive.Entry) ledger.Leaf {
-	f := ledger.Leaf{Kind: kind, At: e.CreatedAt.UnixMilli(), ID: e.ID, Runtime: e.Runtime, Agent: e.Agent, Session: e.Session, Bytes: e.Bytes, SHA256: e.SHA256}
+	f := ledger.Leaf{Kind: kind, At: e.CreatedAt.UnixMilli(), ID: e.ID, Runtime: e.Runtime, Agent: e.Agent, Session: e.Session, Bytes: e.Bytes, SHA256: e.SHA256, Archive: e.Begins}
 	if kind == ledger.Adopted {
 		f.What = ledger.OfArchive
 	}
-	return f
-}
-
-// archivedLeaf is the leaf of an archive that was made, and that begins with the bytes of
-// an earlier one, or "".
-func archivedLeaf(e archive.Entry, begins string) ledger.Leaf {
-	f := madeLeaf(ledger.Made, e)
-	f.Archive = begins
 	return f
 }
 

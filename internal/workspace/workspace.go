@@ -21,6 +21,7 @@ import (
 	"github.com/sessctl/sessctl/pkg/archive"
 	"github.com/sessctl/sessctl/pkg/compact"
 	"github.com/sessctl/sessctl/pkg/durable"
+	"github.com/sessctl/sessctl/pkg/ledger"
 	"github.com/sessctl/sessctl/pkg/ledger/heads"
 	"github.com/sessctl/sessctl/pkg/memory"
 	"github.com/sessctl/sessctl/pkg/memory/database"
@@ -544,7 +545,7 @@ func Exists(path string) bool {
 func (run *Run) OpenArchive() (*archive.Store, error) {
 	o := archive.Options{
 		Dir: run.ArchiveDir, Compression: run.Config.Archive.Compression, ToolVersion: run.Version, Moves: run.Moves(), Find: func(e archive.Entry) string { return findArchive(run, e) }, Pins: run.Pins,
-		Entered:    func(e archive.Entry, begins string) { noteFact(run, archivedLeaf(e, begins)) },
+		Entered:    func(e archive.Entry) { noteFact(run, madeLeaf(ledger.Made, e)) },
 		Superseded: func(e, by archive.Entry) { noteFact(run, supersededLeaf(e, by)) },
 	}
 	if run.Config.Archive.Remote != "" {

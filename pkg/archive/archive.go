@@ -103,8 +103,9 @@ type Entry struct {
 	// one's. [Store.List] leaves such archives out, [Store.Get] returns them.
 	SupersededBy string `json:"superseded_by,omitempty"`
 
-	// begins is the id of the archive with whose bytes one begins that is being made.
-	begins string
+	// Begins is the id of the longest earlier archive with whose lines this one begins, ""
+	// where none is known. [Store.Put] and [Options.Entered] tell; it is not recorded.
+	Begins string `json:"-"`
 }
 
 // Sources are all places that the bytes came from, the first one first.
@@ -179,9 +180,8 @@ type Options struct {
 	// storage, for entries with [Entry.Remote] whose own file is not there; nil
 	// fetches nothing.
 	Fetch func(context.Context, Entry) (*os.File, error)
-	// Entered, if not nil, is told of every archive that has got an entry, and of the id
-	// of the longest earlier one with whose bytes it begins, "" where none is known.
-	Entered func(e Entry, begins string)
+	// Entered, if not nil, is told of every archive that has got an entry.
+	Entered func(Entry)
 	// Superseded, if not nil, is told of every archive before it leaves its place to a
 	// longer one of its session.
 	Superseded func(e, by Entry)
@@ -193,7 +193,7 @@ type Options struct {
 // tellEntered tells of an archive that has got an entry.
 func (o Options) tellEntered(e Entry) {
 	if o.Entered != nil {
-		o.Entered(e, e.begins)
+		o.Entered(e)
 	}
 }
 
@@ -230,7 +230,7 @@ func Open(dir string, o Options) (*Store, error) {
 	}
 	o.Pins.Top(dir)
 	return &Store{
-		catalogue: &catalogue{dir, o.Pins, o.Moves, o.Find}, storedFiles: &storedFiles{pins: o.Pins, fetch: o.Fetch},
+		catalogue: &catalogue{dir, o.Pins, o.Moves, o.Find, o.Superseded}, storedFiles: &storedFiles{pins: o.Pins, fetch: o.Fetch},
 		options: o, pins: o.Pins, step: func(string) {}, files: &listings{},
 	}, nil
 }

@@ -96,15 +96,16 @@ func (s *Store) inPlace(dir string) error {
 func (s *Store) write(ctx context.Context, dir string, e Entry, src source) (Entry, error) {
 	var kept Entry
 	path, err := s.pins.CreateNamed(dir, safeName(e.Session), 0o600, func(w io.Writer) (string, error) {
-		marks, err := s.marks(dir, e.Meta)
+		prefix := safeName(e.Session) + "."
+		earlier, err := s.namesIn(dir, prefix)
 		if err != nil {
 			return "", err
 		}
-		starts, err := e.fill(ctx, w, src, marks)
+		starts, err := e.fill(ctx, w, src, marksIn(earlier, prefix))
 		if err != nil {
 			return "", err
 		}
-		e.begins = s.longest(e, starts)
+		e.Begins = s.longest(e, starts)
 		if kept, err = s.existing(ctx, dir, &e); err != nil {
 			return "", err
 		}
@@ -173,12 +174,11 @@ func (e *Entry) settleAt(path string) {
 	e.Superseded = others
 }
 
-// marks are the beginnings of hashes that the names of a session's archives in a
-// directory have, nil if there are none.
-func (s *Store) marks(dir string, m Meta) (marks map[string]bool, err error) {
-	files, err := s.namesIn(dir, safeName(m.Session)+".")
+// marksIn are the beginnings of hashes that names of archives have behind a prefix, nil
+// if there are none.
+func marksIn(files []string, prefix string) (marks map[string]bool) {
 	for _, file := range files {
-		_, rest, _ := strings.Cut(strings.TrimPrefix(file, safeName(m.Session)+"."), ".")
+		_, rest, _ := strings.Cut(strings.TrimPrefix(file, prefix), ".")
 		if hash, _, cut := strings.Cut(rest, "."); cut && len(hash) >= shortDigit {
 			if marks == nil {
 				marks = map[string]bool{}
@@ -186,18 +186,7 @@ func (s *Store) marks(dir string, m Meta) (marks map[string]bool, err error) {
 			marks[hash[:shortDigit]] = true
 		}
 	}
-	return marks, err
-}
-
-// longest is the id of the longest archive with whose bytes this one begins, "" for
-// none. starts are hashes of its beginnings, the longest last.
-func (s *Store) longest(e Entry, starts []string) string {
-	for _, sum := range slices.Backward(starts) {
-		if id := ID(e.Meta, sum); sum != e.SHA256 && s.entered(id) {
-			return id
-		}
-	}
-	return ""
+	return marks
 }
 
 // fill copies the source into the archive's file and completes the entry with

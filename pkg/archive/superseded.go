@@ -40,17 +40,7 @@ type beginning struct {
 // of another one. From when that has no entry of its own any more ([Store.Drop]),
 // [Store.Get] returns one by which it is read in the file of the first. Its caller has
 // read the archive by to its end and compared.
-func (s *Store) Supersede(ctx context.Context, e, by Entry) error {
-	if err := s.catalogue.supersede(ctx, e, by); err != nil {
-		return err
-	}
-	if s.options.Superseded != nil {
-		s.options.Superseded(e, by)
-	}
-	return nil
-}
-
-func (c *catalogue) supersede(ctx context.Context, e, by Entry) error {
+func (c *catalogue) Supersede(ctx context.Context, e, by Entry) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -66,6 +56,9 @@ func (c *catalogue) supersede(ctx context.Context, e, by Entry) error {
 	}
 	if err != nil {
 		return fmt.Errorf("note that archive %s is the beginning of another: %w", e.ID, err)
+	}
+	if c.superseded != nil {
+		c.superseded(e, by)
 	}
 	return nil
 }

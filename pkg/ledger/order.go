@@ -10,6 +10,7 @@ import (
 	"os"
 	"slices"
 
+	"github.com/sessctl/sessctl/pkg/durable"
 	"golang.org/x/mod/sumdb/tlog"
 )
 
@@ -102,7 +103,7 @@ func dropOrders(root *os.Root, needed map[string]bool) {
 	names, _ := fs.Glob(root.FS(), "order-*") // one that stays is not read
 	for _, name := range names {
 		if !needed[name] {
-			_ = root.Remove(name) // the same
+			_ = durable.RemoveFileIn(root, name) // the same
 		}
 	}
 }
