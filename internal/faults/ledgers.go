@@ -152,8 +152,8 @@ func begunAnew(h *Home) error {
 	if err == nil && (len(leaves) == 0 || leaves[0].Kind != ledger.Begun || leaves[0].Why != "the disk was lost" || leaves[0].Count == 0) {
 		err = fmt.Errorf("the ledger was not begun anew: %+v", leaves[:min(len(leaves), 1)])
 	}
-	if before, _ := filepath.Glob(filepath.Join(h.Data(), "ledger.before-*")); err == nil && len(before) != 1 {
-		err = fmt.Errorf("the ledger before is in %q", before)
+	if before, _ := filepath.Glob(filepath.Join(h.Data(), "ledger.before-*")); err == nil && len(before) == 0 {
+		err = errors.New("the ledger before is gone")
 	}
 	return errors.Join(err, adopted(h))
 }
