@@ -234,7 +234,7 @@ func (h *historyHome) noticed() string {
 
 // archives are the files of archives, and entries those of the catalogue.
 func (h *historyHome) archives() []string {
-	return append(h.glob(".openclaw", "session_archive", "*", "*.jsonl"), h.glob(".local", "share", "sessctl", "archive", "*", "*", "*")...)
+	return append(h.glob(".openclaw", "session_archive", "*", "*.jsonl"), h.glob(".local", "share", "sessctl", "archive", "*", "*", "*.jsonl*")...)
 }
 
 // trashed are the logs that clean deleted.
@@ -492,7 +492,6 @@ var rewritings = map[string]func(h *historyHome) bool{
 	"a byte of a file of the trash":    func(h *historyHome) bool { return h.edit(h.one(h.trashed()), h.flipped) },
 	"a file of the trash removed":      func(h *historyHome) bool { p := h.one(h.trashed()); return p != "" && h.remove(p) },
 	"two files of the trash exchanged": func(h *historyHome) bool { return h.exchange(h.trashed()) },
-	"a byte of a record of the trash":  func(h *historyHome) bool { return h.edit(h.one(h.trashRecords()), h.flipped) },
 	"the hash of a record of the trash": func(h *historyHome) bool {
 		return h.edit(h.one(h.trashRecords()), func(text []byte) []byte {
 			return regexp.MustCompile(`"sha256": *"[0-9a-f]{8}`).ReplaceAll(text, []byte(`"sha256": "01234567`))
