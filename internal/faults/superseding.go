@@ -56,7 +56,9 @@ func superseded(h *Home) error {
 // supersededIsWitnessed checks that the ledger has where the earlier archive is read.
 func supersededIsWitnessed(h *Home) error {
 	leaves, err := h.witnessed()
-	if err == nil && !slices.ContainsFunc(leaves, func(f ledger.Leaf) bool { return f.Kind == ledger.Superseded && f.ID == h.superseded && f.Archive != "" }) {
+	if err == nil && !slices.ContainsFunc(leaves, func(f ledger.Leaf) bool {
+		return f.Kind == ledger.Superseded && f.ID == h.superseded && f.Archive != ""
+	}) {
 		err = fmt.Errorf("the ledger does not say where archive %s is read", h.superseded)
 	}
 	return err
