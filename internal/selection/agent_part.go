@@ -11,7 +11,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/sessctl/sessctl/internal/failure"
-	"github.com/sessctl/sessctl/internal/wording"
 	"github.com/sessctl/sessctl/internal/workspace"
 	"github.com/sessctl/sessctl/pkg/agentset"
 )
@@ -96,7 +95,7 @@ func described(agents agentset.Set) string {
 	if pairs == nil {
 		return agents.String()
 	}
-	return wording.Plural(len(pairs), "agent") + " of " + agents.String() + " (" + strings.Join(pairs, ", ") + ")"
+	return agents.String() + " (" + strings.Join(pairs, ", ") + ")"
 }
 
 // isUnknownAgent reports whether a command has ended because no agent, or no session
