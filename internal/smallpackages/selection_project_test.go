@@ -1,4 +1,4 @@
-package selection
+package smallpackages
 
 import (
 	"fmt"
@@ -8,18 +8,28 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/sessctl/sessctl/internal/selection"
 	"github.com/sessctl/sessctl/internal/workspace"
 	"github.com/sessctl/sessctl/pkg/agentset"
 	"github.com/sessctl/sessctl/pkg/archive"
 	"github.com/sessctl/sessctl/pkg/session"
 )
 
-// named are the names that runtimes give to an agent which works in a directory.
-func named(runtime, directory string) string {
+// agentNamedBy are the names that runtimes give to an agent which works in a directory.
+func agentNamedBy(runtime, directory string) string {
 	if runtime == session.RuntimeClaude {
 		return session.CleanAgent(session.FolderOf(directory)[1:])
 	}
 	return session.AgentOfDirectory(directory, runtime)
+}
+
+// projectOf is the project of an agent whose sessions were in some directories.
+func projectOf(agent string, works ...string) string {
+	entries := []archive.Entry{{Meta: archive.Meta{Runtime: "claude", Agent: agent}}}
+	for _, directory := range works {
+		entries = append(entries, archive.Entry{Meta: archive.Meta{Runtime: "claude", Agent: agent, Project: directory}})
+	}
+	return selection.ProjectsOf("/home/ana", workspace.Inventory{}, entries, nil).Of("claude", agent)
 }
 
 func TestProjectOfAgent(t *testing.T) {
@@ -45,11 +55,7 @@ func TestProjectOfAgent(t *testing.T) {
 		{"shop", []string{"/home/ana/shop-api", "/w/shop", "/srv/shop"}, "shop"},   // not these
 		{"w-my-apple", []string{"/w/my.app", "/w/my.app/.claude/x"}, "w-my-apple"}, // a longer name
 	} {
-		works := map[string]bool{}
-		for _, directory := range c.works {
-			works[directory] = true
-		}
-		if got := projectOf("/home/ana", c.agent, works, map[string]string{}); got != c.want {
+		if got := projectOf(c.agent, c.works...); got != c.want {
 			t.Errorf("%s in %q: %s, not %s", c.agent, c.works, got, c.want)
 		}
 	}
@@ -77,7 +83,8 @@ func TestProjectOfWorktree(t *testing.T) {
 		}
 	}
 	for at, want := range map[string]string{tree: main, near: main, module: module, odd: odd, main: main} {
-		if got := mainRepository(at); got != want {
+		want = session.AgentOfDirectory(want, "")
+		if got := projectOf(session.AgentOfDirectory(at, ""), at); got != want {
 			t.Errorf("%s: %s, not %s", at, got, want)
 		}
 	}
@@ -99,7 +106,7 @@ func TestEverySessionIsInOneProject(t *testing.T) {
 		var entries []archive.Entry
 		for i := range 1 + draw.IntN(12) {
 			runtime, directory := runtimes[draw.IntN(len(runtimes))], directories[draw.IntN(len(directories))]
-			agent := named(runtime, directory)
+			agent := agentNamedBy(runtime, directory)
 			if runtime == session.RuntimeOpenClaw {
 				agent = "main"
 			}
@@ -110,7 +117,7 @@ func TestEverySessionIsInOneProject(t *testing.T) {
 			}
 			live.Sessions = append(live.Sessions, workspace.Found{Ref: ref})
 		}
-		projects := ProjectsOf("/home/ana", live, entries, nil)
+		projects := selection.ProjectsOf("/home/ana", live, entries, nil)
 		checkPartition(t, projects)
 		for _, s := range live.Sessions {
 			if !projects.Meant(projects.Of(s.Runtime, s.Agent)).Holds(s.Runtime, s.Agent) {
@@ -120,7 +127,7 @@ func TestEverySessionIsInOneProject(t *testing.T) {
 	}
 }
 
-func checkPartition(t *testing.T, projects Projects) {
+func checkPartition(t *testing.T, projects selection.Projects) {
 	t.Helper()
 	for _, project := range projects {
 		meant := projects.Meant(project)
@@ -142,7 +149,7 @@ func checkPartition(t *testing.T, projects Projects) {
 func TestProjectInDirectory(t *testing.T) {
 	t.Parallel()
 	claude, pi, other := agentset.ID{Runtime: "claude", Agent: "w-my-app"}, agentset.ID{Runtime: "pi", Agent: "w-my.app"}, agentset.ID{Runtime: "pi", Agent: "w-my-app"}
-	projects := Projects{claude: "w-my.app", pi: "w-my.app", other: "w-my-app"}
+	projects := selection.Projects{claude: "w-my.app", pi: "w-my.app", other: "w-my-app"}
 	if got := projects.InDirectory("/w/my.app/"); !slices.Equal(got.IDs(), []agentset.ID{claude, pi}) {
 		t.Errorf("%v", got.IDs())
 	}
