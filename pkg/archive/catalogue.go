@@ -13,18 +13,20 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sessctl/sessctl/pkg/agentset"
 	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/relocate"
 )
 
 // Filter picks entries. An empty field picks all.
 type Filter struct {
-	Runtime, Agent, Session string
+	Runtime, Session string
+	Agent            agentset.Set
 }
 
 func (f Filter) picks(e Entry) bool {
 	return (f.Runtime == "" || f.Runtime == e.Runtime) &&
-		(f.Agent == "" || f.Agent == e.Agent) &&
+		f.Agent.Holds(e.Runtime, e.Agent) &&
 		(f.Session == "" || f.Session == e.Session)
 }
 
