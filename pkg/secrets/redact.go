@@ -32,7 +32,11 @@ func RedactBytes(text []byte) ([]byte, int) {
 	if len(values) == 0 {
 		return text, 0
 	}
-	clean, again := redactValues(clean, values)
+	s := NewSession()
+	for _, v := range values {
+		s.know(v)
+	}
+	clean, again := s.RedactKnown(clean)
 	return clean, len(values) + again
 }
 

@@ -2,62 +2,64 @@ package secrets
 
 import (
 	"bytes"
-	"crypto/hmac"
 	"crypto/sha256"
 	"slices"
 )
 
 // A value that was redacted where a name told what it is stands elsewhere without the
 // name: in the next message, in the output of a program, in a summary. A Session
-// redacts it there, too.
+// redacts it there, too. It keeps its values in memory only: a file of them, or of
+// their digests, would let whoever has it try out passwords.
 
 // Session redacts the texts of one session: what it found in one it finds in all that
-// follow. It is not safe for use by several goroutines at once.
+// follow. Who reads the texts twice finds it in those before, too. It is not safe for
+// use by several goroutines at once.
 type Session struct {
 	values map[string]bool // those that are found again
 	others map[string]bool // digests of those that other words resemble: only counted
-	early  [][]byte        // of values, the longest first
-	former *Values         // of sessions before, or nil
+	sorted [][]byte        // values, the longest first
 }
 
-// NewSession begins a session. former are the values that were found in sessions
-// before; nil if nothing is known of them.
-func NewSession(former *Values) *Session {
-	return &Session{values: map[string]bool{}, others: map[string]bool{}, former: former}
+// NewSession begins a session of which no value is known.
+func NewSession() *Session {
+	return &Session{values: map[string]bool{}, others: map[string]bool{}}
 }
 
 // RedactBytes replaces what looks like a secret, and the values that were found before,
-// and returns how many values are in it that no text before had. What it returns is
-// text itself if there is nothing to replace.
-func (s *Session) RedactBytes(text []byte) (clean []byte, fresh int) {
-	before := s.Values()
+// and returns in how many places. What it returns is text itself if there is none.
+func (s *Session) RedactBytes(text []byte) (clean []byte, places int) {
 	clean, values := redactBytes(text)
 	if len(values) == 0 {
-		clean = text
+		return s.RedactKnown(text)
 	}
 	for _, v := range values {
 		s.know(v)
 	}
-	clean, _ = redactValues(clean, s.early)
-	clean = s.redactFormer(clean)
-	return clean, s.Values() - before
+	clean, again := s.RedactKnown(clean)
+	return clean, len(values) + again
+}
+
+// RedactKnown replaces only the values that were found before, and returns in how many
+// places.
+func (s *Session) RedactKnown(text []byte) (clean []byte, places int) {
+	return redactValues(text, s.sorted)
 }
 
 // Redact is RedactBytes for a string.
-func (s *Session) Redact(text string) (clean string, fresh int) {
-	own, fresh := s.RedactBytes([]byte(text))
-	return string(own), fresh
+func (s *Session) Redact(text string) (clean string, places int) {
+	own, places := s.RedactBytes([]byte(text))
+	if places == 0 {
+		return text, 0
+	}
+	return string(own), places
 }
 
-// Values is how many values were found so far.
+// Values is how many values were found so far; one that was found in several places is
+// one.
 func (s *Session) Values() int { return len(s.values) + len(s.others) }
 
-// Found calls visit with every value that may be found again in other texts.
-func (s *Session) Found(visit func(value string)) {
-	for _, v := range s.early {
-		visit(string(v))
-	}
-}
+// Recurring is how many values are found wherever they stand.
+func (s *Session) Recurring() int { return len(s.values) }
 
 func (s *Session) know(value []byte) {
 	if !isTelling(value) {
@@ -70,19 +72,8 @@ func (s *Session) know(value []byte) {
 	}
 	s.values[string(value)] = true
 	value = bytes.Clone(value)
-	at, _ := slices.BinarySearchFunc(s.early, value, func(a, b []byte) int { return len(b) - len(a) })
-	s.early = slices.Insert(s.early, at, value)
-}
-
-func (s *Session) redactFormer(text []byte) []byte {
-	if s.former == nil || s.former.Len() == 0 {
-		return text
-	}
-	clean, values := s.former.redact(text)
-	for _, v := range values {
-		s.know(v)
-	}
-	return clean
+	at, _ := slices.BinarySearchFunc(s.sorted, value, func(a, b []byte) int { return len(b) - len(a) })
+	s.sorted = slices.Insert(s.sorted, at, value)
 }
 
 // isTelling reports a value that ordinary text does not have by chance: where it stands
@@ -93,13 +84,11 @@ func isTelling(value []byte) bool {
 		(isRandom(value) || isHex(value) || isHuman(value) || isPassphrase(value) || isChosen(value) || len(value) >= leastToken && looksRandom(value) && bitsOf(value) >= leastBits && !isName(value))
 }
 
-// redactValues replaces values wherever they stand alone, and counts the places.
+// redactValues replaces values that are telling wherever they stand alone, and counts
+// the places.
 func redactValues(text []byte, values [][]byte) (clean []byte, found int) {
 	clean = text
 	for _, v := range values {
-		if !isTelling(v) || !bytes.Contains(clean, v) {
-			continue
-		}
 		var n int
 		clean, n = redactValue(clean, v)
 		found += n
@@ -134,83 +123,4 @@ func isAlphanumeric(c byte) bool { return isWord(c) && c != '_' }
 // isEscape reports whether the letter before a place belongs to an escape such as \n.
 func isEscape(text []byte, at int) bool {
 	return at > 1 && text[at-2] == '\\' && (text[at-1] == 'n' || text[at-1] == 't' || text[at-1] == 'r')
-}
-
-// Values knows values that were found before without having them: of each the length
-// and a digest that only who has the key can make. Text is compared word by word.
-type Values struct {
-	key     []byte
-	digests map[string]bool
-	lengths map[int]bool
-}
-
-// digestBytes is how much of a digest is kept.
-const digestBytes = 16
-
-// NewValues begins an empty set; key is secret, and the same in every run.
-func NewValues(key []byte) *Values {
-	return &Values{key: bytes.Clone(key), digests: map[string]bool{}, lengths: map[int]bool{}}
-}
-
-// Len is how many values are known.
-func (v *Values) Len() int { return len(v.digests) }
-
-// Digest is what is kept of a value.
-func (v *Values) Digest(value []byte) []byte {
-	sum := hmac.New(sha256.New, v.key)
-	sum.Write(value)
-	return sum.Sum(nil)[:digestBytes]
-}
-
-// Add adds a value by its digest and its length in bytes.
-func (v *Values) Add(digest []byte, length int) {
-	v.digests[string(digest)] = true
-	v.lengths[length] = true
-}
-
-// redact replaces the words of a text that are known values, and returns them.
-func (v *Values) redact(text []byte) (clean []byte, values [][]byte) {
-	done := 0
-	for at := 0; at < len(text); {
-		if !isSecretByte(text[at]) {
-			at++
-			continue
-		}
-		stop := at
-		for stop < len(text) && isSecretByte(text[stop]) {
-			stop++
-		}
-		if from, to := v.within(text, at, stop); to > from {
-			values = append(values, text[from:to])
-			clean = append(append(clean, text[done:from]...), Mark...)
-			done = to
-		}
-		at = stop
-	}
-	if done == 0 {
-		return text, nil
-	}
-	return append(clean, text[done:]...), values
-}
-
-// within is the known value that a word is, with or without what belongs to the
-// sentence or to a name before it; to is 0 if it is none.
-func (v *Values) within(text []byte, at, stop int) (from, to int) {
-	if stop-at < leastHuman {
-		return 0, 0
-	}
-	if v.has(text[at:stop]) {
-		return at, stop
-	}
-	if from, to = trimWord(text, at, stop); (from != at || to != stop) && v.has(text[from:to]) {
-		return from, to
-	}
-	if to = at + len(bytes.TrimRight(text[at:stop], ".,;:!?")); to != stop && v.has(text[at:to]) {
-		return at, to
-	}
-	return 0, 0
-}
-
-func (v *Values) has(word []byte) bool {
-	return v.lengths[len(word)] && isTelling(word) && v.digests[string(v.Digest(word))]
 }
