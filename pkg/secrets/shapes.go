@@ -129,16 +129,24 @@ func serviceShapes() []shape {
 	}
 }
 
+// What stands between a word and the secret that it tells of, and the secret itself.
+const (
+	toldRest  = `[^\n|;&]{0,200}?`
+	toldValue = `["']?([^\s"'$\\-][^\s"'\\]{3,})`
+)
+
+// told is the shape of what a word tells of.
+func told(name, expression string, keywords ...string) shape {
+	return shape{name: name, keywords: keywords, expression: expression}
+}
+
 // toldShapes are secrets that programs take as arguments and that their files hold, by
 // the word that tells so.
-func toldShapes() []shape {
-	const (
-		rest  = `[^\n|;&]{0,200}?`
-		value = `["']?([^\s"'$\\-][^\s"'\\]{3,})`
-	)
-	told := func(name, expression string, keywords ...string) shape {
-		return shape{name: name, keywords: keywords, expression: expression}
-	}
+func toldShapes() []shape { return append(argumentShapes(), fileShapes()...) }
+
+// argumentShapes are secrets that programs take as arguments.
+func argumentShapes() []shape {
+	const rest, value = toldRest, toldValue
 	return []shape{
 		told("sshpass", `sshpass\s+-p\s*`+value, "sshpass"),
 		told("redis", `redis-cli\b`+rest+`\s(?:-a|--pass)\s+`+value, "redis-cli"),
@@ -156,6 +164,28 @@ func toldShapes() []shape {
 		told("sqlplus", `sqlplus\s+[^\s/]+/([^\s@]{4,})@`, "sqlplus"),
 		told("mysqladmin", `mysqladmin\b`+rest+`\spassword\s+`+value, "mysqladmin"),
 		told("htpasswd", `htpasswd\s+-[a-zA-Z]*b[a-zA-Z]*\s+\S+\s+\S+\s+`+value, "htpasswd"),
+		told("piped", `(?:echo|printf)\s+(?:-\w+\s+)?(?:["']%s(?:\\n)?["']\s+)?["']?(?:[\w.-]+:)?([^\s"'$|\\:;&<>-][^\s"'$|\\:;<>]{5,})(?:\\n[^"'|\n]{0,80})?["']?\s*\|\s*[^\n]{0,60}?(?:sudo -S|passw|secret|login|chpasswd|passwd|cryptsetup|pass insert|kinit)`, "echo ", "printf "),
+		told("here-string", `(?i)(?:passw|secret|login|auth|crypt|kinit|luks|vault)[^\n<]{0,80}<<<\s*["']?([^\s"'$<\\-][^\s"'\\]{3,})`, "<<<").within(),
+		{name: "auth", keywords: []string{"auth "}, expression: `\bAUTH (?:PLAIN |LOGIN |default )?([^\s"'$<>\\(]*[0-9][^\s"'$<>\\(]*)`, entropy: 3},
+		told("openssl-enc", `openssl\s+enc\b`+rest+`\s-k\s+`+value, "openssl enc"),
+		told("rar", `(?:un)?rar\s+[a-z]+\b`+rest+`\s-h?p["']?([^\s"'$\\-][^\s"'\\]{3,})`, "rar a", "rar x", "rar e", "unrar "),
+		told("unseal", `(?i)unseal\s+([A-Za-z0-9+/=]{16,})`, "unseal "),
+		told("pdftk", `(?:user|owner)_pw\s+`+value, "user_pw ", "owner_pw "),
+		told("redis-user", `user \S+ on >(\S{4,})`, " on >").within(),
+		told("lftp", `lftp\b`+rest+`\s-u\s+[^\s,]+,`+value, "lftp "),
+		told("net-user", `(?i)net user\s+\S+\s+([^\s/"'$]{4,})\s+/add`, "net user "),
+		told("user-secrets", `user-secrets set\s+\S+\s+`+value, "user-secrets set"),
+		told("setx", `(?i)setx\s+\w*(?:key|token|pass|secret|pwd)\w*\s+`+value, "setx "),
+		told("snmp", `snmp\w+\b[^\n]{0,80}?\s-[AX]\s+`+value, " -a ", " -x ").within(),
+		told("auth-by-id", `(?:snyk auth|GenieKey)\s+([0-9a-f]{8}-[0-9a-f-]{27})`, "snyk auth", "geniekey"),
+		told("address-of-node", `(?:alchemy\.com/v2|infura\.io/v3|quiknode\.pro|maker\.ifttt\.com/trigger/[^/\s]+/with/key)/([\w-]{20,})`, "alchemy.com/v2/", "infura.io/v3/", "quiknode.pro/", "maker.ifttt.com/"),
+		told("address-of-hook", `(?:hooks\.zapier\.com/hooks/catch|\.office\.com/webhookb?2?|hook\.\w+\.make\.com)/([\w@/-]{20,})`, "hooks.zapier.com/", ".office.com/webhook", "hook.eu", "hook.us"),
+	}
+}
+
+// fileShapes are secrets that stand in files of programs.
+func fileShapes() []shape {
+	return []shape{
 		told("pgpass", `(?m)^[\w.*-]+:(?:5432|5433|6432|\*):[\w.*-]+:[\w.*-]+:([^\s"'\x60:$<]{4,})`, ":5432:", ":5433:", ":6432:", ":*:").within(),
 		told("go-sql", `\b[\w.-]+:([^\s"'@/]{4,})@(?:tcp|unix)\(`, "@tcp(", "@unix(").within(),
 		told("crypt", `\$(?:[1567y]|2[aby]|apr1|argon2(?:id|i|d))\$[./A-Za-z0-9$=,+-]{16,}`, "$1$", "$5$", "$6$", "$y$", "$7$", "$2a$", "$2b$", "$2y$", "$apr1$", "$argon2"),
@@ -164,21 +194,9 @@ func toldShapes() []shape {
 		told("kubeconfig", `(?i)client-key-data["']?\s*:\s*["']?([A-Za-z0-9+/=]{16,})`, "client-key-data"),
 		told("rails", `(?i)secret_key_base\\?["']?\s*(?:=>|[:=])\s*\\?["']?([A-Za-z0-9+/=_-]{16,})`, "secret_key_base"),
 		told("laravel", `(?i)app_key=["']?(?:base64:)?([A-Za-z0-9+/=_-]{16,})`, "app_key="),
-		told("piped", `(?:echo|printf)\s+(?:-\w+\s+)?(?:["']%s(?:\\n)?["']\s+)?["']?(?:[\w.-]+:)?([^\s"'$|\\:;&<>-][^\s"'$|\\:;<>]{5,})(?:\\n[^"'|\n]{0,80})?["']?\s*\|\s*[^\n]{0,60}?(?:sudo -S|passw|secret|login|chpasswd|passwd|cryptsetup|pass insert|kinit)`, "echo ", "printf "),
-		told("here-string", `(?i)(?:passw|secret|login|auth|crypt|kinit|luks|vault)[^\n<]{0,80}<<<\s*["']?([^\s"'$<\\-][^\s"'\\]{3,})`, "<<<").within(),
-		{name: "auth", keywords: []string{"auth "}, expression: `\bAUTH (?:PLAIN |LOGIN |default )?([^\s"'$<>\\(]*[0-9][^\s"'$<>\\(]*)`, entropy: 3},
-		told("openssl-enc", `openssl\s+enc\b`+rest+`\s-k\s+`+value, "openssl enc"),
-		told("rar", `(?:un)?rar\s+[a-z]+\b`+rest+`\s-h?p["']?([^\s"'$\\-][^\s"'\\]{3,})`, "rar a", "rar x", "rar e", "unrar "),
-		told("unseal", `(?i)unseal\s+([A-Za-z0-9+/=]{16,})`, "unseal "),
-		told("pdftk", `(?:user|owner)_pw\s+`+value, "user_pw ", "owner_pw "),
 		told("router", `(?i)(?:isakmp key|(?:tacacs|radius)-server\b[^\n]{0,80}? key|authentication-key|message-digest-key \d+ md5)\s+(?:[0-7] )?([^\s"']{6,})`, "isakmp key", "tacacs-server", "radius-server", "authentication-key", "message-digest-key"),
 		told("haproxy", `stats auth\s+[^\s:]+:(\S{4,})`, "stats auth"),
-		told("redis-user", `user \S+ on >(\S{4,})`, " on >").within(),
-		told("lftp", `lftp\b`+rest+`\s-u\s+[^\s,]+,`+value, "lftp "),
 		told("postfix", `\]:\d+\s+[\w.@+-]+:(\S{6,})`, "]:587", "]:465", "]:25"),
-		told("net-user", `(?i)net user\s+\S+\s+([^\s/"'$]{4,})\s+/add`, "net user "),
-		told("user-secrets", `user-secrets set\s+\S+\s+`+value, "user-secrets set"),
-		told("setx", `(?i)setx\s+\w*(?:key|token|pass|secret|pwd)\w*\s+`+value, "setx "),
 		told("pbkdf2", `pbkdf2[_:-]sha\d+[$:]\d+[$:][A-Za-z0-9./+=$:]{16,}`, "pbkdf2"),
 		told("scrypt", `scrypt:\d+:\d+:\d+\$[A-Za-z0-9./+=$]{16,}`, "scrypt:"),
 		told("ldap-hash", `(?i)\{(?:ssha|sha|smd5|md5|crypt)\d*\}([A-Za-z0-9+/=$.]{16,})`, "{ssha", "{sha", "{smd5", "{md5", "{crypt"),
@@ -186,11 +204,7 @@ func toldShapes() []shape {
 		told("xml-key", `(?i)privatekey>\s*([A-Za-z0-9+/=\s]{16,})<`, "privatekey>"),
 		told("secret-of-kubernetes", `(?:tls\.key|ssh-privatekey|id_rsa|id_ed25519|\.dockerconfigjson|\.dockercfg)["']?:\s*["']?([A-Za-z0-9+/=]{16,})`, "tls.key", "ssh-privatekey", "id_rsa", "id_ed25519", ".dockerc"),
 		told("chap", `"?[\w.@-]+"?[ \t]+\*[ \t]+"?([^\s"]{4,})"?[ \t]+\*`, "\t*\t").within(),
-		told("snmp", `snmp\w+\b[^\n]{0,80}?\s-[AX]\s+`+value, " -a ", " -x ").within(),
 		told("snmp-user", `(?:AES|DES)\s+"([^"\s]{8,})"`, `aes "`, `des "`),
-		told("auth-by-id", `(?:snyk auth|GenieKey)\s+([0-9a-f]{8}-[0-9a-f-]{27})`, "snyk auth", "geniekey"),
-		told("address-of-node", `(?:alchemy\.com/v2|infura\.io/v3|quiknode\.pro|maker\.ifttt\.com/trigger/[^/\s]+/with/key)/([\w-]{20,})`, "alchemy.com/v2/", "infura.io/v3/", "quiknode.pro/", "maker.ifttt.com/"),
-		told("address-of-hook", `(?:hooks\.zapier\.com/hooks/catch|\.office\.com/webhookb?2?|hook\.\w+\.make\.com)/([\w@/-]{20,})`, "hooks.zapier.com/", ".office.com/webhook", "hook.eu", "hook.us"),
 		told("jwk", `(?:"kty"[^{}]{0,600}?"(?:d|k)"|"(?:dp|dq|qi)")\s*:\s*"([A-Za-z0-9_-]{20,})"`, `"kty"`, `"dp"`, `"dq"`, `"qi"`),
 		told("jwk-private", `"d"\s*:\s*"([A-Za-z0-9_-]{30,})"`, `"d":`, `"d" :`),
 		told("minisign", `(?i)encrypted secret key\s+([A-Za-z0-9+/=]{40,})`, "encrypted secret key"),
