@@ -410,12 +410,3 @@ func (m memories) rememberArchived(ctx context.Context, store session.Store, ref
 	s.pending, err = m.embedder.EmbedPending(ctx, ref, func(int64, int64) {})
 	return s, err
 }
-
-// forked returns the tree if the log has forks, else nil: a log without forks
-// is read in one pass.
-func forked(t *session.Tree) *session.Tree {
-	if t != nil && t.Forked() {
-		return t
-	}
-	return nil
-}

@@ -158,6 +158,15 @@ func takeSurvey(ctx context.Context, store session.Store, o surveyOptions, open 
 	return r.survey, nil
 }
 
+// forked returns the tree if the log has forks, else nil: a log without forks
+// is read in one pass.
+func forked(t *session.Tree) *session.Tree {
+	if t != nil && t.Forked() {
+		return t
+	}
+	return nil
+}
+
 // pass is one pass of a survey.
 func (r *reader) pass(ctx context.Context, o surveyOptions, tree *session.Tree, open func() (io.ReadCloser, error)) error {
 	var out *outline
