@@ -61,7 +61,7 @@ func (s *State) add(f Leaf) {
 		}
 	case Settings:
 		s.Settings = f.SHA256
-	case Verified, Superseded, Clock: // nothing is there because of them
+	case Verified, Superseded, Clock, Redacted: // nothing is there because of them
 	}
 }
 
