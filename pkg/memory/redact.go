@@ -189,7 +189,7 @@ func (p *redactionPlan) write(ctx context.Context, tx *sql.Tx) error {
 	}
 	defer w.close()
 	for _, row := range slices.Sorted(maps.Keys(p.records)) {
-		if err := w.redact(row, p.records[row]); err != nil {
+		if err := redactRecord(w, row, p.records[row]); err != nil {
 			return err
 		}
 	}
@@ -207,8 +207,8 @@ func (p *redactionPlan) write(ctx context.Context, tx *sql.Tx) error {
 	return w.finish()
 }
 
-// redact gives a record another text. Its id stays: others name it.
-func (w *writer) redact(row int64, text string) error {
+// redactRecord gives a record another text. Its id stays: others name it.
+func redactRecord(w *writer, row int64, text string) error {
 	known, err := w.read(row)
 	if err != nil {
 		return err
