@@ -21,7 +21,7 @@ func redactings() []Command {
 		Name: "memory redact", Runtime: "openclaw", Args: strings.Fields("memory redact"), Prepare: leftSecret,
 		Done: func(*Home) error { return nil },
 		Settled: func(h *Home) error {
-			return errors.Join(remembers(Chunks)(h), h.hasNoTrace(olderSecret), lacksOlderSecret(h))
+			return errors.Join(h.recalls(Chunks), h.hasNoTrace(olderSecret), lacksOlderSecret(h))
 		},
 	}}
 }
@@ -41,7 +41,7 @@ func leftSecret(h *Home) (err error) {
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
 	_, _, err = store.StoreOwnWords(ctx, memory.OwnWords{
-		Agent: "a", Category: "lesson", Importance: 0.5, Text: "The box has password=" + olderSecret + " since May, as the label below it says.", At: time.UnixMilli(5000),
+		Runtime: "openclaw", Agent: "a", Category: "lesson", Importance: 0.5, Text: "The box has password=" + olderSecret + " since May, as the label below it says.", At: time.UnixMilli(5000),
 	})
 	return err
 }
