@@ -3,7 +3,6 @@ package steps
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -171,7 +170,7 @@ func factFile(ctx context.Context, run *workspace.Run, o FactsOptions) ([]worksp
 // factArchives are the newest archives of the sessions that are meant.
 func factArchives(ctx context.Context, run *workspace.Run, o FactsOptions) ([]workspace.Found, workspace.Inventory, error) {
 	all, _, err := run.ListStores(ctx)
-	if f := (*failure.Error)(nil); err != nil && !(errors.As(err, &f) && f.Code == "no_store" && len(run.Global.Stores) == 0) {
+	if err != nil && !workspace.NothingFound(run, err) {
 		return nil, all, err
 	}
 	store, err := run.OpenArchive()
