@@ -3,6 +3,7 @@ package cmd
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -13,12 +14,13 @@ import (
 	"github.com/sessctl/sessctl/internal/fakegoosedb"
 	"github.com/sessctl/sessctl/internal/fakesessiondb"
 	"github.com/sessctl/sessctl/internal/fakestatedb"
+	"github.com/sessctl/sessctl/internal/tier"
 	"github.com/sessctl/sessctl/pkg/session"
 )
 
 const (
-	pagedSessions = 12 // of each database
-	pagedMessages = 60 // of each session
+	pagedSessions = 8  // of each database
+	pagedMessages = 40 // of each session
 	pageSize      = 4096
 )
 
@@ -92,6 +94,7 @@ func pagedSessionDB(home, program, name string) (string, error) {
 // One damaged page of a database hides what lies on it and nothing else, and the
 // database is archived as the file that it is.
 func TestDamagedPage(t *testing.T) {
+	tier.SkipSmoke(t, "it embeds hundreds of messages of five runtimes")
 	for runtime, write := range pagedDatabases {
 		t.Run(runtime, func(t *testing.T) {
 			home := t.TempDir()
@@ -115,24 +118,76 @@ func TestDamagedPage(t *testing.T) {
 			if same < len(whole)-2 || same == len(whole) {
 				t.Errorf("%d of %d sessions are read whole", same, len(whole))
 			}
+			archived := archiveDamaged(t, runtime)
+			if n := len(whole) - archived.sessions; n < 1 || n > 2 {
+				t.Errorf("%d of %d sessions are archived", archived.sessions, len(whole))
+			}
+			if again := archiveDamaged(t, runtime); again.file != archived.file || !again.unchanged || archived.unchanged || archived.file == "" {
+				t.Errorf("the file is archived as %+v, and then as %+v", archived, again)
+			}
+			copied := filepath.Join(home, "copy")
+			wantExit(t, 0, "restore", archived.file, "--to", copied)
+			here, err := os.ReadFile(path)
+			there, errThere := os.ReadFile(copied)
+			if err := errors.Join(err, errThere); err != nil || !bytes.Equal(here, there) {
+				t.Errorf("what was archived of the file is another: %v", err)
+			}
+			wantExit(t, 0, "archives", "verify")
+			wantExit(t, 0, "memory", "reindex", "--from-archives")
 		})
 	}
+}
+
+// archivedDamaged is what was archived of a damaged database.
+type archivedDamaged struct {
+	sessions  int
+	file      string // the archive of the file
+	unchanged bool
+}
+
+func archiveDamaged(t *testing.T, runtime string) (all archivedDamaged) {
+	t.Helper()
+	var doc struct {
+		Archives []struct {
+			ID, Session, Outcome string
+			Unchanged            bool
+		}
+	}
+	if err := json.Unmarshal(wantExit(t, 3, "archive", "--all", "--remember", "--json", "--runtime", runtime), &doc); err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range doc.Archives {
+		switch ext := filepath.Ext(row.Session); {
+		case row.Outcome != "archived":
+		case ext == ".db" || ext == ".sqlite":
+			all.file, all.unchanged = row.ID, row.Unchanged
+		default:
+			all.sessions++
+		}
+	}
+	return all
+}
+
+// wantExit runs a command and returns what it prints.
+func wantExit(t *testing.T, want int, args ...string) []byte {
+	t.Helper()
+	var out, errOut bytes.Buffer
+	if exit := Main(args, strings.NewReader(""), &out, &errOut); exit != want {
+		t.Fatalf("%v ends with %d: %.2000s%.2000s", args, exit, out.String(), errOut.String())
+	}
+	return out.Bytes()
 }
 
 // sizesOf are the numbers of messages of all sessions.
 func sizesOf(t *testing.T, runtime string, want int) map[string]int {
 	t.Helper()
-	var out, errOut bytes.Buffer
-	if exit := Main([]string{"sizes", "--all", "--json", "--no-cache", "--runtime", runtime}, strings.NewReader(""), &out, &errOut); exit != want {
-		t.Fatalf("sizes ends with %d: %s%s", exit, out.String(), errOut.String())
-	}
 	var doc struct {
 		Sessions []struct {
 			Session  string
 			Messages int
 		}
 	}
-	if err := json.Unmarshal(out.Bytes(), &doc); err != nil {
+	if err := json.Unmarshal(wantExit(t, want, "sizes", "--all", "--json", "--no-cache", "--runtime", runtime), &doc); err != nil {
 		t.Fatal(err)
 	}
 	of := map[string]int{}
@@ -153,7 +208,8 @@ func damagePage(t *testing.T, path string) {
 	const leafOfTable = 13
 	for page := pageSize; page+pageSize <= len(text); page += pageSize {
 		rows := text[page : page+pageSize]
-		if rows[0] == leafOfTable && bytes.Contains(rows, []byte("heron05 message 3")) && !bytes.Contains(rows, []byte("heron04")) && !bytes.Contains(rows, []byte("heron06")) {
+		journal := bytes.Contains(rows, []byte(`"sessionID"`)) // of OpenCode, which no session is read from
+		if rows[0] == leafOfTable && !journal && bytes.Contains(rows, []byte("heron05 message")) && !bytes.Contains(rows, []byte("heron04")) && !bytes.Contains(rows, []byte("heron06")) {
 			copy(rows, bytes.Repeat([]byte{0xa5}, pageSize))
 			if err := os.WriteFile(path, text, 0o600); err != nil {
 				t.Fatal(err)

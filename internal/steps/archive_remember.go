@@ -70,7 +70,7 @@ func (k *Keeper) keepOne(ctx context.Context, s workspace.Found) selection.Archi
 // times and those of its archive's can tell.
 func (k *Keeper) archive(ctx context.Context, s workspace.Found) selection.ArchiveRow {
 	before, err := os.Lstat(s.Path)
-	ownFile := err == nil && s.Kind.InFile() && s.Kind != session.KindDatabase && s.Adapter.Capabilities().Attacher == nil
+	ownFile := err == nil && s.Kind.InFile() && (s.Kind == session.KindDatabase || s.Adapter.Capabilities().Attacher == nil)
 	if ownFile {
 		if row, ok := k.before(ctx, s, before); ok {
 			selection.LogArchive(ctx, k.Run, s, row)
@@ -83,6 +83,9 @@ func (k *Keeper) archive(ctx context.Context, s workspace.Found) selection.Archi
 		k.Run.Failed(s.Path, err)
 	}
 	row.Unchanged = row.Outcome == "archived" && there[row.ID]
+	if s.Kind == session.KindDatabase && row.Outcome == "archived" && !row.Unchanged {
+		k.Run.Tell(workspace.Note{Path: s.Path, Message: "archived as a file, because not all sessions in it are read", Hint: "sessctl restore " + row.ID + " --to FILE writes it elsewhere"})
+	}
 	if ownFile && row.Outcome == "archived" && row.Reason == "" {
 		k.settled.Keep(k.Archives, workspace.ArchiveMeta(s.Ref), entry, before, k.Now())
 	}

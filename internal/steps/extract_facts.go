@@ -197,7 +197,7 @@ func factArchives(ctx context.Context, run *workspace.Run, o FactsOptions) ([]wo
 		source := memory.Source{Runtime: e.Runtime, Agent: e.Agent, Session: e.Session}
 		reader := workspace.ReaderOf(&run.Settings, e.Runtime)
 		meant := (o.Agent == "" || e.Agent == o.Agent) && (o.Session == "" || e.Session == o.Session || e.Key == o.Session) && (run.Global.Runtime == "" || e.Runtime == run.Global.Runtime)
-		if seen[source] || !meant || reader == nil || e.Kind != "" && !workspace.Shown(session.Kind(e.Kind)) {
+		if seen[source] || !meant || reader == nil || session.Kind(e.Kind) == session.KindDatabase || e.Kind != "" && !workspace.Shown(session.Kind(e.Kind)) {
 			continue
 		}
 		seen[source] = true
