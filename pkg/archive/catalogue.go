@@ -13,18 +13,20 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sessctl/sessctl/pkg/agentset"
 	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/relocate"
 )
 
 // Filter picks entries. An empty field picks all.
 type Filter struct {
-	Runtime, Agent, Session string
+	Runtime, Session string
+	Agent            agentset.Set
 }
 
 func (f Filter) picks(e Entry) bool {
 	return (f.Runtime == "" || f.Runtime == e.Runtime) &&
-		(f.Agent == "" || f.Agent == e.Agent) &&
+		f.Agent.Holds(e.Runtime, e.Agent) &&
 		(f.Session == "" || f.Session == e.Session)
 }
 
@@ -40,6 +42,19 @@ type catalogue struct {
 	pins  *durable.Pins
 	moves relocate.Moves     // of what entries name
 	find  func(Entry) string // where a file is; nil trusts the entry
+	// superseded is [Options.Superseded].
+	superseded func(e, by Entry)
+}
+
+// longest is the id of the longest archive with whose bytes that of e begins, "" for
+// none. starts are hashes of its beginnings, the longest last.
+func (c *catalogue) longest(e Entry, starts []string) string {
+	for _, sum := range slices.Backward(starts) {
+		if id := ID(e.Meta, sum); sum != e.SHA256 && c.entered(id) {
+			return id
+		}
+	}
+	return ""
 }
 
 // List returns the entries that the filter picks, oldest first. Files of the

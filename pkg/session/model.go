@@ -548,30 +548,6 @@ func CleanAgent(name string) string {
 	})
 }
 
-// AgentOfDirectory is the name of the agent that works in a directory: its path
-// with dashes, as pi writes it ("/home/lea/api" is "home-lea-api"), or none if
-// that is empty.
-func AgentOfDirectory(cwd, none string) string {
-	name := strings.Trim(strings.NewReplacer("/", "-", `\`, "-", ":", "-").Replace(cwd), "-")
-	if name == "" {
-		return none
-	}
-	return CleanAgent(name)
-}
-
-// AgentOfProject is the name of the agent that works in a project, "" for none: that
-// of its directory, where a worktree that Claude Code has made is part of the project
-// that it was made of, and a drive is the same in small letters.
-func AgentOfProject(cwd string) string {
-	for _, mark := range []string{"/.claude/worktrees/", `\.claude\worktrees\`} {
-		cwd, _, _ = strings.Cut(cwd, mark)
-	}
-	if len(cwd) > 1 && cwd[1] == ':' {
-		cwd = strings.ToUpper(cwd[:1]) + cwd[1:]
-	}
-	return AgentOfDirectory(cwd, "")
-}
-
 // cleanName is what is safe in a name, with eight digits of its hash.
 func cleanName(name string, safe func(rune) bool) string {
 	const digits = 8
