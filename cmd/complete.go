@@ -12,6 +12,7 @@ import (
 	"github.com/sessctl/sessctl/internal/unattended"
 	"github.com/sessctl/sessctl/internal/wording"
 	"github.com/sessctl/sessctl/internal/workspace"
+	"github.com/sessctl/sessctl/pkg/agentset"
 	"github.com/sessctl/sessctl/pkg/archive"
 	"github.com/sessctl/sessctl/pkg/compact"
 	"github.com/sessctl/sessctl/pkg/hooks"
@@ -33,7 +34,7 @@ type completer func(a *app, c *cobra.Command) []selection.Candidate
 // is a flag, or a command and a flag where that means something else there.
 func completeFlags() map[string]completer {
 	return map[string]completer{
-		"agent": completeAgents, "session": completeSessions, "runtime": words(workspace.RuntimeList()...), "store": completeStores,
+		"agent": completeAgents, "session": completeSessions, "runtime": words(workspace.RuntimeList()...), "store": completeStores, "only-store": completeStores,
 		"archives prune undelete": completeTrashedArchives, "clean undelete": completeTrashedSessions, "give-up": completeUnfinished,
 		"recall session": completeRemembered, "memory forget session": completeRemembered, "memory export session": completeRemembered,
 		"sort": words("tokens", "bytes", "age", "agent"), "strategy": words(steps.StrategyNames()...), "gateway": words("auto", "never", "require"),
@@ -137,7 +138,10 @@ func formatNames() (names []string) {
 // scopeOf is what --agent and --runtime say so far.
 func scopeOf(a *app, c *cobra.Command) selection.Scope {
 	agent, _ := c.Flags().GetString("agent") // "" where there is no such flag
-	return selection.Scope{Runtime: a.Global.Runtime, Agent: agent}
+	if agent == "" || a.Global.Runtime != "" {
+		return selection.Scope{Runtime: a.Global.Runtime, Agent: agentset.Named(agent)}
+	}
+	return selection.Scope{Agent: selection.AgentsMeant(c.Context(), a.Run, agent)}
 }
 
 func completeAgents(a *app, c *cobra.Command) (all []selection.Candidate) {

@@ -14,6 +14,7 @@ import (
 	"github.com/sessctl/sessctl/internal/recall"
 	"github.com/sessctl/sessctl/internal/wording"
 	"github.com/sessctl/sessctl/internal/workspace"
+	"github.com/sessctl/sessctl/pkg/agentset"
 	"github.com/sessctl/sessctl/pkg/memory"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -22,7 +23,7 @@ import (
 func newMemoryCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "memory",
-		Short: "Manage the memory: count, check, rebuild, forget, list, export",
+		Short: "Manage the memory: count, check, rebuild, forget, redact, list, export",
 		Long: `The memory is what recall searches: the texts of compacted sessions, their
 words and their vectors, and what agents stored. All of it can be made again from
 the archives, and from what is kept of agents' own words.
@@ -32,17 +33,18 @@ the archives, and from what is kept of agents' own words.
   sessctl memory reindex --pending
   sessctl memory reindex --from-archives
   sessctl memory forget --session 4f0c1d2e
+  sessctl memory redact --dry-run
   sessctl memory stored
   sessctl memory export --output memories.jsonl`,
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(newMemoryStatsCommand(a), newMemoryVerifyCommand(a), newMemoryReindexCommand(a), newMemoryForgetCommand(a), newMemoryStoredCommand(a), newMemoryExportCommand(a))
+	c.AddCommand(newMemoryStatsCommand(a), newMemoryVerifyCommand(a), newMemoryReindexCommand(a), newMemoryForgetCommand(a), newMemoryRedactCommand(a), newMemoryStoredCommand(a), newMemoryExportCommand(a))
 	return c
 }
 
 func newMemoryStatsCommand(a *app) *cobra.Command {
-	var agent string
+	var agent agentset.Set
 	c := &cobra.Command{
 		Use:   "stats",
 		Short: "Count what the memory holds",
@@ -54,11 +56,11 @@ model, the records that have no vector yet, and those that were forgotten.`,
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error { return runMemoryStats(c.Context(), a, agent) },
 	}
-	c.Flags().StringVar(&agent, "agent", "", "only this `agent` or runtime/agent")
+	c.Flags().StringVar((*string)(&agent), "agent", "", "only this `agent` or runtime/agent")
 	return c
 }
 
-func runMemoryStats(ctx context.Context, a *app, agent string) error {
+func runMemoryStats(ctx context.Context, a *app, agent agentset.Set) error {
 	store, err := recall.ReadMemoryOf(ctx, a.Run, agent)
 	if err != nil {
 		return err
@@ -69,7 +71,7 @@ func runMemoryStats(ctx context.Context, a *app, agent string) error {
 		return err
 	}
 	stats.Agents = slices.DeleteFunc(stats.Agents, func(s memory.AgentStats) bool {
-		return agent != "" && s.Agent != agent || a.Global.Runtime != "" && s.Runtime != a.Global.Runtime
+		return !agent.Holds(s.Runtime, s.Agent) || a.Global.Runtime != "" && s.Runtime != a.Global.Runtime
 	})
 	doc := recall.MemoryStatsDocument{Schema: 1, Path: a.MemoryDir(), Stats: stats}
 	if a.JSON {
@@ -175,7 +177,7 @@ func renderMemoryVerify(a *app, doc recall.MemoryVerifyDocument) error {
 
 func addForgetFlags(o *recall.ForgetOptions, fs *pflag.FlagSet) {
 	fs.StringVar(&o.Session, "session", "", "forget what was remembered of this session (`id` or its start)")
-	fs.StringVar(&o.Agent, "agent", "", "forget what was remembered of this `agent` or runtime/agent")
+	fs.StringVar((*string)(&o.Agent), "agent", "", "forget what was remembered of this `agent` or runtime/agent")
 	fs.StringVar(&o.ID, "id", "", "forget the record with this `id`, or the start of it (recall --json shows it)")
 	fs.StringVar(&o.Text, "text", "", "forget the records that contain this `text`, in any case")
 	fs.BoolVar(&o.DryRun, "dry-run", false, "show what would be forgotten and change nothing")

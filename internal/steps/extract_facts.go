@@ -3,7 +3,6 @@ package steps
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -15,6 +14,7 @@ import (
 	"github.com/sessctl/sessctl/internal/recall"
 	"github.com/sessctl/sessctl/internal/selection"
 	"github.com/sessctl/sessctl/internal/workspace"
+	"github.com/sessctl/sessctl/pkg/agentset"
 	"github.com/sessctl/sessctl/pkg/archive"
 	"github.com/sessctl/sessctl/pkg/facts"
 	"github.com/sessctl/sessctl/pkg/memory"
@@ -23,14 +23,15 @@ import (
 
 // FactsOptions are the options of extract-facts.
 type FactsOptions struct {
-	Agent, Session, File string
-	All, Archived        bool
-	Max, Last            int
-	MinConfidence        float64
-	Idle                 time.Duration
-	MaxCalls             int
-	DryRun, Force        bool
-	Lines                bool
+	Agent         agentset.Set
+	Session, File string
+	All, Archived bool
+	Max, Last     int
+	MinConfidence float64
+	Idle          time.Duration
+	MaxCalls      int
+	DryRun, Force bool
+	Lines         bool
 
 	List       bool
 	Kind       string
@@ -158,9 +159,14 @@ func factFile(ctx context.Context, run *workspace.Run, o FactsOptions) ([]worksp
 		file.Runtime, file.Agent, file.ID, file.Key, file.Archive = e.Runtime, e.Agent, e.Session, e.Key, e.ID
 		return []workspace.Found{file}, all, nil
 	}
-	file.Kind, file.Agent = session.KindOrphan, o.Agent
+	file.Kind, file.Agent = session.KindOrphan, o.Agent.String()
 	if o.Agent != "" {
 		file.Runtime = cmp.Or(run.Global.Runtime, file.Runtime) // of the agent, whatever the format of the file
+		for _, id := range o.Agent.IDs() {
+			if id.Runtime == file.Runtime {
+				file.Agent = id.Agent
+			}
+		}
 		file.ID = session.CleanID(strings.TrimSuffix(filepath.Base(file.Path), filepath.Ext(file.Path)))
 		return []workspace.Found{file}, all, nil
 	}
@@ -171,7 +177,7 @@ func factFile(ctx context.Context, run *workspace.Run, o FactsOptions) ([]worksp
 // factArchives are the newest archives of the sessions that are meant.
 func factArchives(ctx context.Context, run *workspace.Run, o FactsOptions) ([]workspace.Found, workspace.Inventory, error) {
 	all, _, err := run.ListStores(ctx)
-	if f := (*failure.Error)(nil); err != nil && !(errors.As(err, &f) && f.Code == "no_store" && len(run.Global.Stores) == 0) {
+	if err != nil && !workspace.NothingFound(run, err) {
 		return nil, all, err
 	}
 	store, err := run.OpenArchive()
@@ -197,8 +203,8 @@ func factArchives(ctx context.Context, run *workspace.Run, o FactsOptions) ([]wo
 	for _, e := range slices.Backward(entries) {
 		source := memory.Source{Runtime: e.Runtime, Agent: e.Agent, Session: e.Session}
 		reader := workspace.ReaderOf(&run.Settings, e.Runtime)
-		meant := (o.Agent == "" || e.Agent == o.Agent) && (o.Session == "" || e.Session == o.Session || e.Key == o.Session) && (run.Global.Runtime == "" || e.Runtime == run.Global.Runtime)
-		if seen[source] || !meant || reader == nil || e.Kind != "" && !workspace.Shown(session.Kind(e.Kind)) {
+		meant := o.Agent.Holds(e.Runtime, e.Agent) && (o.Session == "" || e.Session == o.Session || e.Key == o.Session) && (run.Global.Runtime == "" || e.Runtime == run.Global.Runtime)
+		if seen[source] || !meant || reader == nil || session.Kind(e.Kind) == session.KindDatabase || e.Kind != "" && !workspace.Shown(session.Kind(e.Kind)) {
 			continue
 		}
 		seen[source] = true

@@ -462,7 +462,7 @@ func (w *Workspace) Sweep(ctx context.Context, run *Run, sessions []Found) {
 		meta := ArchiveMeta(s.Ref)
 		if place := filepath.Join(run.ArchiveDir(meta), s.Agent); !swept[place] {
 			swept[place] = true
-			if err := w.Archives.Sweep(ctx, meta, 0); err != nil && !cannotBeWritten(run.ArchiveDir(meta), err) {
+			if err := w.Archives.SweepArchives(ctx, meta, 0); err != nil && !cannotBeWritten(run.ArchiveDir(meta), err) {
 				run.Notice(Note{Path: place, Message: err.Error()})
 			}
 		}
@@ -545,7 +545,8 @@ func Exists(path string) bool {
 func (run *Run) OpenArchive() (*archive.Store, error) {
 	o := archive.Options{
 		Dir: run.ArchiveDir, Compression: run.Config.Archive.Compression, ToolVersion: run.Version, Moves: run.Moves(), Find: func(e archive.Entry) string { return findArchive(run, e) }, Pins: run.Pins,
-		Entered: func(e archive.Entry) { noteFact(run, madeLeaf(ledger.Made, e)) },
+		Entered:    func(e archive.Entry) { noteFact(run, madeLeaf(ledger.Made, e)) },
+		Superseded: func(e, by archive.Entry) { noteFact(run, supersededLeaf(e, by)) },
 	}
 	if run.Config.Archive.Remote != "" {
 		o.Fetch = func(ctx context.Context, e archive.Entry) (*os.File, error) { return fetchArchive(ctx, run, e) }
