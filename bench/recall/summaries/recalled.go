@@ -34,7 +34,7 @@ func (r recaller) recalled(ctx context.Context, c *cut) (string, error) {
 		return "", fmt.Errorf("make a home: %w", err)
 	}
 	defer func() { _ = os.RemoveAll(home) }()
-	store := filepath.Join(home, "store", "x")
+	store := filepath.Join(home, "store")
 	if err := os.MkdirAll(store, 0o700); err != nil {
 		return "", fmt.Errorf("make a store: %w", err)
 	}
@@ -42,11 +42,11 @@ func (r recaller) recalled(ctx context.Context, c *cut) (string, error) {
 	if err := os.WriteFile(filepath.Join(store, filepath.Base(c.log.name)), log, 0o600); err != nil {
 		return "", fmt.Errorf("write the log: %w", err)
 	}
-	named := c.log.store.Runtime() + "=" + filepath.Dir(store)
-	if out, _, err := r.run(ctx, home, "archive", "--all", "--remember", "--store", named); err != nil {
+	named := c.log.store.Runtime() + "=" + store
+	if out, _, err := r.run(ctx, home, "archive", "--all", "--remember", "--only-store", named); err != nil {
 		return "", fmt.Errorf("remember %s: %w: %s", c.log.name, err, out)
 	}
-	out, exit, err := r.run(ctx, home, "recall", "--for-model", "--store", named, "--", question)
+	out, exit, err := r.run(ctx, home, "recall", "--for-model", "--only-store", named, "--", question)
 	if err != nil && exit != 1 { // 1: nothing fits
 		return "", fmt.Errorf("recall from %s: %w: %s", c.log.name, err, out)
 	}
