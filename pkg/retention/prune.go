@@ -622,8 +622,9 @@ const (
 	kindFile = "archive file"
 )
 
-// discard moves one archive into the trash: first the line that says so, then
-// the record, the file, and the catalogue's entry, unless only the file goes.
+// discard moves one archive into the trash: first the line that says so, after where it
+// is read from then on, then the record, the file, and the catalogue's entry, unless
+// only the file goes.
 func (p *Prune) discard(ctx context.Context, a ArchivePlan) error {
 	e := a.Entry
 	if err := p.Archives.Look(e); err != nil {
@@ -652,13 +653,13 @@ func (p *Prune) discard(ctx context.Context, a ArchivePlan) error {
 			return err
 		}
 	}
-	if err := p.Audit.Append(item.line(ActionTrash, now, e.ID)); err != nil {
-		return err
-	}
 	if a.By != nil {
 		if err := p.Archives.Supersede(ctx, e, *a.By); err != nil {
 			return err
 		}
+	}
+	if err := p.Audit.Append(item.line(ActionTrash, now, e.ID)); err != nil {
+		return err
 	}
 	if err := p.Trash.Put(item); err != nil || a.OffSite != nil {
 		return err
