@@ -35,7 +35,6 @@ const (
 // tangled are the packages that are above that, and by how much. A number may only
 // go down.
 var tangled = map[string]int{
-	"internal/workspace":         17,
 	"pkg/durable":                19,
 	"pkg/memory":                 16,
 	"pkg/memory/remote/weaviate": 16,
