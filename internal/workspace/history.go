@@ -126,11 +126,28 @@ func beginHistory(ctx context.Context, run *Run, killed bool) {
 	}
 	_, err := run.Pins.Lstat(run.LedgerDir())
 	first := errors.Is(err, fs.ErrNotExist)
+	if killed {
+		endDeletions(ctx, run)
+	}
 	if !first && !killed {
 		return
 	}
 	if _, err := AdoptUnknown(ctx, run, first); err != nil && ctx.Err() == nil {
 		tellNoLedger(run, err)
+	}
+}
+
+// endDeletions ends what a killed run began to delete, before this one moves logs that
+// are still at their places: their records would look as if the trash had lost them.
+func endDeletions(ctx context.Context, run *Run) {
+	clean := retention.Clean{Trash: run.SessionTrash(), Audit: run.Audit(), Now: run.Now}
+	err := clean.Recover()
+	if archives, openErr := run.OpenArchive(); openErr == nil && err == nil {
+		prune := retention.Prune{Archives: archives, Trash: run.ArchiveTrash(), Audit: run.Audit(), Now: run.Now}
+		err = prune.Recover(ctx)
+	}
+	if err != nil && ctx.Err() == nil {
+		run.Notice(Note{Message: err.Error()})
 	}
 }
 
@@ -243,6 +260,17 @@ func actionKind(action string) (ledger.Kind, bool) {
 func LineLeaf(l retention.Line) (ledger.Leaf, bool) {
 	kind, ok := actionKind(l.Action)
 	return ledger.Leaf{Kind: kind, At: l.Time.UnixMilli(), ID: l.Archive, Agent: l.Agent, What: l.Kind, Bytes: l.Bytes, SHA256: l.SHA256, Why: shortRule(l.Rule)}, ok
+}
+
+// LeafLine is the line of the audit log that a leaf is of, without the path, which the
+// ledger does not have.
+func LeafLine(f ledger.Leaf) retention.Line {
+	l := retention.Line{Time: f.When(), Kind: f.What, SHA256: f.SHA256, Bytes: f.Bytes, Archive: f.ID, Agent: f.Agent, Rule: f.Why}
+	actions := map[ledger.Kind]string{ledger.Removed: retention.ActionShrink, ledger.Purged: retention.ActionPurge, ledger.Returned: retention.ActionUndelete, ledger.Restored: retention.ActionRestore}
+	if l.Action = actions[f.Kind]; f.Kind == ledger.Removed && retention.GoesToTrash(f.What) {
+		l.Action = retention.ActionTrash
+	}
+	return l
 }
 
 // shortRule is a rule as far as a leaf has room for it.
