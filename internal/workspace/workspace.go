@@ -713,6 +713,7 @@ func (run *Run) Lock(ctx context.Context) (*DataLock, error) {
 		lock.Unlock()
 		return nil, err
 	}
+	setDirectoriesAside(run)
 	if err := notePlace(run); err != nil {
 		run.PassOverBroken(run.placesFile(), "where the data directory is cannot be noted", err)
 	}

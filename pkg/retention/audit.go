@@ -69,10 +69,11 @@ func (a Audit) Append(l Line) error {
 const maxLine = 1 << 20
 
 // Lines returns the log, oldest first. A line that cannot be read, which a killed run
-// left, or that is longer than any is, is passed over. A log that is not there is empty.
+// left, or that is longer than any is, is passed over. A log that is not there, or in
+// whose place is something else, is empty; the ledger knows what it had.
 func (a Audit) Lines() ([]Line, error) {
 	f, err := a.Pins.OpenRegular(a.Path)
-	if errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, durable.ErrNotRegular) {
 		return nil, nil
 	}
 	if err != nil {
