@@ -28,12 +28,15 @@ tool calls folded, code and diffs set as such, a search box, and every line at
 #L<line>. It needs no network. A large session becomes several pages. Without a
 file the page is kept in the data directory, where recall leads to it; memory
 forget and archives prune remove it.
+
+--summary prints the summary that memory has of the session instead.
 ` + exitHelp,
 		Example: `  sessctl archives show 3f9a2c --lines 120-140
   sessctl archives show 3f9a2c --text | grep -i importer
   sessctl archives show 3f9a2c > session.jsonl
   sessctl archives show 3f9a2c --html
-  sessctl archives show 3f9a2c --html session.html --redact`,
+  sessctl archives show 3f9a2c --html session.html --redact
+  sessctl archives show 3f9a2c --summary`,
 		Args: func(c *cobra.Command, args []string) error {
 			if o.HTML == keptPage && len(args) == 2 {
 				return nil
@@ -64,6 +67,7 @@ forget and archives prune remove it.
 	c.Flags().BoolVar(&o.Raw, "raw", false, "show the lines as they are (the default into a file or a pipe)")
 	c.Flags().StringVar(&o.HTML, "html", "", "write the messages as a page to this `file` whose name ends in .html, - for stdout")
 	c.Flags().Lookup("html").NoOptDefVal = keptPage
+	c.Flags().BoolVar(&o.Summary, "summary", false, "print the summary of the session that is in memory")
 	c.Flags().BoolVar(&o.Redact, "redact", false, "mask what looks like a secret, with --html or --text")
 	return c
 }
@@ -72,6 +76,8 @@ forget and archives prune remove it.
 func validatePage(o *steps.ShowOptions, c *cobra.Command, a *app) error {
 	given := c.Flags().Changed("html")
 	switch {
+	case o.Summary && (given || o.Text || o.Raw || o.Redact || o.Lines != ""):
+		return failure.Usage("sessctl archives show ID --summary", "--summary goes with none of --html, --text, --raw, --redact and --lines")
 	case given && o.HTML == "":
 		return failure.Usage("sessctl archives show ID --html session.html", "--html names no file")
 	case given && (o.Text || o.Raw || o.Lines != ""):
@@ -94,6 +100,8 @@ func runArchiveShow(ctx context.Context, a *app, id string, o steps.ShowOptions)
 		return err
 	}
 	switch {
+	case o.Summary:
+		return printSummary(ctx, a, entry)
 	case o.HTML != "":
 		return showPages(ctx, a, store, entry, o)
 	case a.JSON:
@@ -117,6 +125,25 @@ func printText(ctx context.Context, a *app, store *archive.Store, entry archive.
 		text.told()
 	}
 	return err
+}
+
+// printSummary prints what memory has of a session. Where a model may read it, it is
+// marked as quoted.
+func printSummary(ctx context.Context, a *app, entry archive.Entry) error {
+	doc, err := steps.ShowSummary(ctx, a.Run, entry)
+	switch {
+	case err != nil:
+		return err
+	case a.JSON:
+		return a.printJSON(doc)
+	case !a.streams.OutTTY:
+		_, err = io.WriteString(a.Out, steps.Quoted(doc.Text+"\n")+"\n")
+		return err
+	}
+	return a.paged(ctx, func(_ context.Context, out io.Writer) error {
+		_, err := io.WriteString(out, wording.VisibleText(doc.Text)+"\n")
+		return err
+	})
 }
 
 // printLines prints lines as they are, where it is told to.

@@ -43,6 +43,8 @@ cd "$home"
 say sessctl sizes
 say sessctl compact --agent coordinator --dry-run
 say sessctl compact --agent coordinator
+printf '\n$ sessctl archives show 600fa7f5 --summary | head -n 60\n'
+sessctl archives show 600fa7f5 --summary | head -n 60
 say sessctl recall "$(cat "$root/testdata/sample-question.txt")" --limit 3
 say sessctl archives verify
 say sessctl sizes

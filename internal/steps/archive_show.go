@@ -4,17 +4,21 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/sessctl/sessctl/internal/audit"
 	"github.com/sessctl/sessctl/internal/failure"
+	"github.com/sessctl/sessctl/internal/recall"
 	"github.com/sessctl/sessctl/internal/selection"
 	"github.com/sessctl/sessctl/internal/wording"
 	"github.com/sessctl/sessctl/internal/workspace"
 	"github.com/sessctl/sessctl/pkg/archive"
+	"github.com/sessctl/sessctl/pkg/memory"
 )
 
 // ShowOptions are the options of archives show.
@@ -23,6 +27,7 @@ type ShowOptions struct {
 	Text, Raw bool
 	HTML      string
 	Redact    bool
+	Summary   bool
 
 	LineRange LineRange
 }
@@ -141,4 +146,32 @@ func newShowLine(n int, line []byte) showLine {
 		return showLine{Line: n, Record: line}
 	}
 	return showLine{Line: n, Text: string(line)}
+}
+
+// SummaryDocument is `archives show --summary --json`.
+type SummaryDocument struct {
+	Schema  int                  `json:"schema"`
+	Archive selection.ArchiveRow `json:"archive"`
+	// Of is the id of the archive that the summary was made of: an earlier one of
+	// the session, where this one has none of its own.
+	Of   string `json:"of"`
+	Text string `json:"text"`
+}
+
+// ShowSummary reads the summary that memory has of an archive.
+func ShowSummary(ctx context.Context, run *workspace.Run, entry archive.Entry) (SummaryDocument, error) {
+	store, err := recall.ReadMemory(ctx, run)
+	if err != nil {
+		return SummaryDocument{}, err
+	}
+	defer store.Close()
+	r, err := store.SummaryOf(ctx, memory.Source{Runtime: entry.Runtime, Agent: entry.Agent, Session: entry.Session}, entry.ID)
+	if errors.Is(err, fs.ErrNotExist) {
+		return SummaryDocument{}, &failure.Error{Code: "no_summary", Exit: failure.ExitFailed,
+			Hint: "compact writes one; what was archived without it has none, and a summary can be forgotten", Err: fmt.Errorf("memory has no summary of archive %s", entry.ID)}
+	}
+	if err == nil && r.Archive != entry.ID {
+		run.Notice(workspace.Note{Message: "the summary is of archive " + r.Archive + " of this session"})
+	}
+	return SummaryDocument{1, NewArchiveRow(entry), r.Archive, r.Text}, err
 }

@@ -65,6 +65,21 @@ func (s reading) Record(ctx context.Context, id string) (Record, error) {
 	return r.Record, nil
 }
 
+// SummaryOf returns the summary of an archive, or, where an older summary of its
+// session is all there is, the newest of these. None is [fs.ErrNotExist].
+func (s reading) SummaryOf(ctx context.Context, of Source, archive string) (Record, error) {
+	var id string
+	err := s.db.QueryRowContext(ctx, `SELECT id FROM records WHERE runtime=? AND agent=? AND session=? AND category=?
+		ORDER BY archive=? DESC, created_at DESC, id LIMIT 1`, of.Runtime, of.Agent, of.Session, CategorySummary, archive).Scan(&id)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return Record{}, fmt.Errorf("look for the summary of session %s: %w", of.Session, fs.ErrNotExist)
+	case err != nil:
+		return Record{}, fmt.Errorf("look for the summary of session %s: %w", of.Session, database.Classify(err))
+	}
+	return s.Record(ctx, id)
+}
+
 // action returns the record of an action.
 func (s reading) action(ctx context.Context, id string) (Record, error) {
 	has, err := hasActions(ctx, s.db)
