@@ -126,28 +126,11 @@ func beginHistory(ctx context.Context, run *Run, killed bool) {
 	}
 	_, err := run.Pins.Lstat(run.LedgerDir())
 	first := errors.Is(err, fs.ErrNotExist)
-	if killed {
-		endDeletions(ctx, run)
-	}
 	if !first && !killed {
 		return
 	}
 	if _, err := AdoptUnknown(ctx, run, first); err != nil && ctx.Err() == nil {
 		tellNoLedger(run, err)
-	}
-}
-
-// endDeletions ends what a killed run began to delete, before this one moves logs that
-// are still at their places: their records would look as if the trash had lost them.
-func endDeletions(ctx context.Context, run *Run) {
-	clean := retention.Clean{Trash: run.SessionTrash(), Audit: run.Audit(), Now: run.Now}
-	err := clean.Recover()
-	if archives, openErr := run.OpenArchive(); openErr == nil && err == nil {
-		prune := retention.Prune{Archives: archives, Trash: run.ArchiveTrash(), Audit: run.Audit(), Now: run.Now}
-		err = prune.Recover(ctx)
-	}
-	if err != nil && ctx.Err() == nil {
-		run.Notice(Note{Message: err.Error()})
 	}
 }
 
