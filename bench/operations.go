@@ -65,6 +65,7 @@ func specOf(name string) corpus.Spec {
 		"old400":  {Files: 400, Bytes: 10 * megabyte, Spread: true, Closed: true},
 		"old2000": {Files: 2000, Bytes: 50 * megabyte, Spread: true, Closed: true},
 		"u224":    {Files: 224, Bytes: 20 * megabyte, Spread: true},
+		"out20k":  {Files: 20_000, Bytes: 5 * megabyte, Outputs: true},
 		"coding":  {Files: 6, Bytes: 5 * megabyte},
 		"chat":    {Files: 60, Bytes: 1 * megabyte, Chat: true},
 	}
@@ -195,6 +196,7 @@ func storingOperations() []operation {
 			programs: []program{archived(), zstdAndRead(target{most: 1.25})},
 		},
 		unchangedOperation(),
+		unchangedOutputsOperation(),
 		{name: "recall, 10,000 chunks", corpus: "memory10k", programs: []program{recall(), bareScan(target{most: 3}), vectorDB("vec0"), vectorDB("chromem")}},
 		{name: "recall, 100,000 chunks", corpus: "memory100k", programs: []program{recall(), bareScan(target{most: 3}), vectorDB("vec0"), vectorDB("chromem")}},
 		{name: "recall, 1,000,000 chunks", corpus: "memory1m", programs: []program{recall(), bareScan(target{most: 3})}, rounds: 3},
@@ -205,6 +207,12 @@ func storingOperations() []operation {
 // longer than to read the logs once.
 func unchangedOperation() operation {
 	return operation{name: "archive --all again, nothing changed, 224 logs", corpus: "u224", programs: []program{archivedAgain(), wc(target{most: 4}), find(target{})}}
+}
+
+// unchangedOutputsOperation is the same of many small files, of which each, its archive
+// and its entry are looked at: find looks at a third of these.
+func unchangedOutputsOperation() operation {
+	return operation{name: "archive --all again, nothing changed, 20,000 side files", corpus: "out20k", programs: []program{archivedAgain(), findNamed("*.txt", target{most: 8})}}
 }
 
 // cleaningOperations look for what may be deleted: five times the logs of one
@@ -234,6 +242,7 @@ func roomOperations() []operation {
 func quickOperations() []operation {
 	return append(slices.Concat(cleaningOperations(), roomOperations(), uploadOperations(true)), []operation{
 		unchangedOperation(),
+		unchangedOutputsOperation(),
 		{
 			name: "sizes, 20 MB in 12 logs", corpus: "m20", peak: readingPeak,
 			programs: []program{

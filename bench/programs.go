@@ -138,9 +138,11 @@ func wc(t target) program {
 	return program{name: "wc -l", tool: "wc", arguments: files("-l"), question: lines, answer: lastTotal, target: t}
 }
 
-func find(t target) program {
+func find(t target) program { return findNamed("*.jsonl", t) }
+
+func findNamed(name string, t target) program {
 	return program{
-		name: "find -printf %s", tool: "find", arguments: words(".", "-name", "*.jsonl", "-printf", "%s\n"),
+		name: "find -printf %s", tool: "find", arguments: words(".", "-name", name, "-printf", "%s\n"),
 		question: size, answer: sum, target: t,
 	}
 }

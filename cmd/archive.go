@@ -21,7 +21,7 @@ import (
 )
 
 func addArchiveFlags(o *steps.ArchiveOptions, fs *pflag.FlagSet) {
-	fs.StringVar(&o.Agent, "agent", "", "archive the sessions of this `agent` or runtime/agent")
+	fs.StringVar((*string)(&o.Agent), "agent", "", "archive the sessions of this `agent` or runtime/agent")
 	fs.BoolVar(&o.All, "all", false, "archive the sessions of every agent that is found")
 	fs.StringVar(&o.Session, "session", "", "archive only this session (`id` or key)")
 	fs.BoolVar(&o.Remember, "remember", false, "put what was said in them into memory too")

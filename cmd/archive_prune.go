@@ -19,7 +19,7 @@ func addPruneFlags(o *removal.PruneOptions, fs *pflag.FlagSet) {
 	fs.StringVar(&o.LocalKeep, "local-keep", "", "files of archives older than this `age` whose copy on object storage is whole leave this disk")
 	fs.BoolVar(&o.Superseded, "superseded", false, "also archives of any age that a later one of their session begins with")
 	fs.IntVar(&o.Keep, "keep", 3, "keep the newest `N` archives of every agent")
-	fs.StringVar(&o.Agent, "agent", "", "only archives of this `agent` or runtime/agent")
+	fs.StringVar((*string)(&o.Agent), "agent", "", "only archives of this `agent` or runtime/agent")
 	fs.BoolVar(&o.LastCopies, "last-copies", false, "also archives whose bytes are nowhere else; memory must have what they say")
 	fs.StringVar(&o.Grace, "grace", "7d", "how long they can be brought back, as an `age`")
 	fs.BoolVar(&o.DryRun, "dry-run", false, "print the plan and change nothing")

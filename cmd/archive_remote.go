@@ -20,7 +20,7 @@ import (
 )
 
 func addUploadFlags(o *workspace.UploadOptions, fs *pflag.FlagSet) {
-	fs.StringVar(&o.Agent, "agent", "", "only archives of this `agent` or runtime/agent")
+	fs.StringVar((*string)(&o.Agent), "agent", "", "only archives of this `agent` or runtime/agent")
 	fs.BoolVar(&o.DryRun, "dry-run", false, "show what would be uploaded and change nothing")
 }
 

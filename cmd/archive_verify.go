@@ -52,7 +52,7 @@ the key a note says that sessctl cannot tell whether it can be decrypted.`,
 }
 
 func addVerifyFlags(o *audit.VerifyOptions, fs *pflag.FlagSet) {
-	fs.StringVar(&o.Agent, "agent", "", "only archives of this `agent` or runtime/agent")
+	fs.StringVar((*string)(&o.Agent), "agent", "", "only archives of this `agent` or runtime/agent")
 	fs.StringVar(&o.ReadData, "read-data", "true", "read every copy in full and hash it; false reads none; with --remote those on object storage too, or a `part` of them, such as 10%")
 	fs.Lookup("read-data").NoOptDefVal = "true"
 	fs.BoolVar(&o.Quick, "quick", false, "read no copy, the same as --read-data=false")

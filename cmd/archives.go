@@ -3,6 +3,7 @@ package cmd
 import (
 	"github.com/sessctl/sessctl/internal/selection"
 	"github.com/sessctl/sessctl/internal/steps"
+	"github.com/sessctl/sessctl/pkg/agentset"
 	"github.com/sessctl/sessctl/pkg/archive"
 	"github.com/spf13/cobra"
 )
@@ -24,7 +25,7 @@ func newArchivesCommand(a *app) *cobra.Command {
 }
 
 func newArchiveListCommand(a *app) *cobra.Command {
-	var agent string
+	var agent agentset.Set
 	c := &cobra.Command{
 		Use:     "list",
 		Short:   "List the archives",
@@ -49,6 +50,6 @@ func newArchiveListCommand(a *app) *cobra.Command {
 			return renderArchives(a, doc)
 		},
 	}
-	c.Flags().StringVar(&agent, "agent", "", "only archives of this `agent` or runtime/agent")
+	c.Flags().StringVar((*string)(&agent), "agent", "", "only archives of this `agent` or runtime/agent")
 	return c
 }

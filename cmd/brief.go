@@ -36,7 +36,7 @@ archive.
 			return runBrief(c.Context(), a, o)
 		},
 	}
-	c.Flags().StringVar(&o.Agent, "agent", "", "whose work: the newest session of this `agent` or runtime/agent")
+	c.Flags().StringVar((*string)(&o.Agent), "agent", "", "whose work: the newest session of this `agent` or runtime/agent")
 	c.Flags().StringVar(&o.Session, "session", "", "the session with this `id` or key")
 	c.Flags().IntVar(&o.Runes, "chars", 0, "how many `characters` at most, 200 to 4000 (default 1200)")
 	return c

@@ -16,7 +16,7 @@ import (
 )
 
 func addBrowseFlags(o *tui.BrowseOptions, fs *pflag.FlagSet) {
-	fs.StringVar(&o.Agent, "agent", "", "only sessions of this `agent` or runtime/agent")
+	fs.StringVar((*string)(&o.Agent), "agent", "", "only sessions of this `agent` or runtime/agent")
 	fs.StringVar(&o.Sort, "sort", "bytes", "sort by `key` at first: bytes, tokens, age or name")
 	fs.BoolVar(&o.Redact, "redact", false, "mask what looks like a secret in what is read")
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/sessctl/sessctl/internal/steps"
 	"github.com/sessctl/sessctl/internal/wording"
 	"github.com/sessctl/sessctl/internal/workspace"
+	"github.com/sessctl/sessctl/pkg/agentset"
 	"github.com/sessctl/sessctl/pkg/browse"
 	"github.com/sessctl/sessctl/pkg/compact"
 	"github.com/spf13/pflag"
@@ -130,7 +131,7 @@ func (x *browseAction) undo(ctx context.Context) error {
 // session that was pointed at that is what memory has under its name.
 func (x *browseAction) forget(ctx context.Context) error {
 	t := x.ask.Target
-	o := recall.ForgetOptions{Agent: t.Agent, Session: t.Session, Exact: true, DryRun: x.dryRun}
+	o := recall.ForgetOptions{Agent: agentset.Set(t.Agent), Session: t.Session, Exact: true, DryRun: x.dryRun}
 	o.Agree = func(doc recall.ForgetDocument) error {
 		if slices.Equal(x.ask.Of, []string{recall.DescribeForget(doc)}) {
 			return nil
@@ -149,7 +150,7 @@ func (x *browseAction) pin(ctx context.Context) error {
 		return err
 	}
 	remove := slices.ContainsFunc(known.Sessions, removal.PinnedSession{Runtime: t.Runtime, Agent: t.Agent, Session: t.Session}.Same)
-	o := removal.PinOptions{Sessions: []string{t.Session}, Agent: t.Agent, Exact: true, Remove: remove, DryRun: x.dryRun}
+	o := removal.PinOptions{Sessions: []string{t.Session}, Agent: agentset.Set(t.Agent), Exact: true, Remove: remove, DryRun: x.dryRun}
 	o.Agree = func(doc removal.PinDocument) error {
 		if doc.DryRun = true; slices.Equal(x.ask.Of, []string{removal.DescribePins(doc)}) {
 			return nil

@@ -56,7 +56,7 @@ func (b *browser) ask(ctx context.Context, question string) (hits []browse.Hit, 
 	own := b.piece(func(any) {})
 	defer workspace.End(own.Run)
 	var o recall.Options
-	if _, err := optionsOf(own, func(fs *pflag.FlagSet) { addRecallFlags(&o, fs) }, steps.StepFlags{}.Text("--agent", b.options.Agent).Text("--runtime", own.Global.Runtime).Number("--limit", 10)); err != nil {
+	if _, err := optionsOf(own, func(fs *pflag.FlagSet) { addRecallFlags(&o, fs) }, steps.StepFlags{}.Text("--agent", string(b.options.Agent)).Text("--runtime", own.Global.Runtime).Number("--limit", 10)); err != nil {
 		return nil, "", err
 	}
 	o.Query = question

@@ -20,7 +20,7 @@ import (
 
 func addCleanFlags(o *removal.CleanOptions, fs *pflag.FlagSet) {
 	fs.StringVar(&o.MaxAge, "max-age", "", "only sessions that nobody has used for this `age`: 7d, 4w, 240h")
-	fs.StringVar(&o.Agent, "agent", "", "only sessions of this `agent` or runtime/agent")
+	fs.StringVar((*string)(&o.Agent), "agent", "", "only sessions of this `agent` or runtime/agent")
 	fs.BoolVar(&o.Archives, "archives", false, "old archives too, by the rules of archives prune")
 	fs.StringVar(&o.Grace, "grace", "7d", "how long deleted files can be brought back, as an `age`")
 	fs.BoolVar(&o.DryRun, "dry-run", false, "print the plan and change nothing")

@@ -14,7 +14,7 @@ import (
 )
 
 func addCompactFlags(o *selection.CompactOptions, fs *pflag.FlagSet) {
-	fs.StringVar(&o.Agent, "agent", "", "compact the main session of this `agent` or runtime/agent")
+	fs.StringVar((*string)(&o.Agent), "agent", "", "compact the main session of this `agent` or runtime/agent")
 	fs.BoolVar(&o.All, "all", false, "compact the main session of every agent, and every session of the runtimes whose agents have no main one (docs/compact.md lists them)")
 	fs.StringVar(&o.Session, "session", "", "compact this session (`id` or key) instead of the main one")
 	fs.Var(&o.Threshold, "threshold", "compact sessions of at least this many `tokens`, or of this share of their window, such as 80% (default 150000,80%)")

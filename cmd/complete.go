@@ -12,6 +12,7 @@ import (
 	"github.com/sessctl/sessctl/internal/unattended"
 	"github.com/sessctl/sessctl/internal/wording"
 	"github.com/sessctl/sessctl/internal/workspace"
+	"github.com/sessctl/sessctl/pkg/agentset"
 	"github.com/sessctl/sessctl/pkg/archive"
 	"github.com/sessctl/sessctl/pkg/compact"
 	"github.com/sessctl/sessctl/pkg/hooks"
@@ -137,7 +138,10 @@ func formatNames() (names []string) {
 // scopeOf is what --agent and --runtime say so far.
 func scopeOf(a *app, c *cobra.Command) selection.Scope {
 	agent, _ := c.Flags().GetString("agent") // "" where there is no such flag
-	return selection.Scope{Runtime: a.Global.Runtime, Agent: agent}
+	if agent == "" || a.Global.Runtime != "" {
+		return selection.Scope{Runtime: a.Global.Runtime, Agent: agentset.Named(agent)}
+	}
+	return selection.Scope{Agent: selection.AgentsMeant(c.Context(), a.Run, agent)}
 }
 
 func completeAgents(a *app, c *cobra.Command) (all []selection.Candidate) {

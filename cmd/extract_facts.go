@@ -13,6 +13,7 @@ import (
 	"github.com/sessctl/sessctl/internal/steps"
 	"github.com/sessctl/sessctl/internal/wording"
 	"github.com/sessctl/sessctl/internal/workspace"
+	"github.com/sessctl/sessctl/pkg/agentset"
 	"github.com/sessctl/sessctl/pkg/facts"
 	"github.com/sessctl/sessctl/pkg/memory"
 	"github.com/sessctl/sessctl/pkg/session"
@@ -22,7 +23,7 @@ import (
 )
 
 func addFactsFlags(o *steps.FactsOptions, fs *pflag.FlagSet) {
-	fs.StringVar(&o.Agent, "agent", "", "the sessions of this `agent` or runtime/agent")
+	fs.StringVar((*string)(&o.Agent), "agent", "", "the sessions of this `agent` or runtime/agent")
 	fs.BoolVar(&o.All, "all", false, "the sessions of every agent that is found")
 	fs.StringVar(&o.Session, "session", "", "only this session (`id` or key)")
 	fs.StringVar(&o.File, "file", "", "any session `file` of any runtime; its facts are stored if it is known whose it is, or with --agent")
@@ -218,7 +219,7 @@ func (r *factsRun) remember(ctx context.Context, l *steps.Look) error {
 	if l.Before, _, err = r.memory.Extraction(ctx, memory.Source{Runtime: l.Runtime, Agent: l.Agent, Session: l.ID}); err != nil {
 		return err
 	}
-	stored, err := r.memory.Facts(ctx, memory.FactFilter{Runtime: l.Runtime, Agent: l.Agent, Superseded: true})
+	stored, err := r.memory.Facts(ctx, memory.FactFilter{Runtime: l.Runtime, Agent: agentset.Set(l.Agent), Superseded: true})
 	for _, f := range stored {
 		l.Known = append(l.Known, facts.Known{ID: f.ID, Session: f.Session, Superseded: f.Successor != "", Fact: facts.Fact{
 			Kind: facts.Kind(f.Kind), Text: f.Text, Confidence: f.Confidence, Quote: f.Quote, Line: f.FirstLine, Time: f.CreatedAt,

@@ -16,6 +16,7 @@ import (
 	"github.com/sessctl/sessctl/internal/unattended"
 	"github.com/sessctl/sessctl/internal/wording"
 	"github.com/sessctl/sessctl/internal/workspace"
+	"github.com/sessctl/sessctl/pkg/agentset"
 	"github.com/sessctl/sessctl/pkg/hooks"
 	"github.com/spf13/cobra"
 )
@@ -132,7 +133,7 @@ func keepSession(ctx context.Context, a *app, e hooks.Event) error {
 	own := a.printingTo(&out)
 	defer workspace.End(own.Run)
 	own.Global.Runtime, own.Global.LockWait = s.Runtime, unattended.HookLockWait
-	err = runArchive(ctx, own, steps.ArchiveOptions{Agent: s.Agent, Session: s.ID, Remember: true, Supersede: own.Config.Archive.Supersede})
+	err = runArchive(ctx, own, steps.ArchiveOptions{Agent: agentset.Set(s.Agent), Session: s.ID, Remember: true, Supersede: own.Config.Archive.Supersede})
 	workspace.KeepHeads(ctx, own.Run, true)
 	if errors.As(err, new(*failure.Outcome)) || err == nil && own.Incomplete > 0 {
 		err = errors.New(wording.FirstLine(mcptool.NotesText(own.Notes)+" "+out.String(), unattended.MostCause))

@@ -18,7 +18,7 @@ import (
 )
 
 func addLogFlags(o *audit.LogOptions, fs *pflag.FlagSet) {
-	fs.StringVar(&o.Agent, "agent", "", "only sessions of this `agent` or runtime/agent")
+	fs.StringVar((*string)(&o.Agent), "agent", "", "only sessions of this `agent` or runtime/agent")
 	fs.StringSliceVar(&o.Actions, "action", nil, "only these `actions`: compacted, remembered, archived, undone, trash, purge and what else WHAT shows")
 	fs.IntVar(&o.Limit, "limit", 20, "show the last `n`, 0 for all")
 	fs.BoolVar(&o.Runs, "runs", false, "list the runs of profiles instead: which steps failed, and how long each took")

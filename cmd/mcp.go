@@ -40,7 +40,7 @@ out of what it recalls. The server ends when stdin does.
 			return runMCP(c.Context(), a, o)
 		},
 	}
-	c.Flags().StringVar(&o.Agent, "agent", "", "only sessions of this `agent` or runtime/agent")
+	c.Flags().StringVar((*string)(&o.Agent), "agent", "", "only sessions of this `agent` or runtime/agent")
 	c.Flags().BoolVar(&o.AllowWrite, "allow-write", false, "also offer the tools that change something")
 	return c
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/sessctl/sessctl/internal/front/mcptool"
 	"github.com/sessctl/sessctl/internal/selection"
 	"github.com/sessctl/sessctl/internal/workspace"
+	"github.com/sessctl/sessctl/pkg/agentset"
 	"github.com/sessctl/sessctl/pkg/archive"
 )
 
@@ -31,9 +32,15 @@ const (
 // is archived and remembered, facts too, and each has stored a lesson.
 func twoOfOneName(t *testing.T) *app {
 	t.Helper()
+	return twoAgents(t, "w-mill", "w-mill", strings.NewReplacer())
+}
+
+// twoAgents is such a home with other names for the agents. in changes what is written.
+func twoAgents(t *testing.T, pi, claude string, in *strings.Replacer) *app {
+	t.Helper()
 	home := t.TempDir()
 	write := func(path, text string) {
-		path = filepath.Join(home, path)
+		path, text = filepath.Join(home, path), in.Replace(text)
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 			t.Fatal(err)
 		}
@@ -45,8 +52,8 @@ func twoOfOneName(t *testing.T) *app {
 			t.Fatal(err)
 		}
 	}
-	write(".pi/agent/sessions/--w-mill--/2026-05-04T06-12-31-114Z_aaaaaaaa-1111-4222-8333-444444444444.jsonl", piMill)
-	write(".claude/projects/-w-mill/bbbbbbbb-1111-4222-8333-444444444444.jsonl", claudeMill)
+	write(".pi/agent/sessions/--"+pi+"--/2026-05-04T06-12-31-114Z_aaaaaaaa-1111-4222-8333-444444444444.jsonl", piMill)
+	write(".claude/projects/-"+claude+"/bbbbbbbb-1111-4222-8333-444444444444.jsonl", claudeMill)
 	a := testApp(newStreams(strings.NewReader(""), io.Discard, io.Discard), workspace.Run{Report: workspace.Report{Notes: []workspace.Note{}}, Settings: workspace.Settings{Now: time.Now, Getenv: func(name string) string { return map[string]string{"HOME": home}[name] }}})
 	for _, line := range []string{"archive --all --remember", "extract-facts --all"} {
 		root := newRootCommand(a)
@@ -56,7 +63,7 @@ func twoOfOneName(t *testing.T) *app {
 		}
 	}
 	for runtime, word := range map[string]string{"pi": heronOfPi, "claude": otterOfClaude} {
-		c := askMCP(t, a, mcptool.MCPOptions{AllowWrite: true, Runtime: runtime, Agent: "w-mill"})
+		c := askMCP(t, a, mcptool.MCPOptions{AllowWrite: true, Runtime: runtime, Agent: agentset.Set(map[string]string{"pi": pi, "claude": claude}[runtime])})
 		for _, text := range []string{"Whoever counts sacks writes the total on the door, said the " + word + ".", "Sacks are counted from the left."} {
 			if answer, failed := call(t, c, "memory_store", map[string]any{"category": "fact", "text": text}); failed || !strings.HasPrefix(answer, "stored as") {
 				t.Fatalf("%s: %s", runtime, answer)
@@ -168,6 +175,68 @@ func TestMCPAgentOfSeveralRuntimes(t *testing.T) {
 	}
 	if text, failed := call(t, everybody, "sessions", map[string]any{"agent": "codex/w-mill"}); !failed || !strings.Contains(text, "claude/w-mill, pi/w-mill") {
 		t.Errorf("sessions of neither: %s", text)
+	}
+}
+
+// A server may be bound to a project, by its directory or by a name that no agent has:
+// it serves all of its agents. By the name of an agent it serves that agent, also where
+// the project is called so. No call makes any of them wider.
+func TestMCPServesAProject(t *testing.T) {
+	a := twoAgents(t, "w-my.mill", "w-my-mill", strings.NewReplacer("/w/mill", "/w/my.mill"))
+	ask := map[string]any{"query": "which bird or animal counted the sacks", "limit": 10}
+	for _, of := range []struct {
+		agent      agentset.Set
+		pi, claude bool
+	}{{"/w/my.mill", true, true}, {"w-my.mill", true, false}, {"w-my-mill", false, true}} {
+		o := mcptool.MCPOptions{Agent: of.agent, AllowWrite: true}
+		if err := o.RefuseSeveral(t.Context(), a.Run); err != nil {
+			t.Fatal(err)
+		}
+		c := askMCP(t, a, o)
+		for _, asked := range []string{"", "w-my.mill", "w-my-mill", "pi/w-my.mill", "claude/w-my-mill", "/w/my.mill"} {
+			ask["agent"] = asked
+			text, failed := call(t, c, "memory_recall", ask)
+			if !of.pi && strings.Contains(text, heronOfPi) || !of.claude && strings.Contains(text, otterOfClaude) {
+				t.Errorf("%s, asked for %q, shows what is not its own: %s", of.agent, asked, text)
+			}
+			if mine := asked == ""; mine && (failed || of.pi != strings.Contains(text, heronOfPi) || of.claude != strings.Contains(text, otterOfClaude)) {
+				t.Errorf("%s: %s", of.agent, text)
+			}
+		}
+	}
+	all := askMCP(t, a, mcptool.MCPOptions{AllowWrite: true})
+	for asked, want := range map[string]int{"w-my.mill": 2, "w-my-mill": 1, "/w/my.mill": 2, "pi/w-my.mill": 1} {
+		if text, failed := call(t, all, "sessions", map[string]any{"agent": asked}); failed || strings.Count(text, "memory_read {") != want {
+			t.Errorf("sessions of %s: %s", asked, text)
+		}
+	}
+	lesson := map[string]any{"category": "lesson", "text": "Flour is weighed before it is bagged, never after.", "agent": "w-my.mill"}
+	if text, failed := call(t, all, "memory_store", lesson); failed || !strings.Contains(text, "agent w-my.mill") {
+		t.Errorf("memory_store of an agent that is called like its project: %s", text)
+	}
+}
+
+// A server that is bound to a project by a name stays bound to the project when an agent
+// of that name comes.
+func TestMCPStaysBoundToAProject(t *testing.T) {
+	o := mcptool.MCPOptions{Agent: "w-my.mill"}
+	a := twoAgents(t, "w-mill", "w-my-mill", strings.NewReplacer("/w/mill", "/w/my.mill"))
+	if err := o.RefuseSeveral(t.Context(), a.Run); err != nil || !o.Project {
+		t.Fatal(o, err)
+	}
+	from := filepath.Join(a.Home(), ".pi/agent/sessions")
+	if err := os.Rename(filepath.Join(from, "--w-mill--"), filepath.Join(from, "--w-my.mill--")); err != nil {
+		t.Fatal(err)
+	}
+	workspace.End(a.Run)
+	all := askMCP(t, a, mcptool.MCPOptions{AllowWrite: true})
+	lesson := map[string]any{"category": "lesson", "text": "Flour is weighed before it is bagged, never after.", "agent": "/w/my.mill/"}
+	if text, failed := call(t, all, "memory_store", lesson); failed || !strings.Contains(text, "agent w-my.mill") {
+		t.Error(text)
+	}
+	own, err := o.Own(t.Context(), a.Run)
+	if err != nil || !own.Holds("claude", "w-my-mill") || !own.Holds("pi", "w-my.mill") || own.Holds("pi", "w-mill") {
+		t.Error(own.Agent.Pairs(), err)
 	}
 }
 

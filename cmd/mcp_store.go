@@ -53,10 +53,6 @@ func (s *mcpServer) storingFor(ctx context.Context, a *workspace.Run, of selecti
 			return memory.Source{}, err
 		}
 	}
-	runtimes, err := selection.RuntimesOf(ctx, a, nil, of.Agent)
-	if err != nil {
-		return memory.Source{}, err
-	}
-	of, err = selection.OneAgent(of, runtimes)
-	return memory.Source{Runtime: of.Runtime, Agent: of.Agent}, err
+	one, err := selection.TheAgent(ctx, a, of)
+	return memory.Source{Runtime: one.Runtime, Agent: one.Agent}, err
 }

@@ -41,7 +41,7 @@ func (s *mcpServer) confined(ctx context.Context, agent string) (selection.Scope
 	if err != nil {
 		return own, err
 	}
-	return mcptool.Confined(own, agent)
+	return mcptool.Confined(ctx, a.Run, own, agent)
 }
 
 func (s *mcpServer) recall(ctx context.Context, in mcptool.RecallInput) (string, error) {
@@ -333,7 +333,7 @@ func (s *mcpServer) compact(ctx context.Context, in mcptool.CompactInput) (strin
 	a := s.request(&out, of)
 	defer workspace.End(a.Run)
 	a.Global.LockWait = cmp.Or(a.Global.LockWait, jobLockWait)
-	o, err := parseCompact(a, steps.Whose(of.Agent).Text("--session", in.Session).On("--force", in.Force).On("--dry-run", !in.Confirm))
+	o, err := parseCompact(a, steps.Whose(string(of.Agent)).Text("--session", in.Session).On("--force", in.Force).On("--dry-run", !in.Confirm))
 	if err != nil {
 		return "", err
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/sessctl/sessctl/internal/recall"
 	"github.com/sessctl/sessctl/internal/wording"
 	"github.com/sessctl/sessctl/internal/workspace"
+	"github.com/sessctl/sessctl/pkg/agentset"
 	"github.com/sessctl/sessctl/pkg/memory"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -42,7 +43,7 @@ the archives, and from what is kept of agents' own words.
 }
 
 func newMemoryStatsCommand(a *app) *cobra.Command {
-	var agent string
+	var agent agentset.Set
 	c := &cobra.Command{
 		Use:   "stats",
 		Short: "Count what the memory holds",
@@ -54,11 +55,11 @@ model, the records that have no vector yet, and those that were forgotten.`,
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error { return runMemoryStats(c.Context(), a, agent) },
 	}
-	c.Flags().StringVar(&agent, "agent", "", "only this `agent` or runtime/agent")
+	c.Flags().StringVar((*string)(&agent), "agent", "", "only this `agent` or runtime/agent")
 	return c
 }
 
-func runMemoryStats(ctx context.Context, a *app, agent string) error {
+func runMemoryStats(ctx context.Context, a *app, agent agentset.Set) error {
 	store, err := recall.ReadMemoryOf(ctx, a.Run, agent)
 	if err != nil {
 		return err
@@ -69,7 +70,7 @@ func runMemoryStats(ctx context.Context, a *app, agent string) error {
 		return err
 	}
 	stats.Agents = slices.DeleteFunc(stats.Agents, func(s memory.AgentStats) bool {
-		return agent != "" && s.Agent != agent || a.Global.Runtime != "" && s.Runtime != a.Global.Runtime
+		return !agent.Holds(s.Runtime, s.Agent) || a.Global.Runtime != "" && s.Runtime != a.Global.Runtime
 	})
 	doc := recall.MemoryStatsDocument{Schema: 1, Path: a.MemoryDir(), Stats: stats}
 	if a.JSON {
@@ -175,7 +176,7 @@ func renderMemoryVerify(a *app, doc recall.MemoryVerifyDocument) error {
 
 func addForgetFlags(o *recall.ForgetOptions, fs *pflag.FlagSet) {
 	fs.StringVar(&o.Session, "session", "", "forget what was remembered of this session (`id` or its start)")
-	fs.StringVar(&o.Agent, "agent", "", "forget what was remembered of this `agent` or runtime/agent")
+	fs.StringVar((*string)(&o.Agent), "agent", "", "forget what was remembered of this `agent` or runtime/agent")
 	fs.StringVar(&o.ID, "id", "", "forget the record with this `id`, or the start of it (recall --json shows it)")
 	fs.StringVar(&o.Text, "text", "", "forget the records that contain this `text`, in any case")
 	fs.BoolVar(&o.DryRun, "dry-run", false, "show what would be forgotten and change nothing")

@@ -19,7 +19,7 @@ import (
 )
 
 func addExportFlags(o *audit.ExportOptions, fs *pflag.FlagSet) {
-	fs.StringVar(&o.Agent, "agent", "", "only memories of this `agent` or runtime/agent")
+	fs.StringVar((*string)(&o.Agent), "agent", "", "only memories of this `agent` or runtime/agent")
 	fs.StringVar(&o.Session, "session", "", "only memories of this session (`id` or its start)")
 	fs.StringVar(&o.Category, "category", "", "only this `category`")
 	fs.StringVar(&o.Format, "format", "jsonl", "`jsonl` or arrow")

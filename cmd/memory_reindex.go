@@ -10,6 +10,7 @@ import (
 	"github.com/sessctl/sessctl/internal/recall"
 	"github.com/sessctl/sessctl/internal/wording"
 	"github.com/sessctl/sessctl/internal/workspace"
+	"github.com/sessctl/sessctl/pkg/agentset"
 	"github.com/sessctl/sessctl/pkg/compact"
 	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/spf13/cobra"
@@ -17,7 +18,7 @@ import (
 )
 
 func addReindexFlags(o *audit.ReindexOptions, fs *pflag.FlagSet) {
-	fs.StringVar(&o.Agent, "agent", "", "only records of this `agent` or runtime/agent")
+	fs.StringVar((*string)(&o.Agent), "agent", "", "only records of this `agent` or runtime/agent")
 	fs.StringVar(&o.Model, "model", "", "with this model, `provider/name` or a name of the configured provider (default the configured one)")
 	fs.BoolVar(&o.Pending, "pending", false, "only make the vectors that are missing")
 	fs.BoolVar(&o.FromArchives, "from-archives", false, "make the records themselves again from the archives")
@@ -115,7 +116,7 @@ func finishReindex(a *app, doc audit.ReindexDocument) error {
 
 // rebuild makes the records of every archived session again. A session that an
 // earlier, killed run has finished is not read again.
-func rebuild(ctx context.Context, w *workspace.Workspace, a *app, agent string) (*audit.RebuildReport, error) {
+func rebuild(ctx context.Context, w *workspace.Workspace, a *app, agent agentset.Set) (*audit.RebuildReport, error) {
 	report := &audit.RebuildReport{Problems: []audit.RebuildProblem{}}
 	if _, err := w.Memory.BeginRebuild(ctx); err != nil {
 		return nil, err

@@ -11,12 +11,13 @@ import (
 	"github.com/sessctl/sessctl/internal/recall"
 	"github.com/sessctl/sessctl/internal/wording"
 	"github.com/sessctl/sessctl/internal/workspace"
+	"github.com/sessctl/sessctl/pkg/agentset"
 	"github.com/sessctl/sessctl/pkg/memory"
 	"github.com/spf13/cobra"
 )
 
 func newMemoryStoredCommand(a *app) *cobra.Command {
-	var agent string
+	var agent agentset.Set
 	c := &cobra.Command{
 		Use:   "stored",
 		Short: "List what agents stored in the memory in their own words",
@@ -29,11 +30,11 @@ It is what an agent said, not a quotation of a session: nobody has checked it.
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error { return runMemoryStored(c.Context(), a, agent) },
 	}
-	c.Flags().StringVar(&agent, "agent", "", "only this `agent` or runtime/agent")
+	c.Flags().StringVar((*string)(&agent), "agent", "", "only this `agent` or runtime/agent")
 	return c
 }
 
-func runMemoryStored(ctx context.Context, a *app, agent string) error {
+func runMemoryStored(ctx context.Context, a *app, agent agentset.Set) error {
 	store, err := recall.ReadMemoryOf(ctx, a.Run, agent)
 	if err != nil {
 		return err

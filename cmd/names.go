@@ -42,7 +42,7 @@ func takePair(c *cobra.Command) error {
 	if err := runtime.Value.Set(pair.Runtime); err != nil {
 		return err
 	}
-	return agent.Value.Set(pair.Agent)
+	return agent.Value.Set(string(pair.Agent))
 }
 
 // takePart lets --agent name an agent by the only part of a name, or directory, that
@@ -50,7 +50,7 @@ func takePair(c *cobra.Command) error {
 // anything, is run for the one that is meant.
 func (a *app) takePart(c *cobra.Command) {
 	agent, run := c.Flags().Lookup("agent"), c.RunE
-	if agent == nil || run == nil {
+	if agent == nil || run == nil || c.Name() == "mcp" { // which says what it may show at most
 		return
 	}
 	c.RunE = func(c *cobra.Command, args []string) error {

@@ -15,7 +15,7 @@ import (
 )
 
 func addPinFlags(o *removal.PinOptions, fs *pflag.FlagSet) {
-	fs.StringVar(&o.Agent, "agent", "", "the sessions are of this `agent` or runtime/agent")
+	fs.StringVar((*string)(&o.Agent), "agent", "", "the sessions are of this `agent` or runtime/agent")
 	fs.BoolVar(&o.Remove, "remove", false, "unpin these sessions")
 	fs.BoolVar(&o.DryRun, "dry-run", false, "print what would be pinned and change nothing")
 }

@@ -10,7 +10,7 @@ import (
 
 func addProveFlags(o *audit.ProveOptions, fs *pflag.FlagSet) {
 	fs.StringVar(&o.Since, "since", "", "show only what happened from this `time` on: 30d, 12h, 2026-03-01 or RFC 3339")
-	fs.StringVar(&o.Agent, "agent", "", "show only what concerns this `agent` or runtime/agent")
+	fs.StringVar((*string)(&o.Agent), "agent", "", "show only what concerns this `agent` or runtime/agent")
 	fs.StringVar(&o.Session, "session", "", "show only what concerns this session (`id` or its start)")
 	fs.StringVarP(&o.Output, "output", "o", "", "write the proof to this `file`, which must not exist")
 	fs.StringVar(&o.Format, "format", "jsonl", "`jsonl` or in-toto")

@@ -19,7 +19,7 @@ import (
 )
 
 func addRecallFlags(o *recall.Options, fs *pflag.FlagSet) {
-	fs.StringVar(&o.Agent, "agent", "", "only memories of this `agent` or runtime/agent")
+	fs.StringVar((*string)(&o.Agent), "agent", "", "only memories of this `agent` or runtime/agent")
 	fs.StringVar(&o.Runtime, "runtime", "", "only memories of this `runtime`")
 	fs.StringVar(&o.Session, "session", "", "only memories of this session (`id` or its start)")
 	fs.StringVar(&o.Category, "category", "", "only this `category`: session_history, session_summary, fact or lesson")

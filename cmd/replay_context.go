@@ -22,7 +22,7 @@ import (
 )
 
 func addReplayFlags(o *steps.ReplayOptions, fs *pflag.FlagSet) {
-	fs.StringVar(&o.Agent, "agent", "", "the main session of this `agent` or runtime/agent")
+	fs.StringVar((*string)(&o.Agent), "agent", "", "the main session of this `agent` or runtime/agent")
 	fs.StringVar(&o.Session, "session", "", "this session (`id` or key)")
 	fs.StringVar(&o.File, "file", "", "any session `file` of any runtime, in any place")
 	fs.StringVar(&o.Query, "query", "", "keep the last six messages and the older turns about this `text`, 20 messages in all")

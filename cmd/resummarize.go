@@ -29,7 +29,7 @@ available. Sessions are not changed.
 		RunE: func(c *cobra.Command, _ []string) error { return runResummarize(c.Context(), a, o) },
 	}
 	fs := c.Flags()
-	fs.StringVar(&o.Agent, "agent", "", "the summaries of this `agent` or runtime/agent")
+	fs.StringVar((*string)(&o.Agent), "agent", "", "the summaries of this `agent` or runtime/agent")
 	fs.BoolVar(&o.All, "all", false, "the summaries of every agent")
 	fs.StringVar(&o.Session, "session", "", "the summary of this session (`id` or key)")
 	fs.BoolVar(&o.DryRun, "dry-run", false, "print the plan and change nothing")

@@ -11,6 +11,7 @@ import (
 	"github.com/sessctl/sessctl/internal/selection"
 	"github.com/sessctl/sessctl/internal/steps"
 	"github.com/sessctl/sessctl/internal/workspace"
+	"github.com/sessctl/sessctl/pkg/agentset"
 	"github.com/sessctl/sessctl/pkg/operate"
 	"github.com/spf13/pflag"
 )
@@ -95,6 +96,7 @@ func newStepKind[O, D any](name string, parse func(*app, steps.StepFlags) (O, er
 			return err
 		},
 		run: func(ctx context.Context, a *app, flags steps.StepFlags, dryRun bool) error {
+			flags = flags.OfAgents(func(name string) agentset.Set { return selection.AgentsMeantAtMost(ctx, a.Run, name) })
 			options, err := parse(a, slices.Clone(flags).On("--dry-run", dryRun))
 			if err != nil {
 				return err

@@ -150,13 +150,13 @@ func (s *api) registerSessions(h huma.API) {
 				if err := web.KnownRuntime(in.Runtime); err != nil {
 					return selection.SizesDocument{}, err
 				}
-				return selection.Sizes(ctx, a.Run, in.Options(a.Run))
+				return selection.Sizes(ctx, a.Run, in.Options(ctx, a.Run))
 			})
 		})
 	huma.Register(h, operation(h, "recall", http.MethodGet, "/api/v1/recall", "What was said and done in compacted sessions (sessctl recall)"),
 		func(ctx context.Context, in *web.RecallQuery) (*reply[recall.Document], error) {
 			return answered(ctx, s, func(ctx context.Context, a *app) (recall.Document, error) {
-				o := in.Options(a.Run)
+				o := in.Options(ctx, a.Run)
 				if err := cmp.Or(web.KnownRuntime(in.Runtime), o.Validate()); err != nil {
 					return recall.Document{}, err
 				}

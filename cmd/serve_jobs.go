@@ -28,7 +28,7 @@ const (
 const agentAll = "all"
 
 // options are those of the command that does what the request asks for.
-func options(q web.CompactRequest, a *app) (selection.CompactOptions, error) {
+func options(ctx context.Context, q web.CompactRequest, a *app) (selection.CompactOptions, error) {
 	a.Global.Runtime = q.Runtime
 	flags := steps.StepFlags{}
 	switch q.Agent {
@@ -36,7 +36,7 @@ func options(q web.CompactRequest, a *app) (selection.CompactOptions, error) {
 		flags = steps.Whose("")
 	case "":
 	default:
-		flags = steps.Whose(q.Agent)
+		flags = steps.Whose(string(web.Meant(ctx, a.Run, q.Runtime, q.Agent)))
 	}
 	asked := compact.Threshold{Tokens: q.Threshold, Percent: q.Percent}
 	return parseCompact(a, flags.Text("--session", q.Session).Text("--threshold", asked.String()).On("--skip-summary", q.SkipSummary))
@@ -54,7 +54,7 @@ func checkRequest(ctx context.Context, a *app, q web.CompactRequest) error {
 	if err := web.KnownRuntime(q.Runtime); err != nil {
 		return err
 	}
-	o, err := options(q, a)
+	o, err := options(ctx, q, a)
 	if err != nil {
 		return err
 	}
@@ -92,7 +92,7 @@ func perform(ctx context.Context, a *app, j jobs.Job) error {
 		if err := json.Unmarshal(j.Options, &q); err != nil {
 			return fmt.Errorf("read the options of job %s: %w", j.ID, err)
 		}
-		o, err := options(q, a)
+		o, err := options(ctx, q, a)
 		if err != nil {
 			return err
 		}

@@ -14,7 +14,7 @@ import (
 )
 
 func addSizesFlags(o *selection.SizesOptions, fs *pflag.FlagSet) {
-	fs.StringVar(&o.Agent, "agent", "", "only sessions of this `agent` or runtime/agent")
+	fs.StringVar((*string)(&o.Agent), "agent", "", "only sessions of this `agent` or runtime/agent")
 	fs.Var(&o.Threshold, "threshold", "mark sessions of at least this many `tokens`, or of this share of their window, such as 80% (default 150000,80%)")
 	fs.BoolVar(&o.Over, "over", false, "only sessions at or over the threshold")
 	fs.StringVar(&o.Sort, "sort", "tokens", "sort by `key`: tokens, bytes, age or agent")

@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/sessctl/sessctl/internal/prose"
@@ -30,6 +31,7 @@ type Spec struct {
 	OneLine bool  // one tool result of Bytes bytes in a single log
 	Closed  bool  // logs of one agent of OpenClaw that its runtime has closed
 	Chat    bool  // short messages and no tools
+	Outputs bool  // what tools of Claude Code have printed, a file each, beside no log
 	Real    bool  // of the text of Sources, with what tools print of services and settings
 
 	Sources Sources // of a real one
@@ -124,6 +126,10 @@ func seedOf(name string) uint64 {
 
 // pathOf is where the runtime would write the i-th log.
 func pathOf(home string, i int, id []byte, s Spec) string {
+	if s.Outputs {
+		const session = "00000000-1111-4222-8333-444455556666"
+		return filepath.Join(home, ".claude", "projects", "-work-project", session, "tool-results", fmt.Sprintf("toolu_%06d.txt", i))
+	}
 	if s.Closed {
 		return filepath.Join(home, ".openclaw", "agents", "coordinator", "sessions", fmt.Sprintf("%s.jsonl.reset.2026-05-01T10-00-00.%03dZ", id, i%1000))
 	}
@@ -152,6 +158,8 @@ func writeFile(home string, i int, size int64, s Spec, text *realText) (Log, err
 		write = writeOneLine
 	case s.Chat:
 		write = writeChat
+	case s.Outputs:
+		write = writeOutput
 	case s.Real:
 		write = text.writeReal
 	}
@@ -578,6 +586,13 @@ func writeOneLine(out io.Writer, seed uint64, size int64) (Log, error) {
 	}
 	w.log.Bytes = w.written
 	return w.log, w.out.Flush()
+}
+
+// writeOutput writes what a tool has printed.
+func writeOutput(out io.Writer, seed uint64, size int64) (Log, error) {
+	line := fmt.Sprintf("line of output %d\n", seed)
+	n, err := io.WriteString(out, strings.Repeat(line, max(1, int(size)/len(line))))
+	return Log{Bytes: int64(n), Lines: n / len(line)}, err
 }
 
 // longResult writes the text of a tool result piece by piece.

@@ -16,6 +16,7 @@ import (
 	"github.com/sessctl/sessctl/internal/selection"
 	"github.com/sessctl/sessctl/internal/wording"
 	"github.com/sessctl/sessctl/internal/workspace"
+	"github.com/sessctl/sessctl/pkg/agentset"
 	"github.com/sessctl/sessctl/pkg/archive"
 	"github.com/sessctl/sessctl/pkg/archive/objects"
 	"github.com/sessctl/sessctl/pkg/memory"
@@ -23,7 +24,7 @@ import (
 
 // VerifyOptions are the options of archives verify.
 type VerifyOptions struct {
-	Agent    string
+	Agent    agentset.Set
 	IDs      []string
 	ReadData string // true, false, or a part such as 10%; "" is true
 	Quick    bool

@@ -9,6 +9,7 @@ import (
 	"github.com/sessctl/sessctl/internal/selection"
 	"github.com/sessctl/sessctl/internal/wording"
 	"github.com/sessctl/sessctl/internal/workspace"
+	"github.com/sessctl/sessctl/pkg/agentset"
 	"github.com/sessctl/sessctl/pkg/archive"
 	"github.com/sessctl/sessctl/pkg/compact"
 	"github.com/sessctl/sessctl/pkg/retention"
@@ -17,7 +18,7 @@ import (
 
 // LogOptions are the options of log.
 type LogOptions struct {
-	Agent string
+	Agent agentset.Set
 	Limit int
 	Since string
 	Runs  bool

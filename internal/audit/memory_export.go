@@ -14,13 +14,14 @@ import (
 	"github.com/sessctl/sessctl/internal/failure"
 	"github.com/sessctl/sessctl/internal/wording"
 	"github.com/sessctl/sessctl/internal/workspace"
+	"github.com/sessctl/sessctl/pkg/agentset"
 	"github.com/sessctl/sessctl/pkg/arrowfile"
 	"github.com/sessctl/sessctl/pkg/memory"
 )
 
 // ExportOptions are the options of memory export.
 type ExportOptions struct {
-	Agent    string
+	Agent    agentset.Set
 	Session  string
 	Category string
 	Format   string

@@ -15,6 +15,7 @@ import (
 	"github.com/sessctl/sessctl/internal/selection"
 	"github.com/sessctl/sessctl/internal/wording"
 	"github.com/sessctl/sessctl/internal/workspace"
+	"github.com/sessctl/sessctl/pkg/agentset"
 	"github.com/sessctl/sessctl/pkg/archive"
 	"github.com/sessctl/sessctl/pkg/chunk"
 	"github.com/sessctl/sessctl/pkg/compact"
@@ -28,7 +29,7 @@ import (
 
 // ReindexOptions are the options of memory reindex.
 type ReindexOptions struct {
-	Agent        string
+	Agent        agentset.Set
 	Model        string
 	Pending      bool
 	FromArchives bool
@@ -103,7 +104,7 @@ func checkForgotten(ctx context.Context, run *workspace.Run, allow bool) error {
 // EnterRebuilt enters in the ledger that the memory was made again.
 func EnterRebuilt(run *workspace.Run, o ReindexOptions, doc ReindexDocument) {
 	if o.FromArchives && doc.Archives != nil {
-		workspace.Enter(run, ledger.Leaf{Kind: ledger.Rebuilt, At: run.Now().UnixMilli(), What: "memory", Agent: o.Agent, Runtime: run.Global.Runtime})
+		workspace.Enter(run, ledger.Leaf{Kind: ledger.Rebuilt, At: run.Now().UnixMilli(), What: "memory", Agent: o.Agent.String(), Runtime: run.Global.Runtime})
 	}
 }
 
@@ -290,7 +291,7 @@ type ArchivedSession struct {
 const StageRebuild compact.Stage = "rebuild"
 
 // ArchivedSessions are the sessions of which there are archives.
-func ArchivedSessions(ctx context.Context, w *workspace.Workspace, run *workspace.Run, agent string) ([]ArchivedSession, error) {
+func ArchivedSessions(ctx context.Context, w *workspace.Workspace, run *workspace.Run, agent agentset.Set) ([]ArchivedSession, error) {
 	entries, err := w.Archives.List(ctx, archive.Filter{Agent: agent, Runtime: run.Global.Runtime})
 	if err != nil {
 		return nil, err

@@ -20,6 +20,7 @@ import (
 	"github.com/sessctl/sessctl/internal/failure"
 	"github.com/sessctl/sessctl/internal/wording"
 	"github.com/sessctl/sessctl/internal/workspace"
+	"github.com/sessctl/sessctl/pkg/agentset"
 	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/ledger"
 	"github.com/sessctl/sessctl/pkg/ledger/proof"
@@ -28,8 +29,8 @@ import (
 // ProveOptions are the options of prove.
 type ProveOptions struct {
 	Since    string
-	Agent    string // or runtime/agent
-	Session  string // or the start of its id
+	Agent    agentset.Set // or runtime/agent
+	Session  string       // or the start of its id
 	Output   string
 	Format   string // jsonl or in-toto
 	Archives bool   // with their bytes
@@ -144,7 +145,7 @@ func (p *prover) request(ctx context.Context) (r proof.Request, err error) {
 		return r, err
 	}
 	r = proof.Request{Key: head.Verifier, Made: p.Now(), Shown: p.shown(since)}
-	r.Selection = proof.Selection{Agent: p.options.Agent, Session: p.options.Session}
+	r.Selection = proof.Selection{Agent: p.options.Agent.String(), Session: p.options.Session}
 	if since > 0 {
 		r.Selection.Since = time.UnixMilli(since).UTC().Format(time.RFC3339)
 	}
@@ -169,8 +170,7 @@ func (p *prover) shown(since int64) func(int64, []byte) bool {
 		if json.Unmarshal(text, &leaf) != nil {
 			return false
 		}
-		agent := p.options.Agent
-		if leaf.At < since || agent != "" && agent != leaf.Agent && agent != leaf.Runtime+"/"+leaf.Agent || !strings.HasPrefix(leaf.Session, p.options.Session) {
+		if leaf.At < since || !p.options.Agent.Holds(leaf.Runtime, leaf.Agent) || !strings.HasPrefix(leaf.Session, p.options.Session) {
 			return false
 		}
 		if ofArchive(leaf) && !slices.ContainsFunc(p.named, func(a proof.Archive) bool { return a.ID == leaf.ID }) {

@@ -15,6 +15,7 @@ import (
 	"github.com/sessctl/sessctl/internal/selection"
 	"github.com/sessctl/sessctl/internal/wording"
 	"github.com/sessctl/sessctl/internal/workspace"
+	"github.com/sessctl/sessctl/pkg/agentset"
 	"github.com/sessctl/sessctl/pkg/archive"
 	"github.com/sessctl/sessctl/pkg/memory"
 	"github.com/sessctl/sessctl/pkg/session"
@@ -29,7 +30,7 @@ func ReadMemory(ctx context.Context, run *workspace.Run) (*memory.Store, error) 
 
 // ReadMemoryOf is ReadMemory for what is asked of one agent, "" for all: it must
 // be a known one.
-func ReadMemoryOf(ctx context.Context, run *workspace.Run, agent string) (*memory.Store, error) {
+func ReadMemoryOf(ctx context.Context, run *workspace.Run, agent agentset.Set) (*memory.Store, error) {
 	store, err := ReadMemory(ctx, run)
 	if err != nil {
 		return nil, err
@@ -199,7 +200,7 @@ func addWitnessed(ctx context.Context, run *workspace.Run, doc *MemoryVerifyDocu
 // ForgetOptions are the options of memory forget.
 type ForgetOptions struct {
 	Session string
-	Agent   string
+	Agent   agentset.Set
 	ID      string
 	Text    string
 	DryRun  bool
@@ -346,7 +347,7 @@ func withMembers(ctx context.Context, run *workspace.Run, selection memory.Selec
 		return nil, err
 	}
 	for _, e := range entries {
-		member := memory.Selection{Runtime: e.Runtime, Agent: e.Agent, Session: e.Session}
+		member := memory.Selection{Runtime: e.Runtime, Agent: agentset.Set(e.Agent), Session: e.Session}
 		kind := session.Kind(e.Kind)
 		if (kind == session.KindSubagent || kind == session.KindOutput) && strings.HasPrefix(e.Key, selection.Session+"/") && !slices.ContainsFunc(all, func(s memory.Selection) bool {
 			return s.Session == member.Session && s.Agent == member.Agent && s.Runtime == member.Runtime

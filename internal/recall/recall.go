@@ -13,6 +13,7 @@ import (
 	"github.com/sessctl/sessctl/internal/selection"
 	"github.com/sessctl/sessctl/internal/wording"
 	"github.com/sessctl/sessctl/internal/workspace"
+	"github.com/sessctl/sessctl/pkg/agentset"
 	"github.com/sessctl/sessctl/pkg/compact"
 	"github.com/sessctl/sessctl/pkg/memory"
 	"github.com/sessctl/sessctl/pkg/session"
@@ -21,7 +22,7 @@ import (
 // Options are the options of recall.
 type Options struct {
 	Query     string
-	Agent     string
+	Agent     agentset.Set
 	Runtime   string
 	Session   string
 	Category  string

@@ -12,6 +12,7 @@ import (
 	"github.com/sessctl/sessctl/internal/selection"
 	"github.com/sessctl/sessctl/internal/wording"
 	"github.com/sessctl/sessctl/internal/workspace"
+	"github.com/sessctl/sessctl/pkg/agentset"
 	"github.com/sessctl/sessctl/pkg/archive"
 	"github.com/sessctl/sessctl/pkg/memory"
 	"github.com/sessctl/sessctl/pkg/retention"
@@ -24,7 +25,7 @@ type PruneOptions struct {
 	LocalKeep  string
 	Superseded bool
 	Keep       int
-	Agent      string
+	Agent      agentset.Set
 	LastCopies bool
 	Grace      string
 	DryRun     bool

@@ -14,6 +14,7 @@ import (
 	"github.com/sessctl/sessctl/internal/selection"
 	"github.com/sessctl/sessctl/internal/wording"
 	"github.com/sessctl/sessctl/internal/workspace"
+	"github.com/sessctl/sessctl/pkg/agentset"
 	"github.com/sessctl/sessctl/pkg/archive"
 	"github.com/sessctl/sessctl/pkg/naming"
 	"github.com/sessctl/sessctl/pkg/retention"
@@ -23,7 +24,7 @@ import (
 // CleanOptions are the options of clean.
 type CleanOptions struct {
 	MaxAge   string
-	Agent    string
+	Agent    agentset.Set
 	Archives bool
 	Grace    string
 	DryRun   bool
@@ -241,13 +242,13 @@ func retained(v workspace.Inventory) []retention.Session {
 }
 
 // withSubAgents is of, with the sub-agents that the agent has started.
-func withSubAgents(v workspace.Inventory, agent string) (workspace.Inventory, error) {
+func withSubAgents(v workspace.Inventory, agent agentset.Set) (workspace.Inventory, error) {
 	mine, err := selection.Of(v, agent)
 	if err != nil || agent == "" {
 		return mine, err
 	}
 	for i, s := range retained(v) {
-		if parent, sub := s.CountsFor(); sub && parent == agent {
+		if parent, sub := s.CountsFor(); sub && agent.Holds(s.Ref.Runtime, parent) && !agent.Holds(s.Ref.Runtime, s.Ref.Agent) {
 			mine.Sessions = append(mine.Sessions, v.Sessions[i])
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/sessctl/sessctl/internal/selection"
 	"github.com/sessctl/sessctl/internal/wording"
 	"github.com/sessctl/sessctl/internal/workspace"
+	"github.com/sessctl/sessctl/pkg/agentset"
 	"github.com/sessctl/sessctl/pkg/archive"
 	"github.com/sessctl/sessctl/pkg/compact"
 	"github.com/sessctl/sessctl/pkg/ledger"
@@ -95,7 +96,7 @@ func neededBy(needs compact.Needs, p PinnedSessions) func(session.Ref) string {
 // PinOptions are the options of pin.
 type PinOptions struct {
 	Sessions []string
-	Agent    string
+	Agent    agentset.Set
 	Remove   bool
 	DryRun   bool
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sessctl/sessctl/internal/failure"
 	"github.com/sessctl/sessctl/internal/workspace"
+	"github.com/sessctl/sessctl/pkg/agentset"
 	"github.com/sessctl/sessctl/pkg/memory"
 )
 
@@ -16,38 +17,38 @@ import (
 func AgentNamed(name string) Scope {
 	runtime, agent, both := strings.Cut(name, "/")
 	if !both || agent == "" || !slices.Contains(workspace.RuntimeList(), runtime) {
-		return Scope{Agent: name}
+		return Scope{Agent: agentset.Named(name)}
 	}
-	return Scope{Runtime: runtime, Agent: agent}
+	return Scope{Runtime: runtime, Agent: agentset.Named(agent)}
 }
 
 // String is the scope as a person types it, see [AgentNamed].
 func (s Scope) String() string {
 	if s.Runtime == "" || s.Agent == "" {
-		return s.Runtime + s.Agent
+		return s.Runtime + s.Agent.String()
 	}
-	return s.Runtime + "/" + s.Agent
+	return s.Runtime + "/" + s.Agent.String()
 }
 
 // Within is the part of a scope that another one names too, and whether there is any.
 func (s Scope) Within(other Scope) (Scope, bool) {
-	for _, part := range []struct{ own, other *string }{{&s.Runtime, &other.Runtime}, {&s.Agent, &other.Agent}} {
-		if *part.own != "" && *part.other != "" && *part.own != *part.other {
-			return s, false
-		}
-		if *part.own == "" {
-			*part.own = *part.other
-		}
+	if s.Runtime != "" && other.Runtime != "" && s.Runtime != other.Runtime {
+		return s, false
 	}
-	return s, true
+	agents, fits := s.Agent.Within(other.Agent)
+	if !fits {
+		return s, false
+	}
+	return Scope{Runtime: max(s.Runtime, other.Runtime), Agent: agents}, true
 }
 
-// RuntimesOf are the runtimes that have an agent of a name: in a store, in the archive
+// RuntimesOf are the runtimes that have one of these agents: in a store, in the archive
 // or in memory, which is nil if there is none. They are in order; one is "" where
 // nobody knows in which runtime an agent stored its own words.
-func RuntimesOf(ctx context.Context, run *workspace.Run, store *memory.Store, agent string) (names []string, err error) {
+func RuntimesOf(ctx context.Context, run *workspace.Run, store *memory.Store, agents agentset.Set) (names []string, err error) {
+	var owners []agentset.ID
 	if store != nil {
-		if names, err = store.Runtimes(ctx, agent); err != nil {
+		if owners, err = store.Owners(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -55,20 +56,23 @@ func RuntimesOf(ctx context.Context, run *workspace.Run, store *memory.Store, ag
 	if err != nil {
 		return nil, err
 	}
-	entries, err := archivesOf(ctx, archives, Scope{Agent: agent})
+	entries, err := archivesOf(ctx, archives, Scope{Agent: agents})
 	if err != nil {
 		return nil, err
 	}
 	for _, e := range entries {
-		names = append(names, e.Runtime)
+		owners = append(owners, agentset.ID{Runtime: e.Runtime, Agent: e.Agent})
 	}
 	live, _, err := run.ListStores(ctx)
 	if err != nil && ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
 	for _, o := range live.Owners {
-		if o.Agent == agent {
-			names = append(names, o.Runtime)
+		owners = append(owners, agentset.ID{Runtime: o.Runtime, Agent: o.Agent})
+	}
+	for _, id := range owners {
+		if agents.Holds(id.Runtime, id.Agent) {
+			names = append(names, id.Runtime)
 		}
 	}
 	slices.Sort(names)
@@ -78,10 +82,10 @@ func RuntimesOf(ctx context.Context, run *workspace.Run, store *memory.Store, ag
 // OneAgent is a scope that names an agent with the runtime that alone has one of that
 // name, if there is one. Where several have, the error names them. What an agent said
 // whose runtime nobody knows is in no scope with a runtime: where there is such, the
-// scope stays as it is.
+// scope stays as it is, and so does one of a project.
 func OneAgent(of Scope, runtimes []string) (Scope, error) {
 	named := slices.DeleteFunc(slices.Clone(runtimes), func(runtime string) bool { return runtime == "" })
-	if of.Agent == "" || of.Runtime != "" {
+	if of.Agent == "" || of.Runtime != "" || of.Agent.Pairs() != nil {
 		return of, nil
 	}
 	if len(named) > 1 {
@@ -96,8 +100,32 @@ func OneAgent(of Scope, runtimes []string) (Scope, error) {
 	return of, nil
 }
 
+// TheAgent is the only agent of a scope that names one, or the only one that has the name
+// itself. Where there are several, the error names them.
+func TheAgent(ctx context.Context, run *workspace.Run, of Scope) (agentset.ID, error) {
+	ids := slices.DeleteFunc(of.Agent.IDs(), func(id agentset.ID) bool { return !of.Holds(id.Runtime, id.Agent) })
+	if exact := slices.DeleteFunc(slices.Clone(ids), func(id agentset.ID) bool { return id.Agent != of.Agent.String() }); len(exact) == 1 {
+		return exact[0], nil
+	}
+	switch len(ids) {
+	case 0:
+		runtimes, err := RuntimesOf(ctx, run, nil, of.Agent)
+		if err != nil {
+			return agentset.ID{}, err
+		}
+		of, err = OneAgent(of, runtimes)
+		return agentset.ID{Runtime: of.Runtime, Agent: of.Agent.String()}, err
+	case 1:
+		return ids[0], nil
+	}
+	return ids[0], &failure.Error{
+		Code: "ambiguous", Exit: failure.ExitUsage, Hint: "name one of them: " + strings.Join(of.Agent.Pairs(), ", "),
+		Err: fmt.Errorf("%d agents work on %q", len(ids), of.Agent),
+	}
+}
+
 // pairs are the agents of a name as a person types them.
-func pairs(runtimes []string, agent string) (names []string) {
+func pairs(runtimes []string, agent agentset.Set) (names []string) {
 	for _, runtime := range runtimes {
 		names = append(names, Scope{Runtime: runtime, Agent: agent}.String())
 	}
@@ -113,5 +141,5 @@ func CheckScope(ctx context.Context, run *workspace.Run, store *memory.Store, of
 	if err != nil || slices.Contains(runtimes, of.Runtime) {
 		return err
 	}
-	return unknownAgent(of.String(), pairs(runtimes, of.Agent))
+	return unknownAgent(of, pairs(runtimes, of.Agent))
 }

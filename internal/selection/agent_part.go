@@ -5,14 +5,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/sessctl/sessctl/internal/failure"
 	"github.com/sessctl/sessctl/internal/workspace"
-	"github.com/sessctl/sessctl/pkg/archive"
-	"github.com/sessctl/sessctl/pkg/session"
+	"github.com/sessctl/sessctl/pkg/agentset"
 )
 
 // fewestRunes is how long a part of a name is at least.
@@ -24,23 +24,78 @@ type namedAgent interface {
 	Set(name string) error
 }
 
-// ForAgentMeant does what is done for an agent. Where that ends because none has the
-// name, it is done for the one that is meant.
+// ForAgentMeant does what is done for an agent, or for all agents of a project. Where
+// that ends because none has the name, it is done for those that are meant.
 func ForAgentMeant(ctx context.Context, run *workspace.Run, name namedAgent, do func() error) error {
+	typed := name.String()
+	if typed == "" {
+		return do()
+	}
+	if run.Global.Runtime == "" { // else one agent is named
+		if err := name.Set(string(AgentsMeant(ctx, run, typed))); err != nil {
+			return err
+		}
+	}
 	err := do()
 	if !isUnknownAgent(err) {
 		return err
 	}
-	part := name.String()
-	meant, other := agentMeant(ctx, run, part)
+	meant, other := agentsOfPart(ctx, run, typed)
 	if meant == "" {
 		return cmp.Or(other, err)
 	}
-	run.Notice(workspace.Note{Message: fmt.Sprintf("agent %q is taken for %s", part, meant)})
-	if err := name.Set(meant); err != nil {
+	run.Notice(workspace.Note{Message: fmt.Sprintf("agent %q is taken for %s", typed, described(meant))})
+	if err := name.Set(string(meant)); err != nil {
 		return err
 	}
 	return do()
+}
+
+// AgentsMeant are the agents that a name means which somebody has typed: see
+// [Projects.Meant], and [Projects.InDirectory] for a path. Where the projects cannot be
+// found out, a note says so and the name means the agents that have it.
+func AgentsMeant(ctx context.Context, run *workspace.Run, typed string) agentset.Set {
+	return meantBy(ctx, run, typed, Projects.Meant)
+}
+
+// AgentsMeantAtMost are the agents that a name of a profile or of a server's own scope
+// means: see [Projects.MeantAtMost].
+func AgentsMeantAtMost(ctx context.Context, run *workspace.Run, typed string) agentset.Set {
+	return meantBy(ctx, run, typed, Projects.MeantAtMost)
+}
+
+func meantBy(ctx context.Context, run *workspace.Run, typed string, meant func(Projects, string) agentset.Set) agentset.Set {
+	projects, err := ProjectsHere(ctx, run)
+	switch {
+	case err != nil:
+		run.Notice(workspace.Note{Message: fmt.Sprintf("which agents work on one project is not known, so %q means those of that name: %v", typed, err)})
+		return agentset.Named(typed)
+	case filepath.IsAbs(typed):
+		if found := projects.InDirectory(typed); found.Pairs() != nil || slices.Contains(projects.names(""), found.String()) {
+			return found
+		}
+		return agentset.Named(typed)
+	}
+	return meant(projects, typed)
+}
+
+// names are the names of the agents of a runtime, or of all.
+func (p Projects) names(runtime string) (names []string) {
+	for id := range p {
+		if runtime == "" || runtime == id.Runtime {
+			names = append(names, id.Agent)
+		}
+	}
+	return names
+}
+
+// described are agents for a message, with those of a project.
+func described(agents agentset.Set) string {
+	pairs := agents.Pairs()
+	if pairs == nil {
+		return agents.String()
+	}
+	return agents.String() + " (" + strings.Join(pairs, ", ") + ")"
 }
 
 // isUnknownAgent reports whether a command has ended because no agent, or no session
@@ -50,26 +105,21 @@ func isUnknownAgent(err error) bool {
 	return errors.As(err, &f) && (f.Code == unknownAgentCode || f.Code == "unknown_"+SessionIDs().Noun)
 }
 
-// agentMeant is the agent that a name stands for which none has: the only one that
-// works in the directory of that name, else the only one of whose name it is a part.
-// A name that an agent has anywhere, in a store, in the archive or in memory, stands
-// for no other, "". Of several the error names them.
-func agentMeant(ctx context.Context, run *workspace.Run, part string) (string, error) {
-	names, err := agentsAnywhere(ctx, run)
-	if err != nil || names[part] != nil {
+// agentsOfPart are the agents that a name stands for which none has, and no project:
+// those of the only project of which it is a part of a name. A name that an agent has
+// anywhere, in a store, in the archive or in memory, stands for no other, "". Of several
+// projects the error names them.
+func agentsOfPart(ctx context.Context, run *workspace.Run, part string) (agentset.Set, error) {
+	projects, err := ProjectsHere(ctx, run)
+	if err != nil || slices.Contains(projects.names(run.Global.Runtime), part) {
 		return "", err
 	}
-	var meant []string
-	for _, fits := range []func(name string) bool{
-		func(name string) bool { return name == part },
-		func(name string) bool { return strings.Contains(strings.ToLower(name), strings.ToLower(part)) },
-	} {
-		if meant = agentsWith(names, fits); len(meant) > 0 || utf8.RuneCountInString(part) < fewestRunes {
-			break
-		}
-	}
-	if len(meant) < 2 {
-		return strings.Join(meant, ""), nil
+	meant := projects.withPart(part, run.Global.Runtime)
+	switch len(meant) {
+	case 0:
+		return "", nil
+	case 1:
+		return projects.Meant(meant[0]), nil
 	}
 	return "", &failure.Error{
 		Code: "ambiguous", Exit: failure.ExitUsage, Hint: "name one of them: " + strings.Join(meant, ", "),
@@ -77,62 +127,17 @@ func agentMeant(ctx context.Context, run *workspace.Run, part string) (string, e
 	}
 }
 
-// agentsWith are the agents of which a name fits, sorted.
-func agentsWith(names map[string][]string, fits func(string) bool) (meant []string) {
-	for agent, others := range names {
-		if fits(agent) || slices.ContainsFunc(others, fits) {
-			meant = append(meant, agent)
+// withPart are the projects of which a text is part of a name, or that of an agent of
+// the runtime, sorted.
+func (p Projects) withPart(part, runtime string) (names []string) {
+	fits := func(name string) bool {
+		return name == part || utf8.RuneCountInString(part) >= fewestRunes && strings.Contains(strings.ToLower(name), strings.ToLower(part))
+	}
+	for id, project := range p {
+		if (runtime == "" || runtime == id.Runtime) && (fits(id.Agent) || fits(project)) {
+			names = append(names, project)
 		}
 	}
-	slices.Sort(meant)
-	return meant
-}
-
-// agentsAnywhere are the names of all agents, each with what it would be called after
-// the directories that it works in.
-func agentsAnywhere(ctx context.Context, run *workspace.Run) (map[string][]string, error) {
-	names := map[string][]string{}
-	add := func(agent, project string) {
-		if agent == "" {
-			return
-		}
-		if names[agent] == nil {
-			names[agent] = []string{agent}
-		}
-		if other := session.AgentOfProject(project); other != "" && !slices.Contains(names[agent], other) {
-			names[agent] = append(names[agent], other)
-		}
-	}
-	live, _, err := run.ListStores(ctx)
-	if err != nil && ctx.Err() != nil {
-		return nil, ctx.Err()
-	}
-	for _, o := range live.Owners {
-		add(o.Agent, "")
-	}
-	for _, s := range live.Sessions {
-		add(s.Agent, s.Project)
-	}
-	entries, err := Archived(ctx, run, archive.Filter{})
-	if err != nil {
-		return nil, err
-	}
-	for _, e := range entries {
-		add(e.Agent, e.Project)
-	}
-	return names, addRemembered(ctx, run, add)
-}
-
-// addRemembered adds the agents of which memory has something.
-func addRemembered(ctx context.Context, run *workspace.Run, add func(agent, project string)) error {
-	memories, err := workspace.GlimpseMemory(ctx, run)
-	if err != nil {
-		return nil // there is none
-	}
-	defer memories.Close()
-	agents, err := memories.Agents(ctx, "", "")
-	for _, agent := range agents {
-		add(agent, "")
-	}
-	return err
+	slices.Sort(names)
+	return slices.Compact(names)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sessctl/sessctl/internal/failure"
 	"github.com/sessctl/sessctl/internal/wording"
+	"github.com/sessctl/sessctl/pkg/agentset"
 	"github.com/sessctl/sessctl/pkg/archive"
 )
 
@@ -76,7 +77,7 @@ func FindWholeArchive(ctx context.Context, store *archive.Store, name string) (a
 // LongerArchive is the newest archive of the same session that goes on after the bytes
 // of another one, or an entry without id when there is none.
 func LongerArchive(ctx context.Context, store *archive.Store, e archive.Entry) (archive.Entry, error) {
-	all, err := store.List(ctx, archive.Filter{Runtime: e.Runtime, Agent: e.Agent, Session: e.Session})
+	all, err := store.List(ctx, archive.Filter{Runtime: e.Runtime, Agent: agentset.Set(e.Agent), Session: e.Session})
 	if err != nil {
 		return archive.Entry{}, err
 	}

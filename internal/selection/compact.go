@@ -6,13 +6,14 @@ import (
 	"time"
 
 	"github.com/sessctl/sessctl/internal/workspace"
+	"github.com/sessctl/sessctl/pkg/agentset"
 	"github.com/sessctl/sessctl/pkg/compact"
 	"github.com/sessctl/sessctl/pkg/session"
 )
 
 // CompactOptions are the options of compact.
 type CompactOptions struct {
-	Agent            string
+	Agent            agentset.Set
 	All              bool
 	Session          string
 	Threshold        compact.Threshold
@@ -80,7 +81,7 @@ func (o *CompactOptions) Policy(run *workspace.Run) compact.Policy {
 
 // names reports whether the options mean the session that a change is of.
 func (o *CompactOptions) names(r session.Rotation) bool {
-	ofAgent := o.Agent == "" || o.Agent == r.Agent
+	ofAgent := o.Agent.Holds(r.Runtime, r.Agent)
 	isKey := func(key string) bool { return strings.EqualFold(key, o.Session) }
 	return ofAgent && (o.Session == "" || strings.HasPrefix(r.Session, o.Session) || slices.ContainsFunc(r.Keys, isKey))
 }

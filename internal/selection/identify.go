@@ -10,6 +10,7 @@ import (
 	"github.com/sessctl/sessctl/internal/failure"
 	"github.com/sessctl/sessctl/internal/wording"
 	"github.com/sessctl/sessctl/internal/workspace"
+	"github.com/sessctl/sessctl/pkg/agentset"
 	"github.com/sessctl/sessctl/pkg/archive"
 	"github.com/sessctl/sessctl/pkg/compact"
 	"github.com/sessctl/sessctl/pkg/memory"
@@ -117,11 +118,14 @@ const shortDigits = 8
 func ShortReceipt(id string) string { return strings.ToLower(id[max(0, len(id)-shortDigits):]) }
 
 // Scope is whose sessions an id can mean; "" is anybody's.
-type Scope struct{ Runtime, Agent string }
+type Scope struct {
+	Runtime string
+	Agent   agentset.Set
+}
 
 // Holds reports whether an agent of a runtime is meant.
 func (s Scope) Holds(runtime, agent string) bool {
-	return (s.Runtime == "" || s.Runtime == runtime) && (s.Agent == "" || s.Agent == agent)
+	return (s.Runtime == "" || s.Runtime == runtime) && s.Agent.Holds(runtime, agent)
 }
 
 // SessionID is the whole id of a session that memory or the archive has, or a
@@ -209,14 +213,14 @@ func candidate(s workspace.Found) Candidate { return Candidate{s.ID, s.Agent + "
 
 // CheckAgent refuses an agent that nobody knows: not memory, where there is one,
 // not the archive, and no store.
-func CheckAgent(ctx context.Context, run *workspace.Run, store *memory.Store, agent string) error {
-	if agent == "" {
+func CheckAgent(ctx context.Context, run *workspace.Run, store *memory.Store, agent agentset.Set) error {
+	if agent == "" || agent.Pairs() != nil { // a set is of agents that there are
 		return nil
 	}
 	var names []string
 	if store != nil {
 		var err error
-		if names, err = store.Agents(ctx, "", ""); err != nil || slices.Contains(names, agent) {
+		if names, err = store.Agents(ctx, "", ""); err != nil || slices.Contains(names, agent.String()) {
 			return err
 		}
 	}
@@ -232,7 +236,7 @@ func CheckAgent(ctx context.Context, run *workspace.Run, store *memory.Store, ag
 	} else if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	if slices.Contains(names, agent) {
+	if slices.Contains(names, agent.String()) {
 		return nil
 	}
 	return unknownAgent(agent, names)
@@ -242,12 +246,12 @@ func CheckAgent(ctx context.Context, run *workspace.Run, store *memory.Store, ag
 const unknownAgentCode = "unknown_agent"
 
 // unknownAgent is the error that names the agents there are.
-func unknownAgent(agent string, names []string) error {
+func unknownAgent(agent fmt.Stringer, names []string) error {
 	slices.Sort(names)
 	names = slices.DeleteFunc(slices.Compact(names), func(name string) bool { return name == "" })
 	hint := "no agent has any session yet"
 	if len(names) > 0 {
-		hint = wording.DidYouMean(agent, names, "agents found: "+strings.Join(names, ", "))
+		hint = wording.DidYouMean(agent.String(), names, "agents found: "+strings.Join(names, ", "))
 	}
 	return &failure.Error{Code: unknownAgentCode, Exit: failure.ExitUsage, Hint: hint, Err: fmt.Errorf("unknown agent %q", agent)}
 }

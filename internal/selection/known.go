@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/sessctl/sessctl/internal/workspace"
+	"github.com/sessctl/sessctl/pkg/agentset"
 	"github.com/sessctl/sessctl/pkg/archive"
 	"github.com/sessctl/sessctl/pkg/chunk"
 	"github.com/sessctl/sessctl/pkg/compact"
@@ -134,7 +135,7 @@ func EmbedWaiting(ctx context.Context, w *workspace.Workspace, done []compact.Re
 // FileKnown reports whether a file that is no log, a tool's output, is archived
 // as it is.
 func FileKnown(ctx context.Context, w *workspace.Workspace, s workspace.Found) (archive.Entry, bool, error) {
-	entries, err := w.Archives.List(ctx, archive.Filter{Agent: s.Agent, Runtime: s.Runtime})
+	entries, err := w.Archives.List(ctx, archive.Filter{Agent: agentset.Set(s.Agent), Runtime: s.Runtime})
 	if err != nil {
 		return archive.Entry{}, false, err
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/sessctl/sessctl/internal/failure"
 	"github.com/sessctl/sessctl/internal/wording"
 	"github.com/sessctl/sessctl/internal/workspace"
+	"github.com/sessctl/sessctl/pkg/agentset"
 	"github.com/sessctl/sessctl/pkg/compact"
 	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/naming"
@@ -27,7 +28,7 @@ import (
 
 // SizesOptions are the options of sizes.
 type SizesOptions struct {
-	Agent     string
+	Agent     agentset.Set
 	Threshold compact.Threshold
 	Over      bool
 	Sort      string

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/sessctl/sessctl/internal/workspace"
+	"github.com/sessctl/sessctl/pkg/agentset"
 	"github.com/sessctl/sessctl/pkg/compact"
 	"github.com/sessctl/sessctl/pkg/session"
 )
@@ -32,18 +33,18 @@ func agentNames(v workspace.Inventory) []string {
 
 // Of keeps what belongs to one agent. An unknown agent is a usage error that
 // names those there are.
-func Of(v workspace.Inventory, agent string) (workspace.Inventory, error) {
+func Of(v workspace.Inventory, agent agentset.Set) (workspace.Inventory, error) {
 	if agent == "" {
 		return v, nil
 	}
 	mine := workspace.Inventory{Unread: v.Unread, NotRead: v.NotRead}
 	for _, s := range v.Sessions {
-		if s.Agent == agent {
+		if agent.Holds(s.Runtime, s.Agent) {
 			mine.Sessions = append(mine.Sessions, s)
 		}
 	}
 	for _, o := range v.Owners {
-		if o.Agent == agent {
+		if agent.Holds(o.Runtime, o.Agent) {
 			mine.Owners = append(mine.Owners, o)
 		}
 	}
@@ -83,7 +84,7 @@ func (s Selection) About(o CompactOptions) []workspace.Found {
 	}
 	return slices.DeleteFunc(slices.Clone(s.All.Sessions), func(f workspace.Found) bool {
 		chosen := slices.ContainsFunc(s.Targets, func(t workspace.Found) bool { return t.Owner() == f.Owner() })
-		return !chosen && (o.Agent == "" || f.Agent != o.Agent)
+		return !chosen && (o.Agent == "" || !o.Agent.Holds(f.Runtime, f.Agent))
 	})
 }
 

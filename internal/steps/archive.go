@@ -13,6 +13,7 @@ import (
 	"github.com/sessctl/sessctl/internal/selection"
 	"github.com/sessctl/sessctl/internal/wording"
 	"github.com/sessctl/sessctl/internal/workspace"
+	"github.com/sessctl/sessctl/pkg/agentset"
 	"github.com/sessctl/sessctl/pkg/archive"
 	"github.com/sessctl/sessctl/pkg/compact"
 	"github.com/sessctl/sessctl/pkg/session"
@@ -20,7 +21,7 @@ import (
 
 // ArchiveOptions are the options of archive.
 type ArchiveOptions struct {
-	Agent    string
+	Agent    agentset.Set
 	All      bool
 	Session  string
 	Remember bool

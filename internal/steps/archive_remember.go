@@ -12,6 +12,7 @@ import (
 	"github.com/sessctl/sessctl/internal/workspace"
 	"github.com/sessctl/sessctl/pkg/archive"
 	"github.com/sessctl/sessctl/pkg/compact"
+	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/session"
 )
 
@@ -23,14 +24,15 @@ type Keeper struct {
 	policy   compact.Policy
 	there    map[string]bool // ids of the archives before the run, nil until one is asked for
 	settled  *archive.Unchanged
-	counts   bool // what was there already is counted and not shown
+	attach   map[[2]string]bool // by runtime and store: whether it has an Attacher
+	counts   bool               // what was there already is counted and not shown
 	done     []compact.Result
 	lacking  int // texts that were pasted into prompts of this run and are gone
 }
 
 // NewKeeper prepares to remember what was archived.
 func NewKeeper(ctx context.Context, run *workspace.Run, w *workspace.Workspace, o ArchiveOptions) (*Keeper, error) {
-	k := &Keeper{Run: run, Workspace: w, remember: o.Remember, counts: o.All && !run.JSON, settled: archive.OpenUnchanged(selection.UnchangedCache(run))}
+	k := &Keeper{Run: run, Workspace: w, remember: o.Remember, counts: o.All && !run.JSON, attach: map[[2]string]bool{}, settled: archive.OpenUnchanged(selection.UnchangedCache(run))}
 	if !k.remember {
 		return k, nil
 	}
@@ -51,8 +53,11 @@ func (k *Keeper) Keep(ctx context.Context, s workspace.Found) selection.ArchiveR
 }
 
 func (k *Keeper) keepOne(ctx context.Context, s workspace.Found) selection.ArchiveRow {
+	if !k.remember {
+		return k.archive(ctx, s)
+	}
 	read, isOutput := selection.Output(s)
-	if !k.remember || s.Kind == session.KindDatabase || !isOutput && s.Kind == session.KindOutput {
+	if s.Kind == session.KindDatabase || !isOutput && s.Kind == session.KindOutput {
 		return k.archive(ctx, s)
 	}
 	row, unremembered := k.rememberOne(ctx, read)
@@ -69,14 +74,15 @@ func (k *Keeper) keepOne(ctx context.Context, s workspace.Found) selection.Archi
 // archive archives a session that has not been as it is now, as far as its file's
 // times and those of its archive's can tell.
 func (k *Keeper) archive(ctx context.Context, s workspace.Found) selection.ArchiveRow {
-	before, err := os.Lstat(s.Path)
-	ownFile := err == nil && s.Kind.InFile() && s.Kind != session.KindDatabase && s.Adapter.Capabilities().Attacher == nil
+	ownFile := s.Kind.InFile() && s.Kind != session.KindDatabase && !k.attaches(s)
 	if ownFile {
-		if row, ok := k.before(ctx, s, before); ok {
+		if row, ok := k.before(ctx, s); ok {
 			selection.LogArchive(ctx, k.Run, s, row)
 			return row
 		}
 	}
+	before, err := os.Lstat(s.Path)
+	ownFile = ownFile && err == nil
 	there := k.archivedBefore(ctx)
 	entry, row, err := archiveOne(ctx, k.Run, k.Archives, s)
 	if row.Outcome == "failed" {
@@ -90,10 +96,21 @@ func (k *Keeper) archive(ctx context.Context, s workspace.Found) selection.Archi
 	return row
 }
 
+// attaches reports whether the store of a session keeps parts of it beside its log.
+func (k *Keeper) attaches(s workspace.Found) bool {
+	of := [2]string{s.Runtime, s.Store}
+	attaches, known := k.attach[of]
+	if !known {
+		attaches = s.Adapter.Capabilities().Attacher != nil
+		k.attach[of] = attaches
+	}
+	return attaches
+}
+
 // before returns what was archived of a session's file in an earlier run, if neither
-// has changed since.
-func (k *Keeper) before(ctx context.Context, s workspace.Found, here os.FileInfo) (selection.ArchiveRow, bool) {
-	id, ok := k.settled.Find(k.Archives, workspace.ArchiveMeta(s.Ref), here)
+// had changed when the sessions were listed.
+func (k *Keeper) before(ctx context.Context, s workspace.Found) (selection.ArchiveRow, bool) {
+	id, ok := k.settled.Find(k.Archives, workspace.ArchiveMeta(s.Ref), listed(s.Ref))
 	if !ok {
 		return selection.ArchiveRow{}, false
 	}
@@ -104,6 +121,12 @@ func (k *Keeper) before(ctx context.Context, s workspace.Found, here os.FileInfo
 	row := NewArchiveRow(entry)
 	row.Outcome, row.Unchanged = "archived", true
 	return row, err == nil
+}
+
+// listed is the file of a session as the listing saw it: whether nothing has changed is
+// known from one look at each of 100,000 files.
+func listed(ref session.Ref) durable.FileState {
+	return durable.FileState{Device: ref.File.Device, Inode: ref.File.Inode, Size: ref.Bytes, Modified: ref.ModTime.UnixNano(), Changed: ref.File.Changed}
 }
 
 // archivedBefore are the ids of the archives that were there before this run made

@@ -13,6 +13,7 @@ import (
 	"github.com/sessctl/sessctl/internal/selection"
 	"github.com/sessctl/sessctl/internal/wording"
 	"github.com/sessctl/sessctl/internal/workspace"
+	"github.com/sessctl/sessctl/pkg/agentset"
 	"github.com/sessctl/sessctl/pkg/archive"
 	"github.com/sessctl/sessctl/pkg/jsonl"
 	"github.com/sessctl/sessctl/pkg/session"
@@ -29,8 +30,9 @@ type BriefDocument struct {
 
 // BriefOptions say whose work is meant, and how long the text may be.
 type BriefOptions struct {
-	Runtime, Agent, Session string
-	Runes                   int // code points of the text
+	Agent            agentset.Set
+	Runtime, Session string
+	Runes            int // code points of the text
 }
 
 // The lengths of a brief, in code points: below, nothing can be told, and beyond, a
@@ -116,7 +118,7 @@ const mostBriefed = 5
 func briefable(sessions []workspace.Found, o BriefOptions) []workspace.Found {
 	own := slices.DeleteFunc(slices.Clone(sessions), func(s workspace.Found) bool {
 		own := workspace.Shown(s.Kind) && s.Kind != session.KindSubagent && s.Kind != session.KindDatabase
-		return !own || o.Runtime != "" && s.Runtime != o.Runtime || o.Agent != "" && s.Agent != o.Agent || o.Session != "" && s.ID != o.Session && !strings.EqualFold(s.Key, o.Session)
+		return !own || o.Runtime != "" && s.Runtime != o.Runtime || !o.Agent.Holds(s.Runtime, s.Agent) || o.Session != "" && s.ID != o.Session && !strings.EqualFold(s.Key, o.Session)
 	})
 	slices.SortStableFunc(own, func(x, y workspace.Found) int { return y.ModTime.Compare(x.ModTime) })
 	return own

@@ -59,6 +59,6 @@ func ResolveSession(ctx context.Context, run *workspace.Run, o *selection.Compac
 
 // Wants reports whether a receipt is about a session that the options mean.
 func Wants(a *workspace.Settings, o selection.CompactOptions, r compact.Receipt) bool {
-	return (o.Agent == "" || r.Agent == o.Agent) && (a.Global.Runtime == "" || r.Runtime == a.Global.Runtime) &&
+	return o.Agent.Holds(r.Runtime, r.Agent) && (a.Global.Runtime == "" || r.Runtime == a.Global.Runtime) &&
 		(o.Session == "" || r.Session == o.Session || r.Key == o.Session)
 }

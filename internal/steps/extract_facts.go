@@ -15,6 +15,7 @@ import (
 	"github.com/sessctl/sessctl/internal/recall"
 	"github.com/sessctl/sessctl/internal/selection"
 	"github.com/sessctl/sessctl/internal/workspace"
+	"github.com/sessctl/sessctl/pkg/agentset"
 	"github.com/sessctl/sessctl/pkg/archive"
 	"github.com/sessctl/sessctl/pkg/facts"
 	"github.com/sessctl/sessctl/pkg/memory"
@@ -23,14 +24,15 @@ import (
 
 // FactsOptions are the options of extract-facts.
 type FactsOptions struct {
-	Agent, Session, File string
-	All, Archived        bool
-	Max, Last            int
-	MinConfidence        float64
-	Idle                 time.Duration
-	MaxCalls             int
-	DryRun, Force        bool
-	Lines                bool
+	Agent         agentset.Set
+	Session, File string
+	All, Archived bool
+	Max, Last     int
+	MinConfidence float64
+	Idle          time.Duration
+	MaxCalls      int
+	DryRun, Force bool
+	Lines         bool
 
 	List       bool
 	Kind       string
@@ -158,9 +160,14 @@ func factFile(ctx context.Context, run *workspace.Run, o FactsOptions) ([]worksp
 		file.Runtime, file.Agent, file.ID, file.Key, file.Archive = e.Runtime, e.Agent, e.Session, e.Key, e.ID
 		return []workspace.Found{file}, all, nil
 	}
-	file.Kind, file.Agent = session.KindOrphan, o.Agent
+	file.Kind, file.Agent = session.KindOrphan, o.Agent.String()
 	if o.Agent != "" {
 		file.Runtime = cmp.Or(run.Global.Runtime, file.Runtime) // of the agent, whatever the format of the file
+		for _, id := range o.Agent.IDs() {
+			if id.Runtime == file.Runtime {
+				file.Agent = id.Agent
+			}
+		}
 		file.ID = session.CleanID(strings.TrimSuffix(filepath.Base(file.Path), filepath.Ext(file.Path)))
 		return []workspace.Found{file}, all, nil
 	}
@@ -197,7 +204,7 @@ func factArchives(ctx context.Context, run *workspace.Run, o FactsOptions) ([]wo
 	for _, e := range slices.Backward(entries) {
 		source := memory.Source{Runtime: e.Runtime, Agent: e.Agent, Session: e.Session}
 		reader := workspace.ReaderOf(&run.Settings, e.Runtime)
-		meant := (o.Agent == "" || e.Agent == o.Agent) && (o.Session == "" || e.Session == o.Session || e.Key == o.Session) && (run.Global.Runtime == "" || e.Runtime == run.Global.Runtime)
+		meant := o.Agent.Holds(e.Runtime, e.Agent) && (o.Session == "" || e.Session == o.Session || e.Key == o.Session) && (run.Global.Runtime == "" || e.Runtime == run.Global.Runtime)
 		if seen[source] || !meant || reader == nil || e.Kind != "" && !workspace.Shown(session.Kind(e.Kind)) {
 			continue
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/sessctl/sessctl/internal/recall"
 	"github.com/sessctl/sessctl/internal/wording"
 	"github.com/sessctl/sessctl/internal/workspace"
+	"github.com/sessctl/sessctl/pkg/agentset"
 	"github.com/sessctl/sessctl/pkg/hooks"
 	"github.com/sessctl/sessctl/pkg/memory"
 )
@@ -53,7 +54,7 @@ func earlierSessions(ctx context.Context, run *workspace.Run, about memory.Sourc
 // startBrief is where the work of a session stands, or where it has only begun, that of
 // its agent; "" if nothing tells.
 func startBrief(ctx context.Context, run *workspace.Run, about memory.Source, most int) string {
-	o := BriefOptions{Runtime: about.Runtime, Agent: about.Agent, Session: about.Session, Runes: most}
+	o := BriefOptions{Runtime: about.Runtime, Agent: agentset.Set(about.Agent), Session: about.Session, Runes: most}
 	doc, err := Brief(ctx, run, o)
 	if err != nil && o.Session != "" {
 		o.Session = ""

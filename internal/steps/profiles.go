@@ -16,6 +16,7 @@ import (
 	"github.com/sessctl/sessctl/internal/failure"
 	"github.com/sessctl/sessctl/internal/wording"
 	"github.com/sessctl/sessctl/internal/workspace"
+	"github.com/sessctl/sessctl/pkg/agentset"
 	"github.com/sessctl/sessctl/pkg/operate"
 	"github.com/sessctl/sessctl/pkg/operate/schedule"
 	"go.yaml.in/yaml/v3"
@@ -55,6 +56,17 @@ func Whose(agent string) StepFlags {
 		return StepFlags{"--all"}
 	}
 	return StepFlags{"--agent", agent}
+}
+
+// OfAgents puts the agents that a name means in its place.
+func (w StepFlags) OfAgents(meant func(name string) agentset.Set) StepFlags {
+	i := slices.Index(w, "--agent")
+	if i < 0 {
+		return w
+	}
+	w = slices.Clone(w)
+	w[i+1] = string(meant(w[i+1]))
+	return w
 }
 
 // agents are those of a step; "" stands for all.

@@ -8,6 +8,7 @@ import (
 	"github.com/sessctl/sessctl/internal/failure"
 	"github.com/sessctl/sessctl/internal/recall"
 	"github.com/sessctl/sessctl/internal/workspace"
+	"github.com/sessctl/sessctl/pkg/agentset"
 	"github.com/sessctl/sessctl/pkg/memory"
 	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/sessctl/sessctl/pkg/summarize/state"
@@ -48,7 +49,7 @@ const assentRunes = 300
 // summaryFirst puts the summary of the session before the other hits.
 func summaryFirst(ctx context.Context, run *workspace.Run, o recall.Options, doc *recall.Document, of recall.Standing) error {
 	o.Query = state.Cut(of.Text, assentRunes) // the words of the question are in no summary
-	o.Category, o.Session, o.Agent, o.Runtime, o.Limit, o.Any, o.MinScore = memory.CategorySummary, of.Session, of.Agent, of.Runtime, 1, true, 0
+	o.Category, o.Session, o.Agent, o.Runtime, o.Limit, o.Any, o.MinScore = memory.CategorySummary, of.Session, agentset.Set(of.Agent), of.Runtime, 1, true, 0
 	summaries, err := recall.Recall(ctx, run, o)
 	if err != nil || len(summaries.Hits) == 0 {
 		return ctx.Err() // a session that was not compacted has none

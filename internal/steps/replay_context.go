@@ -16,6 +16,7 @@ import (
 	"github.com/sessctl/sessctl/internal/selection"
 	"github.com/sessctl/sessctl/internal/wording"
 	"github.com/sessctl/sessctl/internal/workspace"
+	"github.com/sessctl/sessctl/pkg/agentset"
 	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/embed"
 	"github.com/sessctl/sessctl/pkg/jsonl"
@@ -25,15 +26,16 @@ import (
 
 // ReplayOptions are the options of replay-context.
 type ReplayOptions struct {
-	Agent, Session, File string
-	Query                string
-	Relevance            float64
-	Budget               int64
-	Format               string
-	NoRepair             bool
-	KeepToolResults      int
-	Check                string
-	Recent               bool
+	Agent           agentset.Set
+	Session, File   string
+	Query           string
+	Relevance       float64
+	Budget          int64
+	Format          string
+	NoRepair        bool
+	KeepToolResults int
+	Check           string
+	Recent          bool
 }
 
 // Validate refuses options that contradict each other.

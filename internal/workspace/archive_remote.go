@@ -15,6 +15,7 @@ import (
 
 	"github.com/sessctl/sessctl/internal/failure"
 	"github.com/sessctl/sessctl/internal/wording"
+	"github.com/sessctl/sessctl/pkg/agentset"
 	"github.com/sessctl/sessctl/pkg/archive"
 	"github.com/sessctl/sessctl/pkg/archive/objects"
 	"github.com/sessctl/sessctl/pkg/durable"
@@ -22,7 +23,7 @@ import (
 
 // UploadOptions are the options of archives upload.
 type UploadOptions struct {
-	Agent  string
+	Agent  agentset.Set
 	IDs    []string
 	DryRun bool
 }

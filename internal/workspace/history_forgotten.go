@@ -2,11 +2,14 @@ package workspace
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
+	"github.com/sessctl/sessctl/pkg/agentset"
+	"github.com/sessctl/sessctl/pkg/archive"
 	"github.com/sessctl/sessctl/pkg/ledger"
 	"github.com/sessctl/sessctl/pkg/memory"
 )
@@ -15,13 +18,39 @@ import (
 // not what it said.
 func EnterForgotten(run *Run, selection memory.Selection, gone memory.Removed) {
 	var leaves []ledger.Leaf
+	owners := ownersOf(run, selection, gone)
 	for _, id := range slices.Sorted(maps.Keys(gone.Places)) {
 		leaves = append(leaves, ledger.Leaf{
-			Kind: ledger.Forgotten, At: run.Now().UnixMilli(), Runtime: selection.Runtime, Agent: selection.Agent, Session: selection.Session,
+			Kind: ledger.Forgotten, At: run.Now().UnixMilli(), Runtime: owners[id].Runtime, Agent: owners[id].Agent, Session: selection.Session,
 			Archive: id, Count: len(gone.Places[id]), Ranges: rangesOf(gone.Places[id]),
 		})
 	}
 	Enter(run, leaves...)
+}
+
+// ownersOf are the agents of archives of which something was forgotten, as far as they
+// are known: of several agents the catalogue tells which one's each is.
+func ownersOf(run *Run, selection memory.Selection, gone memory.Removed) map[string]agentset.ID {
+	owners := map[string]agentset.ID{}
+	for id := range gone.Places {
+		owners[id] = agentset.ID{Runtime: selection.Runtime, Agent: selection.Agent.String()}
+	}
+	if selection.Agent.Pairs() == nil {
+		return owners
+	}
+	var entries []archive.Entry
+	if archives, err := run.OpenArchive(); err == nil {
+		entries, _ = archives.List(context.Background(), archive.Filter{Agent: selection.Agent})
+	}
+	for id := range gone.Places {
+		owners[id] = agentset.ID{Runtime: selection.Runtime}
+	}
+	for _, e := range entries {
+		if _, is := owners[e.ID]; is {
+			owners[e.ID] = agentset.ID{Runtime: e.Runtime, Agent: e.Agent}
+		}
+	}
+	return owners
 }
 
 // rangesOf joins the places that touch each other, as far as a leaf has room for them.

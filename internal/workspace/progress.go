@@ -82,6 +82,9 @@ func TimeLeft(elapsed time.Duration, done, all int) string {
 
 // Show is a compact.Progress.
 func (p *Progress) Show(ref session.Ref, stage compact.Stage, done, total int64) {
+	if !p.On {
+		return // there may be 100,000
+	}
 	if p.whole.all > 0 {
 		done, total = p.whole.share(done, total)
 	}

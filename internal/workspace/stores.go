@@ -458,8 +458,12 @@ func findForeign(all Inventory) foreignFile {
 	}
 	seen := map[string]bool{}
 	for _, s := range all.Sessions {
-		for _, path := range []string{s.Path, filepath.Dir(s.Path), s.Store} {
-			if seen[path] {
+		if owner := s.File.Owner; s.File.Inode != 0 && owner > 0 {
+			return foreignFile{s.Path, owner}
+		}
+		dir, _ := filepath.Split(s.Path)
+		for _, path := range []string{s.Path, dir, s.Store} {
+			if seen[path] || path == s.Path && s.File.Inode != 0 {
 				continue
 			}
 			seen[path] = true
@@ -468,7 +472,7 @@ func findForeign(all Inventory) foreignFile {
 				continue
 			}
 			if uid, known := durable.Owner(info); known && uid != 0 {
-				return foreignFile{path, uid}
+				return foreignFile{filepath.Clean(path), uid}
 			}
 		}
 	}

@@ -451,7 +451,7 @@ func (w *Workspace) Sweep(ctx context.Context, run *Run, sessions []Found) {
 		meta := ArchiveMeta(s.Ref)
 		if place := filepath.Join(run.ArchiveDir(meta), s.Agent); !swept[place] {
 			swept[place] = true
-			if err := w.Archives.Sweep(ctx, meta, 0); err != nil && !cannotBeWritten(run.ArchiveDir(meta), err) {
+			if err := w.Archives.SweepArchives(ctx, meta, 0); err != nil && !cannotBeWritten(run.ArchiveDir(meta), err) {
 				run.Notice(Note{Path: place, Message: err.Error()})
 			}
 		}

@@ -13,18 +13,20 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sessctl/sessctl/pkg/agentset"
 	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/relocate"
 )
 
 // Filter picks entries. An empty field picks all.
 type Filter struct {
-	Runtime, Agent, Session string
+	Runtime, Session string
+	Agent            agentset.Set
 }
 
 func (f Filter) picks(e Entry) bool {
 	return (f.Runtime == "" || f.Runtime == e.Runtime) &&
-		(f.Agent == "" || f.Agent == e.Agent) &&
+		f.Agent.Holds(e.Runtime, e.Agent) &&
 		(f.Session == "" || f.Session == e.Session)
 }
 
@@ -341,45 +343,54 @@ func (b *encoded) Write(p []byte) (int, error) {
 // missing is not removed but put in its place: on a file system that lost the
 // renaming in a power cut it is the only copy (docs/dev/decisions.md D12).
 func (s *Store) Sweep(ctx context.Context, m Meta, olderThan time.Duration) error {
-	if err := s.sweep(ctx, m, olderThan); err != nil {
+	if err := s.SweepArchives(ctx, m, olderThan); err != nil {
+		return err
+	}
+	if err := s.pins.Sweep(s.catalogue.dir, olderThan); err != nil {
 		return fmt.Errorf("sweep archives: %w", err)
 	}
 	return nil
 }
 
-func (s *Store) sweep(ctx context.Context, m Meta, olderThan time.Duration) error {
+// SweepArchives is [Store.Sweep] of the directory of m's agent alone, for a caller that
+// has swept the catalogue.
+func (s *Store) SweepArchives(ctx context.Context, m Meta, olderThan time.Duration) error {
+	if err := s.sweepArchives(ctx, m, olderThan); err != nil {
+		return fmt.Errorf("sweep archives: %w", err)
+	}
+	return nil
+}
+
+func (s *Store) sweepArchives(ctx context.Context, m Meta, olderThan time.Duration) error {
 	dir, err := s.dirOf(m)
 	if err != nil {
 		return err
 	}
 	s.files.forget(dir)
-	if err := s.endMoves(dir); err != nil {
-		return err
-	}
-	leftovers, err := s.pins.Leftovers(dir, olderThan)
+	leftovers, err := unfinishedIn(s.pins, dir, olderThan)
 	if err != nil {
 		return err
 	}
-	for _, path := range leftovers {
-		if err := s.rescueOrRemove(ctx, path); err != nil {
+	for _, name := range leftovers {
+		if err := s.rescueOrRemove(ctx, filepath.Join(dir, name)); err != nil {
 			return err
 		}
 	}
-	return s.pins.Sweep(s.catalogue.dir, olderThan)
+	return nil
 }
 
-// endMoves ends the moves in a directory of archives that were killed. One that is
-// not there has none.
-func (s *Store) endMoves(dir string) error {
-	root, err := s.pins.OpenDir(dir)
+// unfinishedIn ends the moves in a directory of archives that were killed and lists the
+// temporary files that are left there. A directory that is not there has none.
+func unfinishedIn(pins *durable.Pins, dir string, olderThan time.Duration) ([]string, error) {
+	root, err := pins.OpenDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+		return nil, nil
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer root.Close()
-	return durable.EndMovesIn(root)
+	return durable.EndMovesIn(root, olderThan)
 }
 
 // rescueOrRemove deals with one temporary file of the archives, unless somebody

@@ -61,7 +61,7 @@ func TestUnchanged(t *testing.T) {
 			test.change(t, root, log, e)
 			id, ok := "", false
 			if here, err := os.Lstat(log); err == nil {
-				id, ok = archive.OpenUnchanged(filepath.Join(root, "cache")).Find(s, m, here)
+				id, ok = archive.OpenUnchanged(filepath.Join(root, "cache")).Find(s, m, durable.FileStateOf(here))
 			}
 			if ok != test.want || ok && id != e.ID {
 				t.Errorf("found %q, %v, want %v", id, ok, test.want)

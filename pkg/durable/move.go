@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"syscall"
+	"time"
 )
 
 // MoveFileIn is [Pins.MoveFile] for two names below root, which is held open: it moves
@@ -257,13 +258,17 @@ func giveBack(aside, as name) error {
 // EndMovesIn ends the moves of files in root, which is held open, by [Pins.MoveFile],
 // that were killed where the file system can only link and unlink: a hidden name
 // goes where the file has another, and the file gets its name back where it has
-// none. One whose name is taken stays as it is. [Sweep] does it too.
-func EndMovesIn(root *os.Root) error {
+// none. One whose name is taken stays as it is. [Sweep] does it too. It returns the
+// names of what [Leftovers] lists: the directory is read once for both.
+func EndMovesIn(root *os.Root, olderThan time.Duration) (leftovers []string, err error) {
 	hidden, err := hiddenIn(root)
 	if err != nil {
-		return explain("sweep", root.Name(), root.Name(), err)
+		return nil, explain("sweep", root.Name(), root.Name(), err)
 	}
-	return endMovesOf(root, hidden)
+	if err := endMovesOf(root, hidden); err != nil {
+		return nil, err
+	}
+	return leftoversOf(root, hidden, olderThan), nil
 }
 
 // endMovesOf ends those of which the files stand among the hidden names in root.

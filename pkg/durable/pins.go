@@ -601,11 +601,18 @@ func hiddenIn(root *os.Root) (hidden []string, err error) {
 		return nil, err
 	}
 	defer dir.Close()
-	names, err := dir.Readdirnames(-1)
-	for _, name := range names {
-		if strings.HasPrefix(name, ".") {
-			hidden = append(hidden, name)
+	const some = 1000 // of 100,000 names few are hidden
+	for err == nil {
+		var names []string
+		names, err = dir.Readdirnames(some)
+		for _, name := range names {
+			if strings.HasPrefix(name, ".") {
+				hidden = append(hidden, name)
+			}
 		}
+	}
+	if errors.Is(err, io.EOF) {
+		err = nil
 	}
 	slices.Sort(hidden)
 	return hidden, err

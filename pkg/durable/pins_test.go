@@ -69,7 +69,8 @@ func (p pinnedPlace) acts(dir string) map[string]func() error {
 		"OpenDir": func() error {
 			root, err := p.pins.OpenDir(dir)
 			if err == nil {
-				err = errors.Join(durable.SyncFileIn(root, "a"), durable.EndMovesIn(root), root.Close())
+				_, left := durable.EndMovesIn(root, 0)
+				err = errors.Join(durable.SyncFileIn(root, "a"), left, root.Close())
 			}
 			return err
 		},

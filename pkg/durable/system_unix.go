@@ -92,6 +92,17 @@ func freeSpace(dir string) (uint64, error) {
 	return stat.Bavail * uint64(stat.Bsize), nil
 }
 
+func (l *Looker) look(name string) (FileState, error) {
+	var stat unix.Stat_t
+	if err := unix.Fstatat(int(l.dir.Fd()), name, &stat, unix.AT_SYMLINK_NOFOLLOW); err != nil {
+		return FileState{}, err
+	}
+	return FileState{
+		Device: uint64(stat.Dev), Inode: stat.Ino, Size: stat.Size, //nolint:unconvert // an int32 on macOS
+		Modified: stat.Mtim.Nano(), Changed: stat.Ctim.Nano(),
+	}, nil
+}
+
 // Owner returns the user id that a file belongs to, as os.Lstat, os.Stat or
 // File.Stat saw it; false where the system has none (Windows).
 func Owner(fi os.FileInfo) (uid int, known bool) {

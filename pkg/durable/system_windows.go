@@ -73,6 +73,14 @@ func syncRoot(root *os.Root) error {
 	return err
 }
 
+func (l *Looker) look(name string) (FileState, error) {
+	info, err := l.root.Lstat(name)
+	if err != nil {
+		return FileState{}, err
+	}
+	return FileStateOf(info), nil
+}
+
 // Owner returns the user id that a file belongs to; Windows has none.
 func Owner(os.FileInfo) (uid int, known bool) { return 0, false }
 

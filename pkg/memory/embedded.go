@@ -35,7 +35,7 @@ func (x *embeddedIndex) filter(q Query) (string, []any) {
 
 // HasVectors gives the search its scope.
 func (x *embeddedIndex) HasVectors(ctx context.Context, q Query, _ embed.Model) (bool, error) {
-	scope := vectors.Scope{Agent: q.Agent, Unfiltered: q.isUnfiltered(), Narrow: q.isNarrow(), First: rank.Proposed}
+	scope := vectors.Scope{Agent: q.oneName(), Unfiltered: q.isUnfiltered(), Narrow: q.isNarrow(), First: rank.Proposed}
 	scope.Condition, scope.Args = x.filter(q)
 	if x.facts && !q.Superseded {
 		scope.Hidden = "SELECT f.record FROM facts f WHERE NOT " + live
@@ -49,7 +49,7 @@ func (x *embeddedIndex) HasVectors(ctx context.Context, q Query, _ embed.Model) 
 // isUnfiltered reports whether there is no filter but the agent, and that for
 // superseded facts.
 func (q Query) isUnfiltered() bool {
-	return q == Query{Text: q.Text, Agent: q.Agent, Limit: q.Limit, MinScore: q.MinScore, LeastFit: q.LeastFit, Rank: q.Rank, Superseded: q.Superseded, Now: q.Now, facts: q.facts}
+	return q.Agent.Pairs() == nil && q == Query{Text: q.Text, Agent: q.Agent, Limit: q.Limit, MinScore: q.MinScore, LeastFit: q.LeastFit, Rank: q.Rank, Superseded: q.Superseded, Now: q.Now, facts: q.facts}
 }
 
 // isNarrow reports whether few records may pass.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/sessctl/sessctl/pkg/agentset"
 	"github.com/sessctl/sessctl/pkg/memory/database"
 )
 
@@ -165,9 +166,10 @@ func (s *connection) hasFacts(ctx context.Context) (has bool, err error) {
 
 // FactFilter says which facts to list. Empty fields match everything.
 type FactFilter struct {
-	Runtime, Agent, Session, Kind string
-	Superseded                    bool     // also those that are
-	IDs                           []string // of these records; of all if nil
+	Agent                  agentset.Set
+	Runtime, Session, Kind string
+	Superseded             bool     // also those that are
+	IDs                    []string // of these records; of all if nil
 }
 
 // live is the condition under which a fact f is not superseded. What

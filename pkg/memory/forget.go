@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sessctl/sessctl/pkg/agentset"
 	"github.com/sessctl/sessctl/pkg/memory/database"
 	"github.com/sessctl/sessctl/pkg/memory/vectors"
 )
@@ -19,8 +20,9 @@ var ErrNothingSelected = errors.New("nothing is selected")
 
 // Selection says which records to forget. All fields that are set must match.
 type Selection struct {
-	ID                      string
-	Runtime, Agent, Session string
+	ID               string
+	Agent            agentset.Set
+	Runtime, Session string
 	// IDs are the only ones of which records are forgotten, unless they are nil:
 	// see Containing.
 	IDs []string
@@ -36,7 +38,10 @@ func (s Selection) filter() (string, []any) {
 		list, _ := json.Marshal(s.IDs) // strings are always JSON
 		condition, args = "id IN (SELECT value FROM json_each(?))", []any{string(list)}
 	}
-	for _, f := range []struct{ sql, value string }{{"id=?", s.ID}, {"runtime=?", s.Runtime}, {"agent=?", s.Agent}, {"session=?", s.Session}} {
+	if of, list := whose(s.Agent, ""); of != "" {
+		condition, args = condition+" AND "+of, append(args, list...)
+	}
+	for _, f := range []struct{ sql, value string }{{"id=?", s.ID}, {"runtime=?", s.Runtime}, {"session=?", s.Session}} {
 		if f.value != "" {
 			condition += " AND " + f.sql
 			args = append(args, f.value)

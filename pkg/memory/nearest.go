@@ -61,7 +61,7 @@ func (r *recall) compare(ctx context.Context) error {
 // explainNone says why no vector of the model passes the filters: the agent has
 // some that do not, or there are none yet, or another model made them.
 func (r *recall) explainNone(ctx context.Context) error {
-	models, err := r.index.Models(ctx, r.query.Agent, r.model)
+	models, err := r.index.Models(ctx, r.query.oneName(), r.model)
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sessctl/sessctl/pkg/agentset"
 	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/memory/database"
 )
@@ -222,7 +223,10 @@ func ownWordsFiles(pins *durable.Pins, dir string) (map[string]ownWordsFile, err
 }
 
 // OwnWordsFilter says which records to list. Empty fields match everything.
-type OwnWordsFilter struct{ Runtime, Agent, Category string }
+type OwnWordsFilter struct {
+	Agent             agentset.Set
+	Runtime, Category string
+}
 
 // ListOwnWords lists what agents stored in their own words, newest first. Those
 // that are not what was stored are left out and counted.

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sessctl/sessctl/pkg/agentset"
 	"github.com/sessctl/sessctl/pkg/embed"
 	"github.com/sessctl/sessctl/pkg/memory"
 )
@@ -93,7 +94,7 @@ func TestRecallSaysWhoHasOtherVectors(t *testing.T) {
 		}
 	}
 	for agent, want := range map[string]bool{"": true, "a": false} {
-		r, err := s.Recall(t.Context(), memory.Query{Text: "importer", Agent: agent}, &axis{serves: 1}, revision("new"))
+		r, err := s.Recall(t.Context(), memory.Query{Text: "importer", Agent: agentset.Set(agent)}, &axis{serves: 1}, revision("new"))
 		if err != nil || r.Rank != memory.RankHybrid || strings.Contains(r.Notice, "of b; found by words only until sessctl memory reindex") != want {
 			t.Errorf("agent %q: %s, %q, %v", agent, r.Rank, r.Notice, err)
 		}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sessctl/sessctl/pkg/agentset"
 	"github.com/sessctl/sessctl/pkg/embed"
 	"github.com/sessctl/sessctl/pkg/memory/database"
 	"github.com/sessctl/sessctl/pkg/memory/rank"
@@ -35,7 +36,7 @@ const (
 // Query says what to find. Empty filters match everything.
 type Query struct {
 	Text         string
-	Agent        string
+	Agent        agentset.Set
 	Runtime      string
 	Session      string
 	Category     string
@@ -471,7 +472,9 @@ func (q Query) filter() (string, []any) {
 			args = append(args, value)
 		}
 	}
-	add(q.Agent != "", "r.agent=?", q.Agent)
+	if of, list := whose(q.Agent, "r."); of != "" {
+		condition, args = condition+" AND "+of, append(args, list...)
+	}
 	add(q.Runtime != "", "r.runtime=?", q.Runtime)
 	add(q.Session != "", "r.session=?", q.Session)
 	add(q.Category != "", "r.category=?", q.Category)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/sessctl/sessctl/pkg/agentset"
 	"github.com/sessctl/sessctl/pkg/memory/database"
 )
 
@@ -86,7 +87,7 @@ const (
 // nearWords are the records that a text may be taken from. What agents stored is
 // not among them: to correct what one has stored is what one must be able to do.
 func (s storedWords) nearWords(ctx context.Context, w OwnWords, words []string) (list []Record, err error) {
-	q := Query{Runtime: w.Runtime, Agent: w.Agent}
+	q := Query{Runtime: w.Runtime, Agent: agentset.Set(w.Agent)}
 	if w.Everybody {
 		q = Query{}
 	}

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strconv"
 
+	"github.com/sessctl/sessctl/pkg/agentset"
 	"github.com/sessctl/sessctl/pkg/memory/database"
 	"github.com/sessctl/sessctl/pkg/memory/vectors"
 )
@@ -142,10 +143,18 @@ func treeBytes(dir string) (total int64) {
 	return total
 }
 
-// Agents returns the agents that memory has records of, in order, filtered by
-// runtime and agent where those are not empty.
-func (s statistics) Agents(ctx context.Context, runtime, agent string) ([]string, error) {
-	return database.Strings(ctx, s.db, "SELECT DISTINCT agent FROM records WHERE (?1='' OR runtime=?1) AND (?2='' OR agent=?2) ORDER BY agent", runtime, agent)
+// Agents returns the names of the agents that memory has records of, in order, filtered
+// by runtime and agent where those are not empty.
+func (s statistics) Agents(ctx context.Context, runtime string, of agentset.Set) ([]string, error) {
+	condition, args := Query{Runtime: runtime, Agent: of}.filter()
+	return database.Strings(ctx, s.db, "SELECT DISTINCT agent FROM records r WHERE "+condition+" ORDER BY agent", args...)
+}
+
+// Owners returns the agents that memory has something of, in order. The runtime of one
+// is "" where it stored its own words before it had a session.
+func (s statistics) Owners(ctx context.Context) ([]agentset.ID, error) {
+	return database.All(ctx, database.For(s.db, "list agents"), func(id *agentset.ID) []any { return []any{&id.Runtime, &id.Agent} },
+		"SELECT DISTINCT runtime, agent FROM sources ORDER BY agent, runtime")
 }
 
 // Runtimes returns the runtimes in which memory has records of an agent, in order. One

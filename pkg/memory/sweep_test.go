@@ -14,6 +14,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/sessctl/sessctl/internal/tier"
+	"github.com/sessctl/sessctl/pkg/agentset"
 	"github.com/sessctl/sessctl/pkg/embed"
 )
 
@@ -123,7 +124,7 @@ func askEveryWay(t *testing.T, s *Store, d drawn) {
 		for _, agent := range []string{"", "b"} {
 			for _, limit := range []int{5, 60} {
 				for _, rank := range []string{RankHybrid, RankVector} {
-					sameEitherWay(t, s, d, Query{Text: text, Agent: agent, Limit: limit, Rank: rank})
+					sameEitherWay(t, s, d, Query{Text: text, Agent: agentset.Set(agent), Limit: limit, Rank: rank})
 				}
 			}
 		}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sessctl/sessctl/pkg/agentset"
 	"github.com/sessctl/sessctl/pkg/embed"
 	"github.com/sessctl/sessctl/pkg/memory/database"
 	"github.com/sessctl/sessctl/pkg/memory/rank"
@@ -23,9 +24,10 @@ type WorkQuery struct {
 	Error   string // where this error appeared, and what made it go away
 	Text    string // any question
 
-	Agent, Runtime, Session string
-	Since, Until            int64 // epoch milliseconds, Until not included; 0 = open
-	Limit                   int   // hits, 5 if 0
+	Agent            agentset.Set
+	Runtime, Session string
+	Since, Until     int64 // epoch milliseconds, Until not included; 0 = open
+	Limit            int   // hits, 5 if 0
 }
 
 // WorkHit is something that was done.
@@ -231,7 +233,10 @@ func (q WorkQuery) filter() (string, []any) {
 // workFilter is filter over actions a of sources s.
 func (q Query) workFilter() (string, []any) {
 	condition, args := "1=1", []any(nil)
-	for _, f := range []struct{ column, value string }{{"s.agent", q.Agent}, {"s.runtime", q.Runtime}, {"s.session", q.Session}} {
+	if of, list := whose(q.Agent, "s."); of != "" {
+		condition, args = of, list
+	}
+	for _, f := range []struct{ column, value string }{{"s.runtime", q.Runtime}, {"s.session", q.Session}} {
 		if f.value != "" {
 			condition, args = condition+" AND "+f.column+"=?", append(args, f.value)
 		}

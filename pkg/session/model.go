@@ -118,6 +118,7 @@ type Ref struct {
 
 	Bytes         int64     // size of the log
 	ModTime       time.Time // of the log
+	File          FileID    // which file the listing saw at Path
 	Model         string    // as the runtime's index names it, or ""
 	Title         string    // as the runtime's index gives it, or "" (see Traits.Titles)
 	Project       string    // the working directory, if the listing knows it, or ""
@@ -137,6 +138,15 @@ type Ref struct {
 
 	State  State
 	Reason string // why the state is not idle, or what else sets the session apart; for people
+}
+
+// FileID tells which file a listing saw at a path. With the size and time of the [Ref]
+// it tells a file that nobody has changed since, where durable.ChangeTimeTells holds.
+// The zero value is for sessions that have no file of their own.
+type FileID struct {
+	Device, Inode uint64 // 0 where the system has none
+	Changed       int64  // when anything of it was last changed, in nanoseconds since 1970
+	Owner         int    // the user's id, -1 where the system has none
 }
 
 // Counter is what a runtime's index says a session's context holds.
@@ -536,30 +546,6 @@ func CleanAgent(name string) string {
 		}
 		return r != utf8.RuneError && !unicode.IsSpace(r) && unicode.IsGraphic(r)
 	})
-}
-
-// AgentOfDirectory is the name of the agent that works in a directory: its path
-// with dashes, as pi writes it ("/home/lea/api" is "home-lea-api"), or none if
-// that is empty.
-func AgentOfDirectory(cwd, none string) string {
-	name := strings.Trim(strings.NewReplacer("/", "-", `\`, "-", ":", "-").Replace(cwd), "-")
-	if name == "" {
-		return none
-	}
-	return CleanAgent(name)
-}
-
-// AgentOfProject is the name of the agent that works in a project, "" for none: that
-// of its directory, where a worktree that Claude Code has made is part of the project
-// that it was made of, and a drive is the same in small letters.
-func AgentOfProject(cwd string) string {
-	for _, mark := range []string{"/.claude/worktrees/", `\.claude\worktrees\`} {
-		cwd, _, _ = strings.Cut(cwd, mark)
-	}
-	if len(cwd) > 1 && cwd[1] == ':' {
-		cwd = strings.ToUpper(cwd[:1]) + cwd[1:]
-	}
-	return AgentOfDirectory(cwd, "")
 }
 
 // cleanName is what is safe in a name, with eight digits of its hash.

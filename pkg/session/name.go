@@ -60,3 +60,45 @@ func (k TitleRecord) titleOf(line []byte) string {
 	title, _ := record[names[len(names)-1]].(string)
 	return title
 }
+
+// FolderOf is the name that Claude Code gives to the directory of the sessions of a
+// working directory: every character but letters and digits is a dash, and one beyond
+// the first 65,536 two.
+func FolderOf(cwd string) string {
+	var name strings.Builder
+	for _, r := range cwd {
+		switch {
+		case r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9':
+			name.WriteRune(r)
+		case r > 0xFFFF:
+			name.WriteString("--")
+		default:
+			name.WriteByte('-')
+		}
+	}
+	return name.String()
+}
+
+// AgentOfDirectory is the name of the agent that works in a directory: its path
+// with dashes, as pi writes it ("/home/lea/api" is "home-lea-api"), or none if
+// that is empty.
+func AgentOfDirectory(cwd, none string) string {
+	name := strings.Trim(strings.NewReplacer("/", "-", `\`, "-", ":", "-").Replace(cwd), "-")
+	if name == "" {
+		return none
+	}
+	return CleanAgent(name)
+}
+
+// AgentOfProject is the name of the agent that works in a project, "" for none: that
+// of its directory, where a worktree that Claude Code has made is part of the project
+// that it was made of, and a drive is the same in small letters.
+func AgentOfProject(cwd string) string {
+	for _, mark := range []string{"/.claude/worktrees/", `\.claude\worktrees\`} {
+		cwd, _, _ = strings.Cut(cwd, mark)
+	}
+	if len(cwd) > 1 && cwd[1] == ':' {
+		cwd = strings.ToUpper(cwd[:1]) + cwd[1:]
+	}
+	return AgentOfDirectory(cwd, "")
+}

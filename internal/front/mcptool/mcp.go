@@ -9,16 +9,20 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/sessctl/sessctl/internal/failure"
 	"github.com/sessctl/sessctl/internal/wording"
+	"github.com/sessctl/sessctl/pkg/agentset"
 	"github.com/sessctl/sessctl/pkg/memory"
 )
 
 // MCPOptions are the options of mcp.
 type MCPOptions struct {
 	// Agent is the one agent that is served, "" for all, and Runtime the one runtime.
-	// An agent that is named alone must be the only one of its name.
-	Agent, Runtime string
-	AllowWrite     bool
-	Remote         bool // clients may be on other machines: their sessions are not among those here
+	// An agent that is named alone must be the only one of its name. Project says that
+	// the name is a project's: then all of its agents are served.
+	Agent      agentset.Set
+	Runtime    string
+	Project    bool
+	AllowWrite bool
+	Remote     bool // clients may be on other machines: their sessions are not among those here
 }
 
 // MaxMCPLine bounds one request, in bytes: the longest string that a schema

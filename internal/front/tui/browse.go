@@ -12,12 +12,13 @@ import (
 	"github.com/sessctl/sessctl/internal/failure"
 	"github.com/sessctl/sessctl/internal/wording"
 	"github.com/sessctl/sessctl/internal/workspace"
+	"github.com/sessctl/sessctl/pkg/agentset"
 	"github.com/sessctl/sessctl/pkg/browse"
 )
 
 // BrowseOptions are the options of browse.
 type BrowseOptions struct {
-	Agent  string
+	Agent  agentset.Set
 	Sort   string
 	Redact bool
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/sessctl/sessctl/internal/removal"
 	"github.com/sessctl/sessctl/internal/selection"
 	"github.com/sessctl/sessctl/internal/workspace"
+	"github.com/sessctl/sessctl/pkg/agentset"
 	"github.com/sessctl/sessctl/pkg/archive"
 	"github.com/sessctl/sessctl/pkg/browse"
 	"github.com/sessctl/sessctl/pkg/session"
@@ -41,7 +42,7 @@ func ListedState(ref session.Ref) string {
 
 // AddArchives says of which sessions there are archives, adds those that only
 // archives are left of, and what all of it takes on the disk.
-func AddArchives(ctx context.Context, a *workspace.Run, home *browse.Home, agent string) error {
+func AddArchives(ctx context.Context, a *workspace.Run, home *browse.Home, agent agentset.Set) error {
 	entries, err := selection.Archived(ctx, a, archive.Filter{Agent: agent, Runtime: a.Global.Runtime})
 	if err != nil {
 		return err

@@ -15,6 +15,7 @@ import (
 	"github.com/sessctl/sessctl/internal/selection"
 	"github.com/sessctl/sessctl/internal/steps"
 	"github.com/sessctl/sessctl/internal/workspace"
+	"github.com/sessctl/sessctl/pkg/agentset"
 	"github.com/sessctl/sessctl/pkg/compact"
 	"github.com/sessctl/sessctl/pkg/operate"
 	"github.com/sessctl/sessctl/pkg/operate/jobs"
@@ -79,22 +80,31 @@ type RunsQuery struct {
 }
 
 // Options are the options of the command that answers.
-func (in *SizesQuery) Options(a *workspace.Run) selection.SizesOptions {
+func (in *SizesQuery) Options(ctx context.Context, a *workspace.Run) selection.SizesOptions {
 	a.Global.Runtime = in.Runtime
 	asked := compact.Threshold{Tokens: in.Threshold, Percent: in.Percent}
 	return selection.SizesOptions{
-		Agent: in.Agent, Threshold: cmp.Or(asked, a.Config.Compaction.Due()), ThresholdAsked: asked != compact.Threshold{},
+		Agent: Meant(ctx, a, in.Runtime, in.Agent), Threshold: cmp.Or(asked, a.Config.Compaction.Due()), ThresholdAsked: asked != compact.Threshold{},
 		Over: in.Over, Sort: in.Sort, All: in.All,
 	}
 }
 
 // Options are the options of the command that answers.
-func (in *RecallQuery) Options(a *workspace.Run) recall.Options {
+func (in *RecallQuery) Options(ctx context.Context, a *workspace.Run) recall.Options {
 	return recall.Options{
-		Query: in.Query, File: in.File, Command: in.Command, Error: in.Error, Agent: in.Agent, Runtime: in.Runtime, Session: in.Session, Category: in.Category, Kind: in.Kind, Superseded: in.Superseded,
+		Query: in.Query, File: in.File, Command: in.Command, Error: in.Error, Agent: Meant(ctx, a, in.Runtime, in.Agent), Runtime: in.Runtime, Session: in.Session, Category: in.Category, Kind: in.Kind, Superseded: in.Superseded,
 		Since: in.Since, Until: in.Until, Limit: cmp.Or(in.Limit, a.Config.Recall.Limit), MinScore: max(in.MinScore, 0), Any: in.MinScore >= 0,
 		Rank: cmp.Or(in.Rank, a.Config.Recall.Rank), Neighbors: max(in.Neighbors, 0), Beside: in.Neighbors < 0, Everywhere: in.Everywhere,
 	}
+}
+
+// Meant are the agents that a request names: those of a project, unless it names a
+// runtime too.
+func Meant(ctx context.Context, a *workspace.Run, runtime, agent string) agentset.Set {
+	if agent == "" || runtime != "" {
+		return agentset.Named(agent)
+	}
+	return selection.AgentsMeant(ctx, a, agent)
 }
 
 // ArchivedLines reads lines of an archive.

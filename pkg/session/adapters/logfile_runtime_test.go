@@ -98,7 +98,7 @@ func tenthHome(t *testing.T) (*tenth, session.Ref) {
 // measured and asked whether it is busy.
 func TestLogfileLogsRead(t *testing.T) {
 	s, ref := tenthHome(t)
-	want := session.Ref{Runtime: "tenth", Agent: "a", ID: "one", Store: s.Root(), Path: ref.Path, Kind: session.KindLive, Bytes: ref.Bytes, ModTime: ref.ModTime, State: session.StateIdle}
+	want := session.Ref{Runtime: "tenth", Agent: "a", ID: "one", Store: s.Root(), Path: ref.Path, Kind: session.KindLive, Bytes: ref.Bytes, ModTime: ref.ModTime, File: ref.File, State: session.StateIdle}
 	if ref != want {
 		t.Errorf("listed %+v, want %+v", ref, want)
 	}

@@ -52,7 +52,7 @@ func (r *promptReader) read(raw []byte) (p promptLine, ok bool) {
 	}
 	p.agent = noProject
 	if cwd := string(r.record.cwd); cwd != "" {
-		p.project = projectOf(cwd)
+		p.project = session.FolderOf(cwd)
 		p.agent = agentIn(p.project, cwd)
 	}
 	p.named = len(r.record.session) > 0

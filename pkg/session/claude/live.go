@@ -77,7 +77,7 @@ func openIn(running []instance, ref session.Ref, project string) (instance, bool
 	for _, p := range running {
 		switch {
 		case p.Session != "" && (p.Session == ref.ID || p.Session == ref.Parent),
-			p.Session == "" && p.CWD != "" && projectOf(p.CWD) == project,
+			p.Session == "" && p.CWD != "" && session.FolderOf(p.CWD) == project,
 			p.Session == "" && p.CWD == "":
 			return p, true
 		}

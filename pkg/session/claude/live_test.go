@@ -93,7 +93,7 @@ func TestNames(t *testing.T) {
 	for cwd, want := range map[string]string{
 		"/home/lea/api": "-home-lea-api", "/tmp/a_b.c": "-tmp-a-b-c", `C:\Users\lea`: "C--Users-lea",
 	} {
-		if got := projectOf(cwd); got != want {
+		if got := session.FolderOf(cwd); got != want {
 			t.Errorf("project of %s is %s, want %s", cwd, got, want)
 		}
 	}

@@ -103,29 +103,11 @@ func agentOf(project string) string {
 	return session.CleanAgent(strings.TrimLeft(project, "-"))
 }
 
-// projectOf is the name that the runtime gives to the directory of the
-// sessions of a working directory: every character but letters and digits is
-// a dash, and one beyond the first 65,536 two.
-func projectOf(cwd string) string {
-	var name strings.Builder
-	for _, r := range cwd {
-		switch {
-		case r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9':
-			name.WriteRune(r)
-		case r > 0xFFFF:
-			name.WriteString("--")
-		default:
-			name.WriteByte('-')
-		}
-	}
-	return name.String()
-}
-
 // agentIn is the agent of a project whose logs tell the working directory. The
 // name of the project has lost all letters but those of ASCII: where there were
 // others the agent is named after the working directory.
 func agentIn(project, cwd string) string {
-	if projectOf(cwd) != project || strings.IndexFunc(cwd, func(r rune) bool { return r >= utf8.RuneSelf }) < 0 {
+	if session.FolderOf(cwd) != project || strings.IndexFunc(cwd, func(r rune) bool { return r >= utf8.RuneSelf }) < 0 {
 		return agentOf(project)
 	}
 	return agentOf(strings.NewReplacer("/", "-", `\`, "-", ":", "-").Replace(cwd))

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/session"
 )
 
@@ -90,6 +91,7 @@ func (l *Lister) Each(d *Dir, each func(name string)) bool {
 		l.Skip(d.Path, err)
 		return false
 	}
+	l.Listing.Refs = slices.Grow(l.Listing.Refs, len(names))
 	for _, name := range names {
 		each(name)
 	}
@@ -118,10 +120,19 @@ func (l *Lister) RefOf(path string, info os.FileInfo) (session.Ref, error) {
 	}
 	ref := session.Ref{
 		Runtime: l.logs.Name, Store: l.logs.Store, Path: path, Kind: session.KindLive,
-		Bytes: info.Size(), ModTime: info.ModTime(),
+		Bytes: info.Size(), ModTime: info.ModTime(), File: fileID(info),
 	}
 	state(&ref, info, l.now)
 	return ref, nil
+}
+
+func fileID(info os.FileInfo) session.FileID {
+	id := durable.Identify(info)
+	owner, known := durable.Owner(info)
+	if !known {
+		owner = -1
+	}
+	return session.FileID{Device: id.Device, Inode: id.Inode, Changed: id.Changed.UnixNano(), Owner: owner}
 }
 
 // Ref is Look; false, with a notice, for what can be no log, and without one

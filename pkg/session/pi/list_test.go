@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/sessctl/sessctl/internal/samples"
+	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/sessctl/sessctl/pkg/session/pi"
 )
@@ -23,7 +24,13 @@ func TestList(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	file := durable.FileStateOf(info)
+	owner, known := durable.Owner(info)
+	if !known {
+		owner = -1
+	}
 	want := session.Ref{
+		File:    session.FileID{Device: file.Device, Inode: file.Inode, Changed: file.Changed, Owner: owner},
 		Runtime: "pi", Agent: "repo-orders-api", ID: id, Store: s.root, Path: s.path(name), Kind: session.KindLive,
 		Primary: true, Bytes: int64(len(transcript(id, 3))), ModTime: info.ModTime(), State: session.StateIdle,
 	}

@@ -55,7 +55,10 @@ func condition(q memory.Query, first int) (string, []any) {
 			text += " AND " + strings.Replace(sql, "?", "$"+strconv.Itoa(first+len(args)-1), 1)
 		}
 	}
-	add(q.Agent != "", "r.agent=?", q.Agent)
+	pairs := q.Agent.Pairs()
+	add(q.Agent != "" && pairs == nil, "r.agent=?", q.Agent.String())
+	add(pairs != nil, "r.agent=ANY(?)", q.Agent.Names())
+	add(pairs != nil, "r.runtime||'/'||r.agent=ANY(?)", pairs)
 	add(q.Runtime != "", "r.runtime=?", q.Runtime)
 	add(q.Session != "", "r.session=?", q.Session)
 	add(q.Category != "", "r.category=?", q.Category)

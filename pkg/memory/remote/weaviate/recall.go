@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sessctl/sessctl/pkg/agentset"
 	"github.com/sessctl/sessctl/pkg/embed"
 	"github.com/sessctl/sessctl/pkg/memory"
 	"github.com/sessctl/sessctl/pkg/memory/remote"
@@ -103,9 +104,32 @@ func filters(q memory.Query) (list []string) {
 // order that does not change.
 func (x *index) inTenants(ctx context.Context, q memory.Query, s query) ([]object, error) {
 	s.class, s.fields = x.memory.class(recordsClass), "_additional{id distance score} host record successor "+s.fields
-	tenants := slices.DeleteFunc(slices.Clone(x.tenants), func(tenant string) bool { return q.Agent != "" && tenant != tenantOf(q.Agent) })
-	lists, err := each(ctx, inEach(tenants, s), func(ctx context.Context, s query) ([]object, error) { return x.search(ctx, q, s) })
+	lists, err := each(ctx, about(q.Agent, inEach(x.tenants, s)), func(ctx context.Context, s query) ([]object, error) { return x.search(ctx, q, s) })
 	return slices.Concat(lists...), err
+}
+
+// about are the searches in the tenants of some agents. Agents of several runtimes may
+// have one name, and so one tenant.
+func about(agents agentset.Set, all []query) (some []query) {
+	if agents == "" {
+		return all
+	}
+	for _, s := range all {
+		isHere := func(agent string) bool { return tenantOf(agent) == s.tenant }
+		var runtimes []string
+		for _, id := range agents.IDs() {
+			if isHere(id.Agent) {
+				runtimes = append(runtimes, marked(id.Runtime))
+			}
+		}
+		if runtimes != nil {
+			s.where = and(s.where, anyOf("runtime", runtimes))
+		}
+		if slices.ContainsFunc(agents.Names(), isHere) {
+			some = append(some, s)
+		}
+	}
+	return some
 }
 
 // search finds the first objects of a tenant that pass. Facts whose successor
@@ -202,7 +226,7 @@ func (x *index) Models(ctx context.Context, agent string, m embed.Model) (models
 	with := map[bool]map[string]bool{true: {}, false: {}} // agents that have vectors of the model, and of others
 	for _, k := range known {
 		isOwn := k.Entry == m.Fingerprint()
-		found, err := x.inTenants(ctx, memory.Query{Agent: agent, Superseded: true}, query{where: equal("model", marked(k.Entry)), limit: 1})
+		found, err := x.inTenants(ctx, memory.Query{Agent: agentset.Set(agent), Superseded: true}, query{where: equal("model", marked(k.Entry)), limit: 1})
 		if err != nil {
 			return models, err
 		}
