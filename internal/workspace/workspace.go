@@ -147,6 +147,9 @@ func (w *Workspace) open(ctx context.Context, run *Run, m Mode) (err error) {
 		if w.lock, err = run.Lock(ctx); err != nil {
 			return err
 		}
+		if m.Recover == nil {
+			sweepOwn(run)
+		}
 		w.endHistory = func() { EndHistory(run) }
 		beginReceipts(run)
 	}
@@ -707,7 +710,6 @@ func (run *Run) Lock(ctx context.Context) (*DataLock, error) {
 		run.PassOverBroken(run.placesFile(), "where the data directory is cannot be noted", err)
 	}
 	if lock.file.Abandoned() {
-		sweepOwn(run)
 		endDeletions(ctx, run)
 	}
 	beginHistory(ctx, run, lock.file.Abandoned())
