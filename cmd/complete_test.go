@@ -15,7 +15,7 @@ import (
 // freeFlags take what nobody can guess: numbers, texts, and ids that are found
 // by asking.
 const freeFlags = " chars threshold keep-recent-tokens focus quiet-period max-llm-calls limit min-score neighbors keep lines query min-relevance budget " +
-	"keep-tool-results max last min-confidence idle workers id run-as command error "
+	"keep-tool-results max last min-confidence idle workers id run-as command error new-ledger "
 
 // argumentName is what the usage of a command calls what it takes.
 var argumentName = regexp.MustCompile(`\b[A-Z]{2,}\b`)

@@ -25,6 +25,7 @@ type doctorOptions struct {
 	GiveUp string // the id of a journal entry, or its start
 	// TrustClock declares recorded times in the future wrong.
 	TrustClock bool
+	NewLedger  string // why the ledger is begun anew
 }
 
 func newDoctorCommand(a *app) *cobra.Command {
@@ -66,6 +67,7 @@ or the memory is damaged.`,
 	}
 	c.Flags().BoolVar(&o.Fix, "fix", false, "finish what earlier runs began and remove what they left half-written")
 	c.Flags().BoolVar(&o.TrustClock, "trust-clock", false, "the clock is right, and what was recorded in the future is not: clean and prune go on")
+	c.Flags().StringVar(&o.NewLedger, "new-ledger", "", "begin the ledger anew, which names the one before and this `reason`")
 	c.Flags().StringVar(&o.GiveUp, "give-up", "", "end the unfinished run with this `id`, which --fix cannot finish")
 	return c
 }
@@ -74,7 +76,7 @@ func runDoctor(ctx context.Context, a *app, o doctorOptions, broken error) error
 	fixed := o.Fix && broken == nil && o.GiveUp == ""
 	var given *audit.GivenUp
 	switch {
-	case o.GiveUp != "" && broken != nil:
+	case o.GiveUp+o.NewLedger != "" && broken != nil:
 		return broken
 	case o.GiveUp != "":
 		var err error
@@ -88,6 +90,11 @@ func runDoctor(ctx context.Context, a *app, o doctorOptions, broken error) error
 	}
 	if o.TrustClock {
 		if err := doctor.TrustClock(ctx, a.Run); err != nil {
+			return err
+		}
+	}
+	if o.NewLedger != "" {
+		if err := doctor.BeginLedgerAnew(ctx, a.Run, o.NewLedger); err != nil {
 			return err
 		}
 	}

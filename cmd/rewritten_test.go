@@ -12,6 +12,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -78,6 +79,21 @@ func (h *historyHome) talk(runtime, agent string, number, turns int, age time.Du
 	h.write(path, log.Bytes())
 	if err := os.Chtimes(path, at, at); err != nil {
 		h.t.Fatal(err)
+	}
+}
+
+// grow adds an answer to the sessions of pi of an agent.
+func (h *historyHome) grow(agent string) {
+	h.t.Helper()
+	for _, path := range h.glob(".pi", "agent", "sessions", "--repo-"+agent+"--", "*.jsonl") {
+		h.edit(path, func(text []byte) []byte {
+			last := bytes.Clone(text[len(withoutLastLine(text)):])
+			return append(text, bytes.Replace(last, []byte(`"id":"0000000`), []byte(`"id":"0000001`), 1)...)
+		})
+		at := time.Now().Add(-2 * time.Hour)
+		if err := os.Chtimes(path, at, at); err != nil {
+			h.t.Fatal(err)
+		}
 	}
 }
 
@@ -185,6 +201,14 @@ func (h *historyHome) prepare(root string) {
 	h.talk("pi", "a4", 14, 4, 3*time.Hour)
 	h.must("compact", "--all", "--force")
 	h.must("pin", "5f0c1c2e-6d0a-4f57-9d2b-14")
+	h.talk("pi", "a5", 15, 4, 3*time.Hour)
+	h.must("archive", "--all", "--remember")
+	h.grow("a5")
+	h.must("archive", "--all", "--remember")
+	h.must("archives", "prune", "--superseded", "--yes", "--grace", "30d")
+	if len(h.glob(".local", "share", "sessctl", "archives", "superseded", "*")) != 1 {
+		h.t.Fatal("no archive is superseded")
+	}
 	h.must("archives", "verify")
 	heads := h.glob(".local", "state", "sessctl", "heads", "*.head")
 	if len(heads) != 1 {
@@ -210,12 +234,17 @@ func (h *historyHome) noticed() string {
 
 // archives are the files of archives, and entries those of the catalogue.
 func (h *historyHome) archives() []string {
-	return append(h.glob(".openclaw", "session_archive", "*", "*.jsonl"), h.glob(".local", "share", "sessctl", "archive", "*", "*", "*")...)
+	return append(h.glob(".openclaw", "session_archive", "*", "*.jsonl"), h.glob(".local", "share", "sessctl", "archive", "*", "*", "*.jsonl*")...)
 }
 
 // trashed are the logs that clean deleted.
 func (h *historyHome) trashed() []string {
 	return h.glob(".pi", "agent", "sessions", "*", ".sessctl-trash", "*")
+}
+
+// trashRecords say what is in the trash.
+func (h *historyHome) trashRecords() []string {
+	return h.glob(".local", "share", "sessctl", "trash", "*", "*.json")
 }
 
 func (h *historyHome) entries() []string {
@@ -463,7 +492,27 @@ var rewritings = map[string]func(h *historyHome) bool{
 	"a byte of a file of the trash":    func(h *historyHome) bool { return h.edit(h.one(h.trashed()), h.flipped) },
 	"a file of the trash removed":      func(h *historyHome) bool { p := h.one(h.trashed()); return p != "" && h.remove(p) },
 	"two files of the trash exchanged": func(h *historyHome) bool { return h.exchange(h.trashed()) },
-	"the ledger removed":               func(h *historyHome) bool { return h.remove(h.data("ledger")) },
+	"the hash of a record of the trash": func(h *historyHome) bool {
+		return h.edit(h.one(h.trashRecords()), func(text []byte) []byte {
+			return regexp.MustCompile(`"sha256": *"[0-9a-f]{8}`).ReplaceAll(text, []byte(`"sha256": "01234567`))
+		})
+	},
+	"two records of the trash exchanged": func(h *historyHome) bool { return h.exchange(h.trashRecords()) },
+	"what is superseded removed":         func(h *historyHome) bool { return h.remove(h.data("archives", "superseded")) },
+	"what is superseded emptied": func(h *historyHome) bool {
+		return h.edit(h.one(h.glob(".local", "share", "sessctl", "archives", "superseded", "*")), func([]byte) []byte { return nil })
+	},
+	"the ledger begun anew": func(h *historyHome) bool { return h.run("doctor", "--new-ledger", "a reason") == 0 },
+	"the ledger begun anew after yesterday": func(h *historyHome) bool {
+		return h.back(dataPart) && h.run("doctor", "--new-ledger", "a backup was put back") == 0
+	},
+	"a ledger that was never anew": func(h *historyHome) bool {
+		kept := h.read(h.kept)
+		return h.leavesAnew(false, func(l []ledger.Leaf) []ledger.Leaf {
+			return append(ledger.BegunAfter(time.Now(), "a reason", kept), l[h.some(l):]...)
+		})
+	},
+	"the ledger removed": func(h *historyHome) bool { return h.remove(h.data("ledger")) },
 	"a byte of the leaves": func(h *historyHome) bool {
 		return h.edit(h.one(h.glob(".local", "share", "sessctl", "ledger", "leaves-*")), h.flipped)
 	},

@@ -101,6 +101,9 @@ func (w *witness) archives(ctx context.Context) error {
 		e, ok := there[id]
 		p := Problem{ID: id, Path: filepath.Join(w.run.CatalogueDir(), id+".json")}
 		switch {
+		case !ok && f.Kind == ledger.Superseded && len(damaged) == 0: // else it may be in one of those
+			w.problem(p, AdviseBackup, "the ledger has archive %s of session %s, read in another, and the catalogue does not", id, f.Session)
+		case !ok && f.Kind == ledger.Superseded:
 		case !ok:
 			w.problem(p, AdviseAdopt, "the ledger has archive %s of session %s, made %s, and the catalogue does not", id, f.Session, dayOf(f))
 			w.found[len(w.found)-1].OfArchive = true

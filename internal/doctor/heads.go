@@ -9,7 +9,7 @@ import (
 
 // adviseHead is what can be done where a head is of another history than that which is
 // here.
-const adviseHead = "put the data directory back from a newer backup; or, if the history was begun anew on purpose, remove that head and set ledger.name for places that keep theirs (docs/ledger.md)"
+const adviseHead = "put the data directory back from a newer backup; or, if this is to be the history from now on, sessctl doctor --new-ledger REASON (docs/ledger.md)"
 
 // examineHeads asks for the heads of the ledger that were given away, and holds the
 // ledger against them.
@@ -23,6 +23,8 @@ func examineHeads(ctx context.Context, run *workspace.Run, report *findings) err
 		switch seen.State {
 		case heads.Contradicts:
 			report.damaged(seen.Place, seen.Reason, adviseHead)
+		case heads.GivenUp:
+			report.note(seen.Place, "has a head of the ledger before, which was given up: the next run replaces it", "")
 		case heads.Unreached:
 			report.warn(seen.Place, "cannot be asked for its head of the ledger: "+seen.Reason, "")
 		case heads.Mute:

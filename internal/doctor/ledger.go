@@ -3,6 +3,8 @@ package doctor
 import (
 	"context"
 	"errors"
+	"fmt"
+	"time"
 
 	"github.com/sessctl/sessctl/internal/audit"
 	"github.com/sessctl/sessctl/internal/removal"
@@ -19,6 +21,9 @@ func examineLedger(ctx context.Context, run *workspace.Run, report *findings) er
 	}
 	for _, p := range found {
 		report.damaged(p.Path, p.Message, p.Advice)
+	}
+	if first, err := workspace.LedgerOf(run).Leaf(0); err == nil && first.Kind == ledger.Begun {
+		report.note(run.LedgerDir(), describeAnew(first), "")
 	}
 	if len(found) == 0 && leaves > 0 {
 		report.ok(run.LedgerDir(), "%s, and all that they name is there", wording.Plural(int(leaves), "fact"))
@@ -50,7 +55,9 @@ func mendLedger(ctx context.Context, run *workspace.Run, w *workspace.Workspace)
 	if err != nil {
 		return err
 	}
-	_, err = workspace.AdoptUnknown(ctx, run, true)
+	if _, err = workspace.AdoptUnknown(ctx, run, true); errors.Is(err, workspace.ErrUnlisted) {
+		return nil // doctor tells
+	}
 	return err
 }
 
@@ -68,4 +75,34 @@ func mendDeletions(ctx context.Context, run *workspace.Run, w *workspace.Workspa
 		run.Notice(workspace.Note{Path: run.SessionTrash().Dir, Message: "made again: " + wording.Plural(n, "record") + " of what waits in the trash"})
 	}
 	return err
+}
+
+// BeginLedgerAnew begins another ledger because a person says so.
+func BeginLedgerAnew(ctx context.Context, run *workspace.Run, why string) error {
+	lock, err := run.Lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer lock.Unlock()
+	done, err := workspace.BeginAnew(ctx, run, why)
+	for _, place := range done.Unasked {
+		run.Notice(workspace.Note{Message: "the head of this place is not given up, as it did not say which it has: " + place, Hint: "if it differs from the others, it contradicts the new ledger: remove it there"})
+	}
+	if done.Moved != "" {
+		run.Notice(workspace.Note{Path: done.Moved, Message: "the ledger before is kept here"})
+	}
+	if err != nil {
+		return fmt.Errorf("begin the ledger anew: %w", err)
+	}
+	run.Notice(workspace.Note{Path: run.LedgerDir(), Message: "a ledger was begun anew, which gives up " + wording.Plural(done.GivenUp, "head") + " of the one before"})
+	return nil
+}
+
+// describeAnew says after what a ledger was begun anew.
+func describeAnew(first ledger.Leaf) string {
+	text := "begun anew on " + first.When().Format(time.DateOnly)
+	if first.ID != "" {
+		text += fmt.Sprintf(", after a head of %s of %s", workspace.Entries(int64(first.Count)), first.ID)
+	}
+	return text + ": " + first.Why
 }

@@ -190,9 +190,14 @@ func stateBack(h *Home) error {
 	return noStateLost(h)
 }
 
-// both checks two things.
-func both(a, b func(*Home) error) func(*Home) error {
-	return func(h *Home) error { return errors.Join(a(h), b(h)) }
+// both checks several things.
+func both(checks ...func(*Home) error) func(*Home) error {
+	return func(h *Home) (err error) {
+		for _, check := range checks {
+			err = errors.Join(err, check(h))
+		}
+		return err
+	}
 }
 
 func (h *Home) database() string {

@@ -5,7 +5,10 @@ package faults
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
+
+	"github.com/sessctl/sessctl/pkg/ledger"
 )
 
 // supersedings are the commands that remove an archive with whose bytes a later one
@@ -47,7 +50,18 @@ func superseded(h *Home) error {
 	if err := archived(h); err != nil {
 		return err
 	}
-	return beginningIsRead(h)
+	return both(beginningIsRead, supersededIsWitnessed)(h)
+}
+
+// supersededIsWitnessed checks that the ledger has where the earlier archive is read.
+func supersededIsWitnessed(h *Home) error {
+	leaves, err := h.witnessed()
+	if err == nil && !slices.ContainsFunc(leaves, func(f ledger.Leaf) bool {
+		return f.Kind == ledger.Superseded && f.ID == h.superseded && f.Archive != ""
+	}) {
+		err = fmt.Errorf("the ledger does not say where archive %s is read", h.superseded)
+	}
+	return err
 }
 
 // beginningIsRead reads the archive that is the beginning of another one.

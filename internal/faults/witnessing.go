@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 )
@@ -19,27 +18,27 @@ func witnessings() []Command {
 	heads := func(name, place string, prepare func(*Home) error, have func(*Home) ([]byte, error)) Command {
 		return Command{
 			Name: "archive, head to " + name, Runtime: "pi", Args: []string{"archive", "--runtime", "pi", "--agent", "work-a"}, Slow: true,
-			Env:     []string{"SESSCTL_LEDGER_HEADS=" + place, "GIT_CONFIG_NOSYSTEM=1", "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.org", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.org"},
+			Env:     []string{"SESSCTL_LEDGER_HEADS=" + place},
 			Prepare: prepare, Done: archived, Whole: func(h *Home) error { return headIsWhole(h, have) }, Settled: func(h *Home) error { return headIsKept(h, have) },
 		}
 	}
 	return []Command{
 		{
 			Name: "archives adopt", Runtime: "pi", Args: []string{"archives", "adopt"}, Slow: true,
-			Prepare: entryLost, Done: adopted, Settled: adopted,
+			Prepare: entryLost, Done: enteredAgain, Settled: enteredAgain,
 		},
 		{
 			Name: "archives prune --undelete", Runtime: "pi", Args: []string{"archives", "prune", "--undelete", "$ARCHIVE"}, Slow: true,
-			Prepare: archivePruned, Done: adopted, Settled: adopted, Refusals: []string{"not in the trash"},
+			Prepare: archivePruned, Done: enteredAgain, Settled: enteredAgain, Refusals: []string{"not in the trash"},
 		},
-		heads("a file", "$DIR/disk/laptop.head", func(h *Home) error { return os.Mkdir(filepath.Join(h.Dir, "disk"), 0o700) }, func(h *Home) ([]byte, error) {
-			return os.ReadFile(filepath.Join(h.Dir, "disk/laptop.head"))
+		heads("a file", "$DIR/"+headsDisk+"/laptop.head", func(h *Home) error { return os.Mkdir(filepath.Join(h.Dir, headsDisk), 0o700) }, func(h *Home) ([]byte, error) {
+			return os.ReadFile(filepath.Join(h.Dir, headsDisk, "laptop.head"))
 		}),
-		heads("a repository", "git:$DIR/repository", func(h *Home) error {
-			return exec.Command("git", "init", "-q", filepath.Join(h.Dir, "repository")).Run()
-		}, headInRepository),
 	}
 }
+
+// headsDisk is the directory of a place of heads.
+const headsDisk = "disk"
 
 // entryLost is a home whose one archive is there, and its entry is not.
 func entryLost(h *Home) error {
@@ -55,8 +54,8 @@ func archivePruned(h *Home) error {
 		h.must([]int{0}, strings.Fields("archives prune --max-age 0s --keep 0 --force --yes")...))
 }
 
-// adopted checks that the archive is entered, and that nobody misses anything.
-func adopted(h *Home) error { return errors.Join(archived(h), h.must([]int{0}, "archives", "verify")) }
+// enteredAgain checks that the archive is entered, and that nobody misses anything.
+func enteredAgain(h *Home) error { return errors.Join(archived(h), h.must([]int{0}, "archives", "verify")) }
 
 // headIsWhole checks that a place has no head, or all of one.
 func headIsWhole(h *Home, have func(*Home) ([]byte, error)) error {
@@ -81,21 +80,4 @@ func headIsKept(h *Home, have func(*Home) ([]byte, error)) error {
 		err = fmt.Errorf("the place has the head %q, and the ledger %q", text, signed)
 	}
 	return err
-}
-
-// headInRepository is the head that was committed last.
-func headInRepository(h *Home) ([]byte, error) {
-	names, err := filepath.Glob(filepath.Join(h.Dir, "repository", "*.head"))
-	if err == nil && len(names) != 1 {
-		return nil, fs.ErrNotExist
-	}
-	if err != nil {
-		return nil, err
-	}
-	cmd := exec.Command("git", "-C", filepath.Join(h.Dir, "repository"), "show", "HEAD:"+filepath.Base(names[0]))
-	text, err := cmd.Output()
-	if err != nil {
-		return nil, fs.ErrNotExist // nothing is committed yet
-	}
-	return text, nil
 }

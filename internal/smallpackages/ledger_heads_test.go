@@ -15,6 +15,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/sessctl/sessctl/internal/fakeobjects"
 	servers "github.com/sessctl/sessctl/internal/postgres"
@@ -175,6 +176,10 @@ func TestHeadsOfEveryPlace(t *testing.T) {
 			want(heads.Publish(ctx, l, first, place), heads.Same, 3)
 			want(heads.Publish(ctx, l, first, place), heads.Same, 3)
 
+			back := ledger.Open(filepath.Join(t.TempDir(), "ledger"), nil)
+			if err := os.CopyFS(back.Dir(), os.DirFS(l.Dir())); err != nil {
+				t.Fatal(err)
+			}
 			second := grown(t, l, ledgerLeaves(3, 12)...)
 			want(heads.Compare(ctx, l, second.N, place), heads.Behind, 3)
 			want(heads.Publish(ctx, l, second, place), heads.Same, 12)
@@ -182,7 +187,8 @@ func TestHeadsOfEveryPlace(t *testing.T) {
 			if err != nil || !bytes.Equal(last, second.Note) {
 				t.Fatalf("%v: %q, want %q", err, last, second.Note)
 			}
-			want(heads.Publish(ctx, l, first, place), heads.Contradicts, 12) // put back
+			want(heads.Publish(ctx, l, first, place), heads.Same, 12) // another run was faster
+			want(heads.Publish(ctx, back, first, place), heads.Contradicts, 12)
 
 			anew, its := ledgerOf(t, ledgerLeaves(0, 20)...)
 			want(heads.Publish(ctx, anew, its, place), heads.Contradicts, 0)
@@ -198,6 +204,16 @@ func TestHeadsOfEveryPlace(t *testing.T) {
 				t.Fatalf("a head was replaced that contradicts: %v, %q", err, last)
 			}
 			want(heads.Publish(ctx, l, grown(t, l, ledgerLeaves(12, 13)...), place), heads.Same, 13)
+
+			last, err = place.Last(ctx)
+			if err != nil {
+				t.Fatal(err)
+			}
+			given, its := ledgerOf(t, append(ledger.BegunAfter(time.Now(), "on purpose", last), ledgerLeaves(20, 60)...)...)
+			want(heads.Compare(ctx, given, its.N, place), heads.GivenUp, 0)
+			want(heads.Publish(ctx, given, its, place), heads.Same, its.N)
+			want(heads.Compare(ctx, given, its.N, place), heads.Same, its.N)
+			want(heads.Compare(ctx, l, 13, place), heads.Contradicts, 0)
 		})
 	}
 }

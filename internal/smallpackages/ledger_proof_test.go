@@ -368,6 +368,50 @@ func TestProofDamaged(t *testing.T) {
 	}
 }
 
+// TestProofOfBeginnings holds that an archive begins with the one that its entry, or
+// that of the other, names: both programs refuse a file where it does not.
+func TestProofOfBeginnings(t *testing.T) {
+	long := bytes.Repeat([]byte("line\n"), 300_000) // two pieces
+	entry := func(kind, id, of string, text []byte) string {
+		return fmt.Sprintf(`{"v":1,"kind":"%s","at":1,"id":"%s","bytes":%d,"sha256":"%x","archive":"%s"}`, kind, id, len(text), sha256.Sum256(text), of)
+	}
+	other := append(bytes.Clone(long[:1_200_000]), 'x')
+	for name, is := range map[string]struct {
+		leaves []string
+		whole  bool
+	}{
+		"as they say":              {[]string{entry("made", "a", "", long[:1_100_000]), entry("made", "b", "a", long)}, true},
+		"at the end of a piece":    {[]string{entry("made", "a", "", long[:1<<20]), entry("made", "b", "a", long)}, true},
+		"two that it begins with":  {[]string{entry("adopted", "a", "", long[:5]), entry("superseded", "a", "b", long[:5]), entry("superseded", "c", "b", long[:1_400_000])}, true},
+		"one that is not shown":    {[]string{entry("made", "b", "a", long)}, true},
+		"one of nothing":           {[]string{entry("made", "a", "", nil), entry("made", "b", "a", long)}, true},
+		"other bytes":              {[]string{entry("made", "a", "", other), entry("made", "b", "a", long)}, false},
+		"other bytes, superseded":  {[]string{entry("superseded", "a", "b", other)}, false},
+		"a longer one":             {[]string{entry("made", "a", "", append(bytes.Clone(long), 'x')), entry("made", "b", "a", long)}, false},
+		"one right, and one wrong": {[]string{entry("superseded", "a", "b", long[:10]), entry("superseded", "c", "b", other)}, false},
+	} {
+		w := newWitnessed(t, 0)
+		for i, text := range is.leaves {
+			hashes, err := tlog.StoredHashes(int64(i), []byte(text), w)
+			if err != nil {
+				t.Fatal(err)
+			}
+			w.leaves, w.hashes = append(w.leaves, []byte(text)), append(w.hashes, hashes...)
+		}
+		file := w.prove(t, proof.Request{
+			Heads: []string{w.head(len(is.leaves))}, Shown: func(int64, []byte) bool { return true },
+			Archives: func(yield func(proof.Archive, error) bool) { yield(archiveOf("b", long), nil) },
+		})
+		for program, ask := range map[string]func(*testing.T, []question) []error{"check": byProgram, "verify.py": byPython} {
+			for _, err := range ask(t, []question{{name: name, file: string(file)}}) {
+				if (err == nil) != is.whole {
+					t.Errorf("%s, %s: %v", name, program, err)
+				}
+			}
+		}
+	}
+}
+
 // TestProofIsNotWritten holds that Write makes no file that would be refused.
 func TestProofIsNotWritten(t *testing.T) {
 	w := newWitnessed(t, 9)

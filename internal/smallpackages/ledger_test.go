@@ -6,13 +6,17 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
+	"github.com/sessctl/sessctl/internal/tier"
 	"github.com/sessctl/sessctl/pkg/ledger"
 	"golang.org/x/mod/sumdb/tlog"
 )
@@ -303,27 +307,191 @@ func TestLedgerLeafIsCanonical(t *testing.T) {
 	}
 }
 
-// BenchmarkLedgerVerify is of a million leaves.
-func BenchmarkLedgerVerify(b *testing.B) {
-	l := ledger.Open(filepath.Join(b.TempDir(), "ledger"), nil)
-	leaves := ledgerLeaves(0, 1_000_000)
-	for i := range leaves { // every second archive is the first of its session
+// manyLeaves is a ledger of so many leaves; every second archive begins with another.
+func manyLeaves(t testing.TB, n int) *ledger.Log {
+	l := ledger.Open(filepath.Join(t.TempDir(), "ledger"), nil)
+	leaves := ledgerLeaves(0, n)
+	for i := range leaves {
 		leaves[i].Archive = leaves[i].Archive[:len(leaves[i].Archive)*(i%2)]
 	}
-	if err := l.Append(b.Context(), leaves...); err != nil {
-		b.Fatal(err)
+	if err := l.Append(t.Context(), leaves...); err != nil {
+		t.Fatal(err)
 	}
-	for b.Loop() {
-		if _, err := l.Verify(b.Context()); err != nil {
-			b.Fatal(err)
-		}
-	}
-	var size int64
+	return l
+}
+
+// ledgerBytes is how large a ledger is on disk.
+func ledgerBytes(l *ledger.Log) (size int64) {
 	_ = filepath.WalkDir(l.Dir(), func(path string, _ fs.DirEntry, _ error) error {
 		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
 			size += info.Size()
 		}
 		return nil
 	})
-	b.ReportMetric(float64(size)/1_000_000, "bytes/leaf")
+	return size
+}
+
+// TestLedgerAddsNothingTwice appends leaves of which a part is there already, in the last
+// file of leaves or in one of those before it, whose order may be lost or damaged.
+func TestLedgerAddsNothingTwice(t *testing.T) {
+	random := rand.New(rand.NewPCG(7, 36))
+	l := ledger.Open(filepath.Join(t.TempDir(), "ledger"), nil)
+	size := 0
+	for size < 30_000 {
+		known := size
+		size += 1 + random.IntN(4000)
+		mustAppend(t, l, ledgerLeaves(known, size)...)
+		var some []ledger.Leaf
+		for range 50 {
+			some = append(some, ledgerLeaf(random.IntN(size)))
+		}
+		mustAppend(t, l, append(some, ledgerLeaf(size), ledgerLeaf(size))...)
+		size++
+		if got, err := l.Size(); err != nil || got != int64(size) {
+			t.Fatalf("%d leaves, want %d: %v", got, size, err)
+		}
+		loseOrder(t, l, random)
+	}
+	if tree, err := l.Verify(t.Context()); err != nil || tree.N != int64(size) {
+		t.Errorf("%v, %v", tree, err)
+	}
+}
+
+// loseOrder removes or cuts a file of the order, or leaves all as they are.
+func loseOrder(t *testing.T, l *ledger.Log, random *rand.Rand) {
+	t.Helper()
+	all, err := filepath.Glob(filepath.Join(l.Dir(), "order-*"))
+	if err != nil || len(all) > 3 { // of 7 files of leaves: 4, 2 and 1
+		t.Fatalf("%q, %v", all, err)
+	}
+	if len(all) == 0 {
+		return
+	}
+	path := all[random.IntN(len(all))]
+	switch random.IntN(4) {
+	case 0:
+		removeNamed(t, path)
+	case 1:
+		rewriteFile(t, path, func(b []byte) []byte { return b[:random.IntN(len(b))] })
+	}
+}
+
+// TestLedgerWrongOrder holds that a file of the order that is not what it was costs a
+// second entry at most: nothing that is new is taken for known.
+func TestLedgerWrongOrder(t *testing.T) {
+	l := manyLeaves(t, 5000)
+	mustAppend(t, l, ledgerLeaf(5000))
+	random := rand.New(rand.NewPCG(8, 36))
+	rewriteFile(t, filepath.Join(l.Dir(), "order-0-0"), func(b []byte) []byte {
+		for i := range b {
+			b[i] = byte(random.IntN(256))
+		}
+		return b
+	})
+	mustAppend(t, l, ledgerLeaves(5001, 5100)...)
+	if tree, err := l.Verify(t.Context()); err != nil || tree.N != 5100 {
+		t.Errorf("%v, %v", tree, err)
+	}
+}
+
+// TestLedgerBegunAnew gives up heads, and only those that it names.
+func TestLedgerBegunAnew(t *testing.T) {
+	before, head := ledgerOf(t, ledgerLeaves(0, 3)...)
+	later := grown(t, before, ledgerLeaf(3))
+	at := time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC)
+	l, _ := ledgerOf(t, append(ledger.BegunAfter(at, "the disk was lost", head.Note), ledgerLeaf(9))...)
+	mustAppend(t, l, ledger.BegunAfter(at, "not the first", later.Note)...)
+	if !l.GivesUp(head.Note) || l.GivesUp(later.Note) || before.GivesUp(head.Note) {
+		t.Error("it gives up other heads than its first leaves name")
+	}
+	first, err := l.Leaf(0)
+	if err != nil || first.Kind != ledger.Begun || first.Count != 3 || first.ID != head.Origin || first.Why != "the disk was lost" {
+		t.Errorf("%+v, %v", first, err)
+	}
+	for _, odd := range [][]byte{nil, []byte("x"), bytes.Repeat([]byte("\xff\n"), 5000)} {
+		if leaves := ledger.BegunAfter(at, strings.Repeat("ä", 5000), odd); len(leaves) != 1 {
+			t.Errorf("%d leaves", len(leaves))
+		} else if text, err := leaves[0].Encode(); err != nil {
+			t.Error(err)
+		} else if _, err := ledger.Parse(text); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestLedgerSuperseded follows archives that are read in longer ones.
+func TestLedgerSuperseded(t *testing.T) {
+	made := func(id string) ledger.Leaf { return ledger.Leaf{Kind: ledger.Made, ID: id, SHA256: id + id} }
+	in := func(id, by string) ledger.Leaf {
+		return ledger.Leaf{Kind: ledger.Superseded, ID: id, SHA256: id + id, Archive: by}
+	}
+	line := func(kind ledger.Kind, id string, at int64) ledger.Leaf {
+		return ledger.Leaf{Kind: kind, What: ledger.OfArchive, ID: id, SHA256: id + id, At: at}
+	}
+	leaves := []ledger.Leaf{made("a"), made("b"), in("a", "b"), line(ledger.Removed, "a", 1), made("c"), in("b", "c"), line(ledger.Removed, "b", 2)}
+	for name, is := range map[string]struct {
+		more []ledger.Leaf
+		want string
+	}{
+		"superseded":              {nil, "a b c"},
+		"the longest is removed":  {[]ledger.Leaf{line(ledger.Removed, "c", 3)}, ""},
+		"it comes back":           {[]ledger.Leaf{line(ledger.Removed, "c", 3), line(ledger.Returned, "c", 4)}, "a b c"},
+		"the first comes back":    {[]ledger.Leaf{line(ledger.Returned, "a", 3), line(ledger.Removed, "c", 4)}, "a"},
+		"the middle comes back":   {[]ledger.Leaf{line(ledger.Returned, "b", 3), line(ledger.Removed, "c", 4)}, "a b"},
+		"they name each other":    {[]ledger.Leaf{in("c", "a"), line(ledger.Removed, "c", 4)}, ""},
+		"in one that nobody made": {[]ledger.Leaf{in("x", "y")}, "a b c"},
+	} {
+		l, _ := ledgerOf(t, append(slices.Clone(leaves), is.more...)...)
+		s, err := l.State(t.Context())
+		if got := strings.Join(slices.Sorted(maps.Keys(s.Archives)), " "); err != nil || got != is.want {
+			t.Errorf("%s: %q, want %q: %v", name, got, is.want, err)
+		}
+	}
+}
+
+// TestLedgerSize holds how large a ledger may be, and says how long it takes to verify.
+func TestLedgerSize(t *testing.T) {
+	n := 50_000
+	if tier.Long() {
+		n = 1_000_000
+	}
+	l := manyLeaves(t, n)
+	mustAppend(t, l, ledgerLeaf(n)) // with its order
+	begun := time.Now()
+	if _, err := l.Verify(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	each := float64(ledgerBytes(l)) / float64(n)
+	t.Logf("%d leaves: %.1f bytes each, verified in %v", n, each, time.Since(begun).Round(time.Millisecond))
+	if each >= 300 {
+		t.Errorf("a leaf takes %.1f bytes", each)
+	}
+}
+
+// BenchmarkLedgerVerify is of a million leaves.
+func BenchmarkLedgerVerify(b *testing.B) {
+	l := manyLeaves(b, 1_000_000)
+	for b.Loop() {
+		if _, err := l.Verify(b.Context()); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(ledgerBytes(l))/1_000_000, "bytes/leaf")
+}
+
+// BenchmarkLedgerAppend appends one leaf at a time to ledgers of different sizes.
+func BenchmarkLedgerAppend(b *testing.B) {
+	for _, n := range []int{10, 100_000, 1_000_000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			l := manyLeaves(b, n)
+			if err := l.Append(b.Context(), ledgerLeaf(n)); err != nil { // with its order
+				b.Fatal(err)
+			}
+			for i := n + 1; b.Loop(); i++ {
+				if err := l.Append(b.Context(), ledgerLeaf(i)); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
 }

@@ -5,7 +5,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"io/fs"
+	"fmt"
+	"io"
 	"path/filepath"
 	"sync"
 
@@ -26,8 +27,10 @@ import (
 type history struct {
 	mutex   sync.Mutex
 	waiting []ledger.Leaf
-	entered bool // something was
-	told    bool // that it cannot be entered
+	rules   *ledger.Leaf // the rules of what is deleted, if the ledger has others
+	refused error        // why nothing can be entered
+	entered bool         // something was
+	told    bool         // that it cannot be entered
 }
 
 // mostWaiting bounds how many archives wait: those of a run that writes no receipts.
@@ -50,15 +53,22 @@ func Witness(run *Run, leaves ...ledger.Leaf) error {
 	h.mutex.Lock()
 	defer h.mutex.Unlock()
 	all := append(h.waiting, leaves...)
-	if len(all) == 0 {
-		return nil
+	if h.rules != nil && (len(all) > 0 || Exists(run.LedgerDir())) {
+		all = append([]ledger.Leaf{*h.rules}, all...)
+	}
+	if len(all) == 0 || h.refused != nil {
+		return h.refused
 	}
 	// What was done is entered after an interrupt too.
 	if err := LedgerOf(run).Append(context.Background(), all...); err != nil {
 		return err
 	}
 	h.waiting, h.entered = nil, true
-	return nil
+	if h.rules == nil {
+		return nil
+	}
+	h.rules = nil
+	return noteRules(run)
 }
 
 // Entered reports whether the run has entered something in the ledger.
@@ -118,47 +128,101 @@ const AdviseLedger = "sessctl doctor --fix makes hashes again from sound leaves;
 // EndHistory enters what waits.
 func EndHistory(run *Run) { Enter(run) }
 
+// unadoptedFile says that what is there could not be read when it was to be entered.
+func unadoptedFile(run *Run) string { return filepath.Join(run.LedgerDir(), "unadopted") }
+
 // beginHistory enters what the ledger does not know: all that is there, if there is no
-// ledger yet, and what the run before has not entered, if it was killed.
+// ledger yet, and what the run before has not entered, if it was killed. What cannot be
+// read is entered by the next run that can.
 func beginHistory(ctx context.Context, run *Run, killed bool) {
 	if run.history == nil {
 		return
 	}
-	_, err := run.Pins.Lstat(run.LedgerDir())
-	first := errors.Is(err, fs.ErrNotExist)
-	if !first && !killed {
-		return
+	if err := endAnew(run); err != nil {
+		run.history.refused = err
+		tellNoLedger(run, err)
 	}
-	if _, err := AdoptUnknown(ctx, run, first); err != nil && ctx.Err() == nil {
+	begun, due := Exists(run.LedgerDir()), Exists(unadoptedFile(run))
+	run.history.rules = changedRules(ctx, run)
+	if !begun || killed || due {
+		adoptDue(ctx, run, !begun || due, due)
+	}
+}
+
+// adoptDue enters what the ledger does not know; due says that an earlier run could not.
+func adoptDue(ctx context.Context, run *Run, adopted, due bool) {
+	_, err := AdoptUnknown(ctx, run, adopted)
+	switch {
+	case err == nil && due:
+		err = run.Pins.RemoveFile(unadoptedFile(run))
+	case err != nil && !due:
+		run.history.refused = markUnadopted(run)
+	}
+	switch {
+	case errors.Is(err, ErrUnlisted):
+		run.Notice(Note{Path: run.LedgerDir(), Message: err.Error() + ": the next run that can enters it in the ledger"})
+	case err != nil && ctx.Err() == nil:
 		tellNoLedger(run, err)
 	}
 }
 
+// markUnadopted leaves word to the next run. Without it nothing can be entered: the next
+// run would take the ledger for complete.
+func markUnadopted(run *Run) error {
+	err := run.Pins.MakeDir(run.LedgerDir(), 0o700)
+	if err == nil {
+		err = run.Pins.ReplaceFile(unadoptedFile(run), 0o600, func(io.Writer) error { return nil })
+	}
+	return err
+}
+
+// ErrUnlisted is returned where archives or receipts cannot be listed.
+var ErrUnlisted = errors.New("what is there cannot be listed")
+
 // AdoptUnknown enters the archives and receipts that the ledger does not know, and
-// returns how many there were. adopted says so of them: nobody has seen them made.
+// returns how many there were. adopted says so of them: nobody has seen them made. What
+// cannot be listed is an error, and the rest is entered.
 func AdoptUnknown(ctx context.Context, run *Run, adopted bool) (int, error) {
 	known, err := LedgerOf(run).State(ctx)
 	if err != nil {
 		return 0, err
 	}
-	var found []ledger.Leaf
+	adopted = adopted || known.Size == 0
+	found, archivesErr := unknownArchives(ctx, run, known, adopted)
+	more, receiptsErr := unknownReceipts(run, known, adopted)
+	found = append(found, more...)
+	err = errors.Join(archivesErr, receiptsErr)
+	if err != nil {
+		err = fmt.Errorf("%w: %w", ErrUnlisted, err)
+	}
+	return len(found), errors.Join(Witness(run, found...), err)
+}
+
+func unknownArchives(ctx context.Context, run *Run, known ledger.State, adopted bool) (found []ledger.Leaf, err error) {
 	store, err := run.OpenArchive()
 	if err != nil {
-		return 0, nil // whoever opens it tells
+		return nil, err
 	}
 	entries, _, err := store.Examine(ctx, archive.Filter{})
 	if err != nil {
-		return 0, nil // the same
+		return nil, err
 	}
 	for _, e := range entries {
 		if known.Archives[e.ID].SHA256 == "" {
 			found = append(found, madeLeaf(adoptedIf(adopted, ledger.Made), e))
 		}
 	}
-	receipts, _, err := run.Receipts().Examine()
-	if err != nil {
-		return 0, nil // the same
+	superseded, err := store.Superseded(ctx)
+	for _, e := range superseded {
+		if by, err := store.Get(ctx, e.SupersededBy); err == nil && known.Archives[e.ID].SHA256 == "" {
+			found = append(found, supersededLeaf(e, by))
+		}
 	}
+	return found, err
+}
+
+func unknownReceipts(run *Run, known ledger.State, adopted bool) (found []ledger.Leaf, err error) {
+	receipts, _, err := run.Receipts().Examine()
 	for _, r := range receipts {
 		if known.Receipts[r.ID].SHA256 != "" {
 			continue
@@ -170,7 +234,7 @@ func AdoptUnknown(ctx context.Context, run *Run, adopted bool) (int, error) {
 			found = append(found, f)
 		}
 	}
-	return len(found), Witness(run, found...)
+	return found, err
 }
 
 func adoptedIf(adopted bool, kind ledger.Kind) ledger.Kind {
@@ -181,10 +245,17 @@ func adoptedIf(adopted bool, kind ledger.Kind) ledger.Kind {
 }
 
 func madeLeaf(kind ledger.Kind, e archive.Entry) ledger.Leaf {
-	f := ledger.Leaf{Kind: kind, At: e.CreatedAt.UnixMilli(), ID: e.ID, Runtime: e.Runtime, Agent: e.Agent, Session: e.Session, Bytes: e.Bytes, SHA256: e.SHA256}
+	f := ledger.Leaf{Kind: kind, At: e.CreatedAt.UnixMilli(), ID: e.ID, Runtime: e.Runtime, Agent: e.Agent, Session: e.Session, Bytes: e.Bytes, SHA256: e.SHA256, Archive: e.Begins}
 	if kind == ledger.Adopted {
 		f.What = ledger.OfArchive
 	}
+	return f
+}
+
+// supersededLeaf says in which archive another one is from when that was made on.
+func supersededLeaf(e, by archive.Entry) ledger.Leaf {
+	f := madeLeaf(ledger.Superseded, e)
+	f.At, f.Archive = by.CreatedAt.UnixMilli(), by.ID
 	return f
 }
 

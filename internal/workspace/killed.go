@@ -28,7 +28,7 @@ func endDeletions(ctx context.Context, run *Run) {
 // reports whether the catalogue could be swept. The lock makes it safe.
 func sweepOwn(run *Run) (catalogued bool) {
 	catalogued = true
-	sweepHead(&run.Settings)
+	sweepHeads(&run.Settings)
 	for _, dir := range run.OwnDirs() {
 		sweep := func() error { return run.Pins.Sweep(dir, 0) }
 		if dir == run.LedgerDir() { // it is written under a lock of its own
@@ -42,15 +42,23 @@ func sweepOwn(run *Run) (catalogued bool) {
 	return catalogued
 }
 
-// sweepHead removes what a killed run has left beside the copy of the head of this
-// data directory; other data directories have theirs in the same place. The caller
-// holds the lock.
-func sweepHead(s *Settings) {
-	dir, base := filepath.Split(StateHead(s).Path)
-	names, _ := os.ReadDir(dir) // usually there is none
-	for _, name := range names {
-		if strings.HasPrefix(name.Name(), "."+base+".") && strings.HasSuffix(name.Name(), ".tmp") {
-			_ = durable.RemoveFile(filepath.Join(dir, name.Name())) // the next run tries again
+// sweepHeads removes what killed runs have left beside the copy of the head of this
+// data directory, where others have theirs too, and beside the files that are to have
+// it. The caller holds the lock.
+func sweepHeads(s *Settings) {
+	files := []string{StateHead(s).Path}
+	for _, address := range s.Config.Ledger.Heads {
+		if path := strings.TrimPrefix(address, "file:"); filepath.IsAbs(path) {
+			files = append(files, path)
+		}
+	}
+	for _, file := range files {
+		dir, base := filepath.Split(file)
+		names, _ := os.ReadDir(dir) // usually there is none
+		for _, name := range names {
+			if strings.HasPrefix(name.Name(), "."+base+".") && strings.HasSuffix(name.Name(), ".tmp") {
+				_ = durable.RemoveFile(filepath.Join(dir, name.Name())) // the next run tries again
+			}
 		}
 	}
 }

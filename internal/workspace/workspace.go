@@ -537,7 +537,8 @@ func Exists(path string) bool {
 func (run *Run) OpenArchive() (*archive.Store, error) {
 	o := archive.Options{
 		Dir: run.ArchiveDir, Compression: run.Config.Archive.Compression, ToolVersion: run.Version, Moves: run.Moves(), Find: func(e archive.Entry) string { return findArchive(run, e) }, Pins: run.Pins,
-		Entered: func(e archive.Entry) { noteFact(run, madeLeaf(ledger.Made, e)) },
+		Entered:    func(e archive.Entry) { noteFact(run, madeLeaf(ledger.Made, e)) },
+		Superseded: func(e, by archive.Entry) { noteFact(run, supersededLeaf(e, by)) },
 	}
 	if run.Config.Archive.Remote != "" {
 		o.Fetch = func(ctx context.Context, e archive.Entry) (*os.File, error) { return fetchArchive(ctx, run, e) }

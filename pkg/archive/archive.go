@@ -102,6 +102,10 @@ type Entry struct {
 	// said of the file (Path, Compression, Stored..., Remote) is said of the later
 	// one's. [Store.List] leaves such archives out, [Store.Get] returns them.
 	SupersededBy string `json:"superseded_by,omitempty"`
+
+	// Begins is the id of the longest earlier archive with whose lines this one begins, ""
+	// where none is known. [Store.Put] and [Options.Entered] tell; it is not recorded.
+	Begins string `json:"-"`
 }
 
 // Sources are all places that the bytes came from, the first one first.
@@ -178,6 +182,9 @@ type Options struct {
 	Fetch func(context.Context, Entry) (*os.File, error)
 	// Entered, if not nil, is told of every archive that has got an entry.
 	Entered func(Entry)
+	// Superseded, if not nil, is told of every archive before it leaves its place to a
+	// longer one of its session.
+	Superseded func(e, by Entry)
 	// Pins hold the directories of archives and catalogue open during a run; nil
 	// looks for them by their paths each time.
 	Pins *durable.Pins
@@ -223,7 +230,7 @@ func Open(dir string, o Options) (*Store, error) {
 	}
 	o.Pins.Top(dir)
 	return &Store{
-		catalogue: &catalogue{dir, o.Pins, o.Moves, o.Find}, storedFiles: &storedFiles{pins: o.Pins, fetch: o.Fetch},
+		catalogue: &catalogue{dir, o.Pins, o.Moves, o.Find, o.Superseded}, storedFiles: &storedFiles{pins: o.Pins, fetch: o.Fetch},
 		options: o, pins: o.Pins, step: func(string) {}, files: &listings{},
 	}, nil
 }

@@ -42,6 +42,19 @@ type catalogue struct {
 	pins  *durable.Pins
 	moves relocate.Moves     // of what entries name
 	find  func(Entry) string // where a file is; nil trusts the entry
+	// superseded is [Options.Superseded].
+	superseded func(e, by Entry)
+}
+
+// longest is the id of the longest archive with whose bytes that of e begins, "" for
+// none. starts are hashes of its beginnings, the longest last.
+func (c *catalogue) longest(e Entry, starts []string) string {
+	for _, sum := range slices.Backward(starts) {
+		if id := ID(e.Meta, sum); sum != e.SHA256 && c.entered(id) {
+			return id
+		}
+	}
+	return ""
 }
 
 // List returns the entries that the filter picks, oldest first. Files of the

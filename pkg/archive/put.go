@@ -100,10 +100,16 @@ func (s *Store) inPlace(dir string) error {
 func (s *Store) write(ctx context.Context, dir string, e Entry, src source) (Entry, error) {
 	var kept Entry
 	path, err := s.pins.CreateNamed(dir, safeName(e.Session), 0o600, func(w io.Writer) (string, error) {
-		if err := e.fill(ctx, w, src); err != nil {
+		prefix := safeName(e.Session) + "."
+		earlier, err := s.namesIn(dir, prefix)
+		if err != nil {
 			return "", err
 		}
-		var err error
+		starts, err := e.fill(ctx, w, src, marksIn(earlier, prefix))
+		if err != nil {
+			return "", err
+		}
+		e.Begins = s.longest(e, starts)
 		if kept, err = s.existing(ctx, dir, &e); err != nil {
 			return "", err
 		}
@@ -172,24 +178,40 @@ func (e *Entry) settleAt(path string) {
 	e.Superseded = others
 }
 
+// marksIn are the beginnings of hashes that names of archives have behind a prefix, nil
+// if there are none.
+func marksIn(files []string, prefix string) (marks map[string]bool) {
+	for _, file := range files {
+		_, rest, _ := strings.Cut(strings.TrimPrefix(file, prefix), ".")
+		if hash, _, cut := strings.Cut(rest, "."); cut && len(hash) >= shortDigit {
+			if marks == nil {
+				marks = map[string]bool{}
+			}
+			marks[hash[:shortDigit]] = true
+		}
+	}
+	return marks
+}
+
 // fill copies the source into the archive's file and completes the entry with
-// what went through.
-func (e *Entry) fill(ctx context.Context, w io.Writer, src source) error {
+// what went through. It returns the hashes of beginnings that have one of the marks.
+func (e *Entry) fill(ctx context.Context, w io.Writer, src source, marks map[string]bool) ([]string, error) {
 	session, stored := newTally(), newTally()
+	session.marks = marks
 	if e.Compression == CompressionZstd {
 		if err := compress(ctx, io.MultiWriter(w, stored), io.TeeReader(src, session), src.size); err != nil {
-			return err
+			return nil, err
 		}
 	} else {
 		if err := copyInto(ctx, w, io.TeeReader(src, session), src.size); err != nil {
-			return err
+			return nil, err
 		}
 		stored = session
 	}
 	e.SHA256, e.Bytes, e.Lines = session.sha256(), session.bytes, session.lines()
 	e.StoredSHA256, e.StoredBytes = stored.sha256(), stored.bytes
 	e.ID = ID(e.Meta, e.SHA256)
-	return nil
+	return session.starts, nil
 }
 
 func compress(ctx context.Context, w io.Writer, src io.Reader, size int64) error {

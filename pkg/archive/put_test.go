@@ -362,3 +362,54 @@ func TestPutReadsBackWhatItWrote(t *testing.T) {
 		t.Errorf("%v, not %v", err, archive.ErrMissing)
 	}
 }
+
+// TestPutBegins archives a session again and again, grown or rewritten, and is told with
+// which of the earlier ones each begins: the longest that ends with a line.
+func TestPutBegins(t *testing.T) {
+	for _, compression := range []string{"none", "zstd"} {
+		rapid.Check(t, func(rt *rapid.T) {
+			root, err := os.MkdirTemp(t.TempDir(), "")
+			if err != nil {
+				rt.Fatal(err)
+			}
+			told := map[string]string{}
+			s, err := archive.Open(filepath.Join(root, "archives"), archive.Options{
+				Dir: func(m archive.Meta) string { return filepath.Join(root, m.Runtime) }, Compression: compression,
+				Entered: func(e archive.Entry) { told[e.ID] = e.Begins },
+			})
+			if err != nil {
+				rt.Fatal(err)
+			}
+			var before []archive.Entry
+			texts := map[string]string{}
+			line := rapid.StringMatching(`[ab]{0,2}\n?`)
+			for i := range rapid.IntRange(1, 6).Draw(rt, "archives") {
+				text := strings.Join(rapid.SliceOfN(line, 0, 5).Draw(rt, "text"), "")
+				if i > 0 && rapid.Bool().Draw(rt, "grown") {
+					text = texts[before[i-1].ID] + text
+				}
+				e, err := s.Put(t.Context(), meta("s1"), strings.NewReader(text), int64(len(text)), noon.Add(time.Duration(i)*time.Second))
+				if err != nil {
+					rt.Fatal(err)
+				}
+				if _, again := texts[e.ID]; !again {
+					if want := beginsWith(text, before, texts); told[e.ID] != want {
+						rt.Fatalf("%q begins with %q, want %q: %q", text, told[e.ID], want, texts)
+					}
+				}
+				before, texts[e.ID] = append(before, e), text
+			}
+		})
+	}
+}
+
+// beginsWith is the longest of the archives before that a text begins with.
+func beginsWith(text string, before []archive.Entry, texts map[string]string) (id string) {
+	longest := 0
+	for _, e := range before {
+		if old := texts[e.ID]; strings.HasSuffix(old, "\n") && len(old) > longest && len(old) < len(text) && strings.HasPrefix(text, old) {
+			id, longest = e.ID, len(old)
+		}
+	}
+	return id
+}

@@ -388,6 +388,10 @@ type tally struct {
 	bytes int64
 	ends  int64 // line ends
 	last  byte
+	// marks are beginnings of hashes; starts are the hashes with one of them that the
+	// text had at ends of its lines, the last one last. nil marks look for none.
+	marks  map[string]bool
+	starts []string
 }
 
 func newTally() *tally { return &tally{hash: sha256.New()} }
@@ -397,11 +401,29 @@ func (t *tally) Write(p []byte) (int, error) {
 	if len(p) == 0 {
 		return 0, nil
 	}
-	t.hash.Write(p)
+	if t.marks == nil {
+		t.hash.Write(p)
+	} else {
+		t.writeLines(p)
+	}
 	t.bytes += int64(len(p))
 	t.ends += int64(bytes.Count(p, []byte{'\n'}))
 	t.last = p[len(p)-1]
 	return len(p), nil
+}
+
+// writeLines looks at the hash after each line.
+func (t *tally) writeLines(p []byte) {
+	var sum [sha256.Size]byte
+	for line := range bytes.Lines(p) {
+		t.hash.Write(line)
+		if line[len(line)-1] != '\n' {
+			return
+		}
+		if digits := hex.EncodeToString(t.hash.Sum(sum[:0])); t.marks[digits[:shortDigit]] {
+			t.starts = append(t.starts, digits)
+		}
+	}
 }
 
 func (t *tally) sha256() string { return hex.EncodeToString(t.hash.Sum(nil)) }

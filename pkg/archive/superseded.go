@@ -63,6 +63,9 @@ func (c *catalogue) Supersede(ctx context.Context, e, by Entry) error {
 	if err != nil {
 		return fmt.Errorf("note that archive %s is the beginning of another: %w", e.ID, err)
 	}
+	if c.superseded != nil {
+		c.superseded(e, by)
+	}
 	return nil
 }
 

@@ -157,6 +157,41 @@ func ParseHead(text []byte, verifier string) (Head, error) {
 	return head, nil
 }
 
+// ErrContradicts is returned for a head that the ledger does not continue.
+var ErrContradicts = errors.New("the ledger does not continue the head")
+
+// Continues returns how many leaves a head has that somebody kept. If the ledger does not
+// begin with them, the error is [ErrContradicts] and says why.
+func (l *Log) Continues(kept []byte) (int64, error) {
+	key, err := l.VerifierKey()
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, contradicts("here is no ledger with a key: the history is gone")
+	}
+	if err != nil {
+		return 0, err
+	}
+	head, err := ParseHead(kept, key)
+	if err != nil {
+		return 0, contradicts("it is not signed with the key of the ledger that is here: this is another history")
+	}
+	size, err := l.Size()
+	if err == nil && head.N > size {
+		err = contradicts("it is of %d entries, and here are %d: the history was put back", head.N, size)
+	}
+	if err != nil {
+		return head.N, err
+	}
+	tree, err := l.TreeAt(head.N)
+	if err == nil && tree.Hash != head.Hash {
+		err = contradicts("the first %d entries here are not those of it: the history was rewritten", head.N)
+	}
+	return head.N, err
+}
+
+func contradicts(format string, args ...any) error {
+	return fmt.Errorf("%w: "+format, append([]any{ErrContradicts}, args...)...)
+}
+
 // sign signs a tree with the key, which is made if there is none.
 func (l *Log) sign(tree tlog.Tree) (Head, error) {
 	secret, err := l.signer()

@@ -19,7 +19,7 @@ const (
 	Made       Kind = "made"       // an archive was made and read back
 	Adopted    Kind = "adopted"    // an archive, a receipt or a pin was found that the ledger did not know
 	Verified   Kind = "verified"   // archives were read in full: how many, and a hash over them
-	Superseded Kind = "superseded" // an archive is read in the file of a longer one from now on
+	Superseded Kind = "superseded" // an archive is read in the file of a longer one, which was made then
 	Removed    Kind = "removed"    // an archive, a session or a part of one is about to be deleted
 	Purged     Kind = "purged"     // it is about to leave the trash for good
 	Returned   Kind = "returned"   // it came back from the trash
@@ -33,6 +33,7 @@ const (
 	Rebuilt    Kind = "rebuilt"    // the memory was made again from the archives
 	Settings   Kind = "settings"   // the rules of what is deleted are others than before
 	Clock      Kind = "clock"      // a person said that the clock is right
+	Begun      Kind = "begun"      // a person began this ledger anew, after the head that it names
 )
 
 // Leaf is one fact. Which fields a kind has follows from what it is about; those that
@@ -42,21 +43,21 @@ type Leaf struct {
 	Version int    `json:"v"` // 1
 	Kind    Kind   `json:"kind"`
 	At      int64  `json:"at"`           // when it happened, in milliseconds since 1970
-	ID      string `json:"id,omitempty"` // of the archive, or of the receipt
+	ID      string `json:"id,omitempty"` // of the archive, of the receipt, or of the ledger before
 	Runtime string `json:"runtime,omitempty"`
 	Agent   string `json:"agent,omitempty"`
 	Session string `json:"session,omitempty"`
 	Bytes   int64  `json:"bytes,omitempty"`  // of the session, of the receipt's file
-	SHA256  string `json:"sha256,omitempty"` // of the same bytes, in hexadecimal
+	SHA256  string `json:"sha256,omitempty"` // of the same bytes, of the rules, of the head; in hexadecimal
 	// Archive is the id of the one that is meant besides: whose bytes this one begins
 	// with, which took its place, or which the receipt is about.
 	Archive string `json:"archive,omitempty"`
 	What    string `json:"what,omitempty"`  // what kind of thing it is, where that is not said
-	Count   int    `json:"count,omitempty"` // of records, of archives
+	Count   int    `json:"count,omitempty"` // of records, of archives, of the leaves of a head
 	// Ranges are the bytes of the archive that were forgotten, from the first to before
 	// the last: "0-1200,5000-6400". What they said is not known here.
 	Ranges string `json:"ranges,omitempty"`
-	Why    string `json:"why,omitempty"`  // the rule, or the person's reason
+	Why    string `json:"why,omitempty"`  // the rule or rules, or the person's reason
 	Plan   string `json:"plan,omitempty"` // id of what decided it
 }
 

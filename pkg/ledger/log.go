@@ -51,7 +51,12 @@ type extent struct {
 	size   int64 // leaves
 	number int64 // of the last file of leaves; 0 if there is none
 	end    int64 // in bytes, of the last complete line of that file
+	// tail are the hashes of the leaves in that file.
+	tail []tlog.Hash
 }
+
+// full is how many leaves are in files that are full and not the last one.
+func (x extent) full() int64 { return x.number * perFile }
 
 // look finds out how much there is. Of the files before the last one only their names
 // are looked at; [Log.Verify] reads them.
@@ -68,13 +73,22 @@ func look(root *os.Root) (extent, error) {
 	if err != nil {
 		return extent{}, err
 	}
-	x.end = int64(bytes.LastIndexByte(text, '\n') + 1)
-	in := int64(bytes.Count(text, []byte("\n")))
-	if in > perFile {
-		return extent{}, fmt.Errorf("%w: %s has %d leaves", ErrDamaged, leavesFile(x.number), in)
+	lines := linesIn(text)
+	if len(lines) > perFile {
+		return extent{}, fmt.Errorf("%w: %s has %d leaves", ErrDamaged, leavesFile(x.number), len(lines))
 	}
-	x.size = x.number*perFile + in
+	for _, line := range lines {
+		x.tail = append(x.tail, HashOf(line))
+		x.end += int64(len(line)) + 1
+	}
+	x.size = x.full() + int64(len(lines))
 	return x, nil
+}
+
+// linesIn are the complete lines of a text.
+func linesIn(text []byte) [][]byte {
+	lines := bytes.Split(text[:bytes.LastIndexByte(text, '\n')+1], []byte("\n"))
+	return lines[:len(lines)-1]
 }
 
 func firstGap(names []string) int64 {
@@ -153,12 +167,12 @@ func (l *Log) append(root *os.Root, texts [][]byte) error {
 	if err := complete(root, at); err != nil {
 		return err
 	}
-	texts, err = unknown(root, texts)
+	texts, err = unknown(root, at, texts)
 	if err != nil {
 		return err
 	}
 	for len(texts) > 0 {
-		room := perFile - (at.size - at.number*perFile)
+		room := perFile - (at.size - at.full())
 		if room == 0 {
 			at, room = extent{size: at.size, number: at.number + 1}, perFile
 		}
@@ -259,8 +273,7 @@ func linesOf(root *os.Root, number int64) ([][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	lines := bytes.Split(text[:bytes.LastIndexByte(text, '\n')+1], []byte("\n"))
-	lines = lines[:len(lines)-1]
+	lines := linesIn(text)
 	next, err := root.Lstat(leavesFile(number + 1))
 	if err == nil && next.Mode().IsRegular() && len(lines) != perFile {
 		return nil, fmt.Errorf("%w: %s has %d leaves of %d", ErrDamaged, leavesFile(number), len(lines), perFile)

@@ -1,17 +1,22 @@
 package ledger
 
-import "context"
+import (
+	"context"
+	"maps"
+)
 
 // State is what the leaves say is there now, or was done.
 type State struct {
 	Size     int64           // leaves
-	Archives map[string]Leaf // by id: made, found or brought back, and not deleted since
+	Archives map[string]Leaf // by id: made, found, brought back or superseded, and not deleted since
 	Receipts map[string]Leaf // by id: the last leaf about each
 	Pins     map[Pin]Leaf    // sessions that are kept
 	Lines    []Leaf          // each is a line of the audit log
 	// Forgotten is how many records were forgotten and must stay so, at least.
 	Forgotten int
 	Settings  string // hash of the rules of what is deleted, "" for none yet
+	// superseded are archives by their ids, whatever became of them since.
+	superseded map[string]Leaf
 }
 
 // Pin names a session that is kept.
@@ -29,13 +34,37 @@ const GivenUp = "what was forgotten was given up"
 
 // State reads all leaves. Leaves of kinds that a newer version wrote say nothing.
 func (l *Log) State(ctx context.Context) (State, error) {
-	s := State{Archives: map[string]Leaf{}, Receipts: map[string]Leaf{}, Pins: map[Pin]Leaf{}}
+	s := State{Archives: map[string]Leaf{}, Receipts: map[string]Leaf{}, Pins: map[Pin]Leaf{}, superseded: map[string]Leaf{}}
 	err := l.Leaves(ctx, 0, func(_ int64, f Leaf) error {
 		s.Size++
 		s.add(f)
 		return nil
 	})
+	s.within()
 	return s, err
+}
+
+// within adds the archives that have no file of their own any more, and are there in
+// that of a longer one.
+func (s *State) within() {
+	found := map[string]Leaf{}
+	for id, f := range s.superseded {
+		if _, own := s.Archives[id]; !own && s.kept(f.Archive) {
+			found[id] = f
+		}
+	}
+	maps.Copy(s.Archives, found)
+}
+
+// kept reports whether an archive is there, or the one that took its place.
+func (s *State) kept(id string) bool {
+	for range len(s.superseded) + 1 { // leaves that name each other in a circle end too
+		if _, own := s.Archives[id]; own {
+			return true
+		}
+		id = s.superseded[id].Archive
+	}
+	return false
 }
 
 func (s *State) add(f Leaf) {
@@ -61,7 +90,9 @@ func (s *State) add(f Leaf) {
 		}
 	case Settings:
 		s.Settings = f.SHA256
-	case Verified, Superseded, Clock: // nothing is there because of them
+	case Superseded:
+		s.superseded[f.ID] = f
+	case Verified, Clock, Begun: // nothing is there because of them
 	}
 }
 

@@ -1,14 +1,12 @@
 package ledger
 
 import (
-	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
-	"slices"
 
 	"github.com/sessctl/sessctl/pkg/durable"
 	"golang.org/x/mod/sumdb/tlog"
@@ -38,21 +36,14 @@ func complete(root *os.Root, at extent) error {
 	case have > at.size:
 		return fmt.Errorf("%w: there are %d leaves, and there were %d", ErrDamaged, at.size, have)
 	}
-	settled := at.number * perFile
+	settled := at.full()
 	if have, err = sound(root, at, have); err != nil {
 		return err
 	}
 	for n := have; n < at.size; {
-		lines, err := linesOf(root, n/perFile)
+		hashes, err := hashesFrom(root, at, n)
 		if err != nil {
 			return err
-		}
-		var hashes []tlog.Hash
-		for _, text := range lines[n%perFile:] {
-			hashes = append(hashes, HashOf(text))
-		}
-		if len(hashes) == 0 {
-			return fmt.Errorf("%w: %s has %d leaves", ErrDamaged, leavesFile(n/perFile), len(lines))
 		}
 		if err := extendTiles(root, n, hashes); err != nil {
 			return err
@@ -65,16 +56,31 @@ func complete(root *os.Root, at extent) error {
 	return extendAbove(root, settled, at.size, false)
 }
 
+// hashesFrom computes the hashes of a leaf and of those behind it in its file.
+func hashesFrom(root *os.Root, at extent, n int64) ([]tlog.Hash, error) {
+	if n >= at.full() {
+		return at.tail[n-at.full():], nil
+	}
+	lines, err := linesOf(root, n/perFile)
+	if err != nil {
+		return nil, err
+	}
+	if int64(len(lines)) <= n%perFile {
+		return nil, fmt.Errorf("%w: %s has %d leaves", ErrDamaged, leavesFile(n/perFile), len(lines))
+	}
+	var hashes []tlog.Hash
+	for _, text := range lines[n%perFile:] {
+		hashes = append(hashes, HashOf(text))
+	}
+	return hashes, nil
+}
+
 // sound is how many of the hashes there are before the first of the last file of leaves
 // that is not what it must be.
 func sound(root *os.Root, at extent, have int64) (int64, error) {
-	from := at.number * perFile
+	from := at.full()
 	if have <= from {
 		return have, nil
-	}
-	lines, err := linesOf(root, at.number)
-	if err != nil {
-		return 0, err
 	}
 	f, err := root.Open(tileFile(0))
 	if err != nil {
@@ -85,8 +91,7 @@ func sound(root *os.Root, at extent, have int64) (int64, error) {
 	if _, err := f.ReadAt(kept, from*tlog.HashSize); err != nil {
 		return 0, err
 	}
-	for i, text := range lines[:have-from] {
-		h := HashOf(text)
+	for i, h := range at.tail[:have-from] {
 		if !bytes.Equal(h[:], kept[i*tlog.HashSize:][:tlog.HashSize]) {
 			return from + int64(i), nil
 		}
@@ -175,45 +180,6 @@ func rootOf(hashes []byte) tlog.Hash {
 	return tlog.NodeHash(rootOf(hashes[:half]), rootOf(hashes[half:]))
 }
 
-// unknown returns the texts that are no leaves yet, each once.
-func unknown(root *os.Root, texts [][]byte) ([][]byte, error) {
-	wanted := map[tlog.Hash]bool{}
-	for _, t := range texts {
-		wanted[HashOf(t)] = true
-	}
-	if err := eachHash(root, func(h tlog.Hash) { delete(wanted, h) }); err != nil {
-		return nil, err
-	}
-	return slices.DeleteFunc(texts, func(t []byte) bool {
-		h := HashOf(t)
-		isNew := wanted[h]
-		delete(wanted, h)
-		return !isNew
-	}), nil
-}
-
-// eachHash goes through the hashes of the leaves.
-func eachHash(root *os.Root, yield func(tlog.Hash)) error {
-	f, err := root.Open(tileFile(0))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	in := bufio.NewReaderSize(f, 256<<10)
-	var h tlog.Hash
-	for {
-		if _, err := io.ReadFull(in, h[:]); errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-			return nil
-		} else if err != nil {
-			return err
-		}
-		yield(h)
-	}
-}
-
 // reader reads hashes of a ledger as it was when it was opened.
 type reader struct {
 	root  *os.Root
@@ -230,7 +196,7 @@ func newReader(root *os.Root) (*reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &reader{root: root, size: at.size, synced: at.number * perFile}
+	r := &reader{root: root, size: at.size, synced: at.full()}
 	for level := range r.tiles {
 		r.tiles[level], err = root.Open(tileFile(level))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -238,7 +204,7 @@ func newReader(root *os.Root) (*reader, error) {
 			return nil, err
 		}
 	}
-	if err := r.readTail(); err != nil {
+	if err := r.readTail(at); err != nil {
 		r.close()
 		return nil, err
 	}
@@ -246,22 +212,13 @@ func newReader(root *os.Root) (*reader, error) {
 }
 
 // readTail makes the hashes again that were not synced, or not written.
-func (r *reader) readTail() error {
+func (r *reader) readTail(at extent) error {
 	have, err := hashesIn(r.root, 0)
 	have = min(have, r.synced)
-	for n := have; err == nil && n < r.size; {
-		var lines [][]byte
-		if lines, err = linesOf(r.root, n/perFile); err != nil {
-			return err
-		}
-		rest := lines[min(n%perFile, int64(len(lines))):]
-		if len(rest) == 0 {
-			return fmt.Errorf("%w: %s has %d leaves", ErrDamaged, leavesFile(n/perFile), len(lines))
-		}
-		for _, text := range rest {
-			r.tail = append(r.tail, HashOf(text))
-		}
-		n += int64(len(rest))
+	for n := have; err == nil && n < r.size; n = have + int64(len(r.tail)) {
+		var hashes []tlog.Hash
+		hashes, err = hashesFrom(r.root, at, n)
+		r.tail = append(r.tail, hashes...)
 	}
 	return err
 }

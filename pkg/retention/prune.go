@@ -636,8 +636,9 @@ func GoesToTrash(kind string) bool {
 	return kind == KindSession || kind == kindArchive || kind == kindFile
 }
 
-// discard moves one archive into the trash: first the record, then the line that says
-// so, the file, and the catalogue's entry, unless only the file goes.
+// discard moves one archive into the trash: first the record, then where it is read from
+// then on, the line that says so, the file, and the catalogue's entry, unless only the
+// file goes.
 func (p *Prune) discard(ctx context.Context, a ArchivePlan) error {
 	e := a.Entry
 	if err := p.Archives.Look(e); err != nil {
@@ -669,13 +670,13 @@ func (p *Prune) discard(ctx context.Context, a ArchivePlan) error {
 	if err := p.Trash.Record(item); err != nil {
 		return err
 	}
-	if err := p.Audit.Append(item.line(ActionTrash, now, e.ID)); err != nil {
-		return errors.Join(err, p.Trash.dropUnused(p.Audit, item, e.ID, now))
-	}
 	if a.By != nil {
 		if err := p.Archives.Supersede(ctx, e, *a.By); err != nil {
 			return err
 		}
+	}
+	if err := p.Audit.Append(item.line(ActionTrash, now, e.ID)); err != nil {
+		return errors.Join(err, p.Trash.dropUnused(p.Audit, item, e.ID, now))
 	}
 	if err := p.Trash.move(item.From, item.To); err != nil || a.OffSite != nil {
 		return err

@@ -1,23 +1,18 @@
 #!/usr/bin/env python3
 """Checks a file of sessctl prove: verify.py FILE [HEAD]
 
-Written from docs/ledger.md alone, with Python's standard library, so that nobody has
-to believe sessctl about its own history. HEAD is a file with a signed head that
-somebody kept: the history in FILE must continue it. Prints what was proven, or the
-reason why nothing was and leaves 1.
-"""
+Written from docs/ledger.md alone, so that nobody has to believe sessctl about its own
+history. HEAD is a file with a signed head that somebody kept: the history in FILE must
+continue it. Prints what was proven, or the reason why nothing was and leaves 1."""
 import base64, gzip, hashlib, json, sys
-
 
 def need(condition, reason):
     if not condition:
         raise ValueError(reason)
 
-
 # Ed25519 (RFC 8032), slow and short.
 P, L = 2**255 - 19, 2**252 + 27742317777372353535851937790883648493
 D = -121665 * pow(121666, P - 2, P) % P
-
 
 def plus(p, q):
     (x, y, z, t), (u, v, w, s) = p, q
@@ -25,13 +20,11 @@ def plus(p, q):
     e, f, g, h = b - a, d - c, d + c, b + a
     return e * f % P, g * h % P, f * g % P, e * h % P
 
-
 def times(n, p):
     q = (0, 1, 1, 0)
     while n:
         q, p, n = plus(q, p) if n & 1 else q, plus(p, p), n >> 1
     return q
-
 
 def point(octets):
     y = int.from_bytes(octets, "little")
@@ -44,9 +37,7 @@ def point(octets):
     x = P - x if x & 1 != sign else x
     return x, y, 1, x * y % P
 
-
 BASE = point((4 * pow(5, P - 2, P) % P).to_bytes(32, "little"))
-
 
 def signed(public, message, signature):
     s = int.from_bytes(signature[32:], "little")
@@ -54,12 +45,10 @@ def signed(public, message, signature):
     (a, b, c, _), (u, v, w, _) = times(s, BASE), plus(point(signature[:32]), times(k, point(public)))
     return len(signature) == 64 and s < L and (a * w - u * c) % P == 0 and (b * w - v * c) % P == 0
 
-
 def decoded(text, length=None):
     octets = base64.b64decode(text, validate=True)
     need(base64.b64encode(octets).decode() == text and length in (None, len(octets)), "not base64")
     return octets
-
 
 def head(text, key):
     """The size and the root of a head that the key has signed."""
@@ -76,7 +65,6 @@ def head(text, key):
     need(origin == name and size == str(int(size)) and int(size) >= 0, "not a head of this ledger")
     return int(size), decoded(root, 32)
 
-
 def root(pieces, lo, hi):
     """The hash over the leaves lo to hi-1 (RFC 6962); pieces maps ranges to hashes."""
     if (lo, hi) in pieces:
@@ -85,25 +73,30 @@ def root(pieces, lo, hi):
     middle = lo + (1 << (hi - lo - 1).bit_length() - 1)
     return hashlib.sha256(b"\1" + root(pieces, lo, middle) + root(pieces, middle, hi)).digest()
 
-
 def fits(pieces, size, expected):
     found = root(pieces, 0, size) if size else hashlib.sha256().digest()
     need(found == expected, "the head of %d entries is not that of these entries" % size)
 
-
 def once(pairs):
     need(len(dict(pairs)) == len(pairs), "a key that is there twice")
     return dict(pairs)
-
 
 def fields(value, **kinds):
     need(isinstance(value, dict) and set(value) == set(kinds), "other fields than these")
     need(all(type(value[k]) is kinds[k] for k in kinds), "a field of another kind")
     return [value[k] for k in kinds]
 
+def note(entry, known, begins):
+    """Notes an archive's length and hash, and with which of them another one begins."""
+    fact = json.loads(entry)
+    if fact.get("kind") in ("made", "adopted", "superseded") and "id" in fact and "sha256" in fact:
+        known[fact["id"]] = whole = (fact.get("bytes", 0), fact["sha256"])
+        first, longer = (whole, fact.get("archive")) if fact["kind"] == "superseded" else (known.get(fact.get("archive")), fact["id"])
+        if first and longer:
+            begins.setdefault(longer, []).append(first)
 
 def verify(lines, earlier=None):
-    key, heads, pieces, at, shown, archives, now = None, [], {}, 0, [], {}, None
+    key, heads, pieces, at, shown, archives, now, known, begins, length = None, [], {}, 0, [], {}, None, {}, {}, {}
     for number, text in enumerate(lines):
         need(text.endswith(b"\n"), "it ends in the middle of a line")
         (kind, value), = json.loads(text.decode(), object_pairs_hook=once).items()
@@ -123,22 +116,29 @@ def verify(lines, earlier=None):
             need(lo == at < heads[-1][0], "pieces that do not follow each other")
             pieces[lo, lo + 1], at = hashlib.sha256(b"\0" + entry.encode()).digest(), lo + 1
             shown.append(entry)
+            note(entry, known, begins)
         else:
             archive, total, part = fields(value, archive=str, sha256=str, gzip=str)
             need(kind == "bytes" and archive and heads and at == heads[-1][0], "a line that does not belong there")
             if archive != now:
                 need(archive not in archives, "pieces that do not follow each other")
-                now, archives[archive] = archive, (total, hashlib.sha256())
+                now, archives[archive], length[archive] = archive, (total, hashlib.sha256()), 0
             need(archives[archive][0] == total, "two hashes of one archive")
-            archives[archive][1].update(gzip.decompress(decoded(part)))
+            octets, found = gzip.decompress(decoded(part)), archives[archive][1]
+            for end, first in begins.get(archive, []):
+                begun, cut = found.copy(), end - length[archive]
+                begun.update(octets[:max(cut, 0)])
+                need(not 0 < cut <= len(octets) or begun.hexdigest() == first, "archive %s begins otherwise" % archive)
+            length[archive] += len(octets)
+            found.update(octets)
     need(heads and at == heads[-1][0], "it ends early")
     for size, expected in heads + ([head(earlier, key)] if earlier else []):
         need(size <= at, "older than the head: the file is, or the history was cut back")
         fits(pieces, size, expected)
     for archive, (total, found) in archives.items():
         need(found.hexdigest() == total, "archive %s has other bytes" % archive)
+        need(all(end <= length[archive] for end, _ in begins.get(archive, [])), "archive %s is too short" % archive)
     return heads[-1], shown, archives
-
 
 if __name__ == "__main__":
     try:

@@ -3,11 +3,9 @@ package heads
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 
 	"github.com/sessctl/sessctl/pkg/ledger"
-	"golang.org/x/mod/sumdb/tlog"
 )
 
 // mostHead bounds what is read of a head, in bytes.
@@ -29,8 +27,11 @@ type Place interface {
 
 // Ledger is what heads are of.
 type Ledger interface {
-	TreeAt(size int64) (tlog.Tree, error)
-	VerifierKey() (string, error)
+	// Continues returns how many entries a head has, and an error if the ledger does
+	// not begin with them.
+	Continues(head []byte) (int64, error)
+	// GivesUp reports whether a person began the ledger anew after a head.
+	GivesUp(head []byte) bool
 }
 
 // State says what a place has.
@@ -44,6 +45,7 @@ const (
 	Mute        State = "mute"        // it gives no head back
 	Unreached   State = "unreached"   // it could not be asked, or took nothing
 	Contradicts State = "contradicts" // a head that the ledger does not continue
+	GivenUp     State = "given up"    // such a head, after which a person began the ledger anew
 )
 
 // Seen is what was seen of a place.
@@ -69,10 +71,12 @@ func Compare(ctx context.Context, l Ledger, size int64, p Place) Seen {
 		seen.State, seen.Reason = Unreached, err.Error()
 		return seen
 	}
-	seen.State = Contradicts
-	seen.Size, seen.Reason = against(l, size, text)
+	seen.Size, err = l.Continues(text)
 	switch {
-	case seen.Reason != "":
+	case err != nil && l.GivesUp(text):
+		seen.State = GivenUp
+	case err != nil:
+		seen.State, seen.Reason = Contradicts, err.Error()
 	case seen.Size < size:
 		seen.State = Behind
 	default:
@@ -81,38 +85,11 @@ func Compare(ctx context.Context, l Ledger, size int64, p Place) Seen {
 	return seen
 }
 
-// against is how many entries a head has, and why the ledger does not continue it, ""
-// if it does.
-func against(l Ledger, size int64, text []byte) (int64, string) {
-	key, err := l.VerifierKey()
-	if errors.Is(err, fs.ErrNotExist) {
-		return 0, "it has a head, and here is no ledger with a key: the history is gone"
-	}
-	if err != nil {
-		return 0, err.Error()
-	}
-	head, err := ledger.ParseHead(text, key)
-	if err != nil {
-		return 0, "its head is not signed with the key of the ledger that is here: this is another history"
-	}
-	if head.N > size {
-		return head.N, fmt.Sprintf("its head is of %d entries, and here are %d: the history was put back", head.N, size)
-	}
-	tree, err := l.TreeAt(head.N)
-	if err != nil {
-		return head.N, err.Error()
-	}
-	if tree.Hash != head.Hash {
-		return head.N, fmt.Sprintf("the first %d entries here are not those of its head: the history was rewritten", head.N)
-	}
-	return head.N, ""
-}
-
-// Publish gives a place the head of the ledger, if it has none or an earlier one that
-// the ledger continues.
+// Publish gives a place the head of the ledger, if it has none, an earlier one that the
+// ledger continues, or one that was given up.
 func Publish(ctx context.Context, l Ledger, head ledger.Head, p Place) Seen {
 	seen := Compare(ctx, l, head.N, p)
-	if seen.State != None && seen.State != Behind && seen.State != Mute {
+	if seen.State == Same || seen.State == Contradicts || seen.State == Unreached {
 		return seen
 	}
 	if err := p.Keep(ctx, head); err != nil {

@@ -66,6 +66,7 @@ type checker struct {
 	options Options
 	nodes   nodes
 	pieces  pieces // of the archive whose bytes were read last
+	begins  beginnings
 	done    Checked
 }
 
@@ -107,7 +108,7 @@ func (c *checker) take(l line) error {
 	case l.Leaf != nil && c.open():
 		return c.leaf(*l.Leaf)
 	case l.Bytes != nil && c.whole():
-		return c.refused(c.pieces.take(*l.Bytes, c.done.Archives))
+		return c.refused(c.pieces.take(*l.Bytes, c.begins, c.done.Archives))
 	}
 	return c.refused(errOrder)
 }
@@ -147,6 +148,7 @@ func (c *checker) leaf(l leaf) error {
 		return c.refused(err)
 	}
 	c.done.Shown++
+	c.begins.note([]byte(l.Text))
 	if c.options.Show == nil {
 		return nil
 	}
