@@ -34,7 +34,7 @@ type completer func(a *app, c *cobra.Command) []selection.Candidate
 // is a flag, or a command and a flag where that means something else there.
 func completeFlags() map[string]completer {
 	return map[string]completer{
-		"agent": completeAgents, "session": completeSessions, "runtime": words(workspace.RuntimeList()...), "store": completeStores,
+		"agent": completeAgents, "session": completeSessions, "runtime": words(workspace.RuntimeList()...), "store": completeStores, "only-store": completeStores,
 		"archives prune undelete": completeTrashedArchives, "clean undelete": completeTrashedSessions, "give-up": completeUnfinished,
 		"recall session": completeRemembered, "memory forget session": completeRemembered, "memory export session": completeRemembered,
 		"sort": words("tokens", "bytes", "age", "agent"), "strategy": words(steps.StrategyNames()...), "gateway": words("auto", "never", "require"),

@@ -74,6 +74,7 @@ func (a *app) configured(c *cobra.Command) error {
 	if err := a.loadConfig(c); err != nil {
 		return err
 	}
+	a.Global.Typed(c.Flags().Changed("store"), c.Flags().Changed("only-store"))
 	return a.blameConfig(c, checkLimits(&a.Run.Settings))
 }
 

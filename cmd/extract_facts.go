@@ -49,8 +49,8 @@ func newExtractFactsCommand(a *app) *cobra.Command {
 		Short: "Remember what people asked to keep, and what commands proved",
 		Long: fmt.Sprintf(`Find facts in what was said and store them in memory. Without a model these are
 what a person asks to keep ("remember that ...", "always ...", "from now on ...",
-"my name is ..."), and what a command that succeeded proves (hosts, databases,
-ports, versions). With facts.provider a model finds decisions, preferences, people,
+"my name is ..."), and what a command that succeeded proves (the repository,
+versions). With facts.provider a model finds decisions, preferences, people,
 projects and deadlines too, and each of its facts is compared with the
 conversation. Each fact has the line of the log and the words that say so. What
 looks like a secret is never a fact.

@@ -157,7 +157,7 @@ var withoutDocument = map[string]string{
 // argumentsOf are what a command needs to run on the samples.
 var argumentsOf = map[string][]string{
 	"archive": {"--all", "--remember"}, "compact": {"--all", "--dry-run"}, "recall": {"port"}, "clean": {"--max-age", "365d", "--dry-run"},
-	"archives prune": {"--max-age", "365d", "--dry-run"}, "restore": {"ARCHIVE", "--dry-run"}, "undo": {"RECEIPT", "--dry-run"}, "resummarize": {"--all"}, "memory forget": {"--agent", "librarian", "--dry-run"},
+	"archives prune": {"--max-age", "365d", "--dry-run"}, "restore": {"ARCHIVE", "--dry-run"}, "undo": {"RECEIPT", "--dry-run"}, "resummarize": {"--all"}, "memory forget": {"--agent", "librarian", "--dry-run"}, "memory redact": {"--dry-run"},
 	"prove": {"--output", "PROOF"}, "memory reindex": {"--pending"}, "extract-facts": {"--agent", "librarian", "--dry-run"}, "run": {"nightly", "--dry-run"},
 	"hook install": {"claude", "--dry-run"}, "hook remove": {"claude", "--dry-run"},
 }

@@ -23,7 +23,7 @@ import (
 func newMemoryCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "memory",
-		Short: "Manage the memory: count, check, rebuild, forget, list, export",
+		Short: "Manage the memory: count, check, rebuild, forget, redact, list, export",
 		Long: `The memory is what recall searches: the texts of compacted sessions, their
 words and their vectors, and what agents stored. All of it can be made again from
 the archives, and from what is kept of agents' own words.
@@ -33,12 +33,13 @@ the archives, and from what is kept of agents' own words.
   sessctl memory reindex --pending
   sessctl memory reindex --from-archives
   sessctl memory forget --session 4f0c1d2e
+  sessctl memory redact --dry-run
   sessctl memory stored
   sessctl memory export --output memories.jsonl`,
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(newMemoryStatsCommand(a), newMemoryVerifyCommand(a), newMemoryReindexCommand(a), newMemoryForgetCommand(a), newMemoryStoredCommand(a), newMemoryExportCommand(a))
+	c.AddCommand(newMemoryStatsCommand(a), newMemoryVerifyCommand(a), newMemoryReindexCommand(a), newMemoryForgetCommand(a), newMemoryRedactCommand(a), newMemoryStoredCommand(a), newMemoryExportCommand(a))
 	return c
 }
 

@@ -3,7 +3,6 @@ package cmd
 import (
 	"cmp"
 	"context"
-	"errors"
 	"maps"
 	"os"
 	"slices"
@@ -38,13 +37,14 @@ func gatherReport(ctx context.Context, a *app, o pages.ReportOptions) (report.Do
 	look := audit.NewObserver(a.Run, audit.LookOptions{Threshold: a.Config.Compaction.Due(), Earlier: state.Stores, Refused: unusableSettings(a)})
 	defer workspace.CloseStores(look.Run)
 	err = look.Look(ctx)
-	if f := (*failure.Error)(nil); errors.As(err, &f) && f.Code == "no_store" && len(a.Global.Stores) == 0 {
-		a.Notice(workspace.Note{Message: f.Error(), Hint: f.Hint}) // runs and archives are there without one
+	if workspace.NothingFound(a.Run, err) {
+		told := failure.Explain(err)
+		a.Notice(workspace.Note{Message: told.Message, Hint: told.Hint}) // runs and archives are there without one
 	} else if err != nil {
 		return doc, err
 	}
 	r := reporter{app: a, seen: look, doc: &doc}
-	wellness := audit.MonitorReport{Alerts: look.AlertsOf(state, settings)}
+	wellness := audit.MonitorReport{Alerts: audit.WithoutDue(look.AlertsOf(state, settings))}
 	wellness.Count(&look.Observed)
 	wellness.Sessions, wellness.Archives = len(look.Rows), len(look.Entries)
 	r.alerts(wellness.Alerts)

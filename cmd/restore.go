@@ -31,7 +31,7 @@ the time of the restore, so that no runtime takes it for an old one.
 A session of OpenCode, Kilo or Hermes goes back into its database row by row,
 with its journal and the sessions of its sub-agents; the program must not run.
 Rows that were archived from several databases or homes go back into each of
-them that lacks them; --store chooses one.
+them that lacks them; --only-store chooses one.
 
 A session that was archived in another home, for example on another host, goes
 into the store that --store names, to the place that it had in the earlier one.

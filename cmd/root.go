@@ -63,6 +63,7 @@ func Main(args []string, in io.Reader, out, errOut io.Writer) int {
 	if code := failure.ExitCode(err); code != failure.ExitOK || app.Incomplete == 0 {
 		return code
 	}
+	app.TellUntold()
 	return failure.ExitPartly
 }
 
@@ -96,7 +97,8 @@ func (a *app) addGlobalFlags(fs *pflag.FlagSet) {
 	fs.BoolVarP(&a.Quiet, "quiet", "q", false, "no progress, no notes and no lines about unchanged sessions; other results and errors are printed")
 	fs.StringVar(&g.ConfigFile, "config", "", "read the configuration from `file` (default $XDG_CONFIG_HOME/sessctl/config.yaml)")
 	fs.StringVar(&g.DataDir, "data-dir", "", "keep memory, receipts and archives under `dir` (default $XDG_DATA_HOME/sessctl)")
-	fs.StringArrayVar(&g.Stores, "store", nil, "use the store at `runtime=path` instead of those under the home directory (repeatable)")
+	fs.StringArrayVar(&g.Stores, "store", nil, "read the store at `runtime=path` too, beside those that are found (repeatable)")
+	fs.StringArrayVar(&g.OnlyStores, "only-store", nil, "read the store at `runtime=path` instead of those that are found (repeatable)")
 	fs.StringVar(&g.Runtime, "runtime", "", "only sessions of this `runtime` ("+workspace.RuntimeNames()+")")
 	fs.BoolVar(&g.AllowRoot, "allow-root", false, "as root, change sessions and data of other users too")
 	fs.BoolVar(&g.Verbose, "verbose", false, "say on stderr, for every session looked at, which test decided about it (also SESSCTL_LOG=debug)")
@@ -107,6 +109,7 @@ func (a *app) addGlobalFlags(fs *pflag.FlagSet) {
 	fromConfig(fs, "lock-wait", "lock_wait")
 	fromConfig(fs, "data-dir", "data_dir")
 	fromConfig(fs, "store", "stores")
+	fromConfig(fs, "only-store", "only_stores")
 }
 
 func newRootCommand(a *app) *cobra.Command {

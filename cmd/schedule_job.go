@@ -123,15 +123,7 @@ func jobOptions(a *app) []string {
 	if file := workspace.ConfigFile(&a.Run.Settings); workspace.Exists(file) {
 		options = append(options, "--config", workspace.Absolute(file))
 	}
-	if !slices.Equal(a.Global.Stores, a.fileConfig().GetStringSlice("stores")) { // those of the file are read from there
-		for _, s := range a.Global.Stores {
-			name, path, _ := strings.Cut(s, "=")
-			if !unattended.IsRemote(name) {
-				s = name + "=" + workspace.Absolute(path)
-			}
-			options = append(options, "--store", s)
-		}
-	}
+	options = append(options, unattended.StoreOptions(a.Global, a.fileConfig().GetStringSlice)...)
 	if a.Global.Runtime != "" {
 		options = append(options, "--runtime", a.Global.Runtime)
 	}

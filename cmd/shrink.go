@@ -31,7 +31,7 @@ With sessions, journal or vacuum that is archived, remembered, checked, and then
 removed, while the program does not run; of Hermes by its own program. Without
 vacuum the file stays as large as it is, and its free pages are used again. deleted
 takes out what Cline's own delete left in the databases of its hub. restore brings
-all of it back. --runtime and --store choose databases.
+all of it back. --runtime and --only-store choose databases.
 ` + exitHelp,
 		Example: `  sessctl shrink
   sessctl shrink sessions journal vacuum --older-than 30d
@@ -73,6 +73,7 @@ func runShrink(ctx context.Context, a *app, o removal.ShrinkOptions) error {
 	if err != nil {
 		return err
 	}
+	workspace.TellStores(a.Run)
 	if !o.Changes() {
 		if doc.Databases, err = weighDatabases(ctx, a, stores, o); err != nil {
 			return err

@@ -299,7 +299,7 @@ func ArchivedSessions(ctx context.Context, w *workspace.Workspace, run *workspac
 	var sessions []ArchivedSession
 	at := map[memory.Source]int{}
 	for _, e := range entries {
-		if session.Kind(e.Kind) == session.KindOutput && !workspace.TraitsOf(e.Runtime).Outputs {
+		if kind := session.Kind(e.Kind); kind == session.KindDatabase || kind == session.KindOutput && !workspace.TraitsOf(e.Runtime).Outputs {
 			continue // kept as it is, never read
 		}
 		source := memory.Source{Runtime: e.Runtime, Agent: e.Agent, Session: e.Session}

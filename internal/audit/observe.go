@@ -122,10 +122,10 @@ func (o *Observer) lookAtStores(ctx context.Context) error {
 	return nil
 }
 
-// leaveOutMissing leaves stores out that --store names and that are not there:
+// leaveOutMissing leaves stores out that a person has named and that are not there:
 // the others are looked at all the same.
 func (o *Observer) leaveOutMissing() {
-	o.Global.Stores = slices.DeleteFunc(o.Global.Stores, func(named string) bool {
+	o.Global.LeaveOut(func(named string) bool {
 		runtime, path, ok := strings.Cut(named, "=")
 		if !ok || hasNoDirectory(runtime) {
 			return false
@@ -153,7 +153,7 @@ func (o *Observer) noteStores() {
 			o.stores = append(o.stores, monitor.Store{Runtime: s.Runtime(), Root: s.Root()})
 		}
 	}
-	narrowed := len(o.Global.Stores) > 0 || o.Global.Runtime != ""
+	narrowed := o.Global.OnlyNamed() || o.Global.Runtime != ""
 	for root, known := range o.Earlier {
 		if there(root, known.Runtime) {
 			continue

@@ -123,13 +123,18 @@ func ofAPerson(p report.Pending) bool {
 	return !strings.HasPrefix(p.Advice, "the next run ") && !strings.HasPrefix(p.Advice, "a later run ")
 }
 
+// WithoutDue are the alerts of what is wrong. What is due is not: it is among what
+// waits, where a session that is in use is left to a later run.
+func WithoutDue(alerts []monitor.Alert) []monitor.Alert {
+	return slices.DeleteFunc(slices.Clone(alerts), func(a monitor.Alert) bool {
+		return a.Kind == monitor.NeedsCompaction || a.Kind == monitor.PendingVectors
+	})
+}
+
 // wrong is what keeps a machine from being well, but for what is due.
 func wrong(alerts []monitor.Alert) []StatusProblem {
 	all := []StatusProblem{}
-	for _, a := range alerts {
-		if a.Kind == monitor.NeedsCompaction || a.Kind == monitor.PendingVectors {
-			continue // it is due
-		}
+	for _, a := range WithoutDue(alerts) {
 		all = addProblem(all, StatusProblem{What: string(a.Kind), Where: a.Subject, Since: wording.StampText(a.Since), Message: a.Message, Advice: a.Advice})
 	}
 	return all

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sessctl/sessctl/internal/failure"
 	"github.com/sessctl/sessctl/internal/selection"
 	"github.com/sessctl/sessctl/internal/wording"
 	"github.com/sessctl/sessctl/internal/workspace"
@@ -81,7 +80,7 @@ func (u *Usage) of(runtime string) *RuntimeUse {
 // Sessions counts the logs of all stores, a database once.
 func (u *Usage) Sessions(ctx context.Context) error {
 	all, err := u.App.FindSessions(ctx)
-	if f := (*failure.Error)(nil); err != nil && !(errors.As(err, &f) && f.Code == "no_store" && len(u.App.Global.Stores) == 0) {
+	if err != nil && !workspace.NothingFound(u.App, err) {
 		return err
 	}
 	u.CountSessions(all.Sessions)

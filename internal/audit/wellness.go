@@ -158,7 +158,7 @@ func (r *MonitorReport) Sentence(complete bool, due []report.Pending) string {
 	case !complete:
 		return "Not everything could be looked at; the notes say what."
 	case at >= 0:
-		return fmt.Sprintf("Nothing is wrong; due first: %s, %s", wording.Count(int64(due[at].Count)), due[at].What)
+		return fmt.Sprintf("Nothing is wrong; due: %s (%s)", due[at].What, wording.Count(int64(due[at].Count)))
 	}
 	return "All is well: " + r.LookedAt()
 }

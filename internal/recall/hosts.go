@@ -20,7 +20,7 @@ import (
 )
 
 // OfThisHost are the flags that name something on this host.
-func OfThisHost() []string { return []string{"config", "data-dir", "store"} }
+func OfThisHost() []string { return []string{"config", "data-dir", "store", "only-store"} }
 
 // OfThisRun are the flags that say how this run goes, whoever answers.
 func OfThisRun() []string { return []string{"host", "json", "quiet", "workers", "allow-root", "pprof"} }

@@ -105,7 +105,7 @@ func LostMemory(ctx context.Context, run *workspace.Run) (int, error) {
 // without one.
 func OpenRecovered(ctx context.Context, run *workspace.Run, rebuild bool) (*workspace.Workspace, error) {
 	all, _, err := run.ListStores(ctx)
-	if f := (*failure.Error)(nil); err != nil && !(errors.As(err, &f) && f.Code == "no_store" && len(run.Global.Stores) == 0) {
+	if err != nil && !workspace.NothingFound(run, err) {
 		return nil, err
 	}
 	return workspace.Open(ctx, run, workspace.Mode{Memory: true, Rebuild: rebuild, Reason: "compact", Recover: &workspace.Recovery{Sessions: all.Sessions, Policy: run.RecoveryPolicy()}})

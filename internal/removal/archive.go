@@ -22,6 +22,11 @@ func PutArchive(ctx context.Context, run *workspace.Run, store *archive.Store, s
 	if err := keepAttached(ctx, run, store, s); err != nil {
 		return archive.Entry{}, err
 	}
+	return PutFile(ctx, run, store, s)
+}
+
+// PutFile archives the file in which a session lies, or a database, as it is.
+func PutFile(ctx context.Context, run *workspace.Run, store *archive.Store, s workspace.Found) (archive.Entry, error) {
 	var entry archive.Entry
 	err := compact.WaitOut(ctx, compact.Policy{}, func() (err error) {
 		entry, err = putLog(ctx, run, store, s.Ref, "archive")

@@ -116,6 +116,7 @@ type Cleaner struct {
 
 // NewCleaner prepares a run of clean.
 func NewCleaner(run *workspace.Run, o CleanOptions) (*Cleaner, error) {
+	workspace.TellStores(run)
 	archives, err := run.OpenArchive()
 	if err != nil {
 		return nil, err

@@ -13,7 +13,7 @@ import (
 )
 
 // RestorePath is where the log of an archive goes: where it came from, or, if that
-// is in none of the stores that --store names, where it would be in one of these.
+// is in none of the stores that a person has named, where it would be in one of these.
 // So the archives of another home can be restored here, but only where the user says.
 func RestorePath(ctx context.Context, run *workspace.Run, entry archive.Entry) (string, error) {
 	stores, err := run.OpenStores()
@@ -22,9 +22,7 @@ func RestorePath(ctx context.Context, run *workspace.Run, entry archive.Entry) (
 	}
 	log := session.Ref{Runtime: entry.Runtime, Agent: entry.Agent, ID: entry.Session}
 	places := append([]string{entry.Source}, underOtherNames(stores, entry)...)
-	if len(run.Global.Stores) > 0 {
-		places = append(places, inOtherHomes(&run.Settings, stores, entry)...)
-	}
+	places = append(places, inOtherHomes(run.Named(stores), entry)...)
 	for _, path := range places {
 		log.Path = path
 		if _, _, err := compact.FindPlace(ctx, stores, compact.Destination{Log: log}, run.Now()); err == nil {
@@ -52,7 +50,7 @@ func underOtherNames(stores []session.Store, entry archive.Entry) (all []string)
 
 // inOtherHomes are the paths that a session of an archive would have in stores of
 // its runtime, if these are laid out like the store that it came from.
-func inOtherHomes(a *workspace.Settings, stores []session.Store, entry archive.Entry) (all []string) {
+func inOtherHomes(stores []session.Store, entry archive.Entry) (all []string) {
 	for _, s := range stores {
 		for _, source := range entry.Sources() {
 			path, ok := relocate.Into(s.Root(), source)
@@ -64,13 +62,10 @@ func inOtherHomes(a *workspace.Settings, stores []session.Store, entry archive.E
 	return all
 }
 
-// DepositsInOtherHomes are the databases of the stores that --store names into
+// DepositsInOtherHomes are the databases of the stores that a person has named into
 // which rows go that came from databases of other homes.
-func DepositsInOtherHomes(a *workspace.Settings, stores []session.Store, entry archive.Entry) (all []Deposit) {
-	if len(a.Global.Stores) == 0 {
-		return nil
-	}
-	for _, s := range stores {
+func DepositsInOtherHomes(run *workspace.Run, stores []session.Store, entry archive.Entry) (all []Deposit) {
+	for _, s := range run.Named(stores) {
 		for _, source := range entry.Sources() {
 			path, ok := relocate.Into(s.Root(), source)
 			database := Depositable(s, entry, path)
@@ -99,9 +94,12 @@ func Depositable(s session.Store, entry archive.Entry, path string) string {
 // ElsewhereHint says what can be done with a session that came from no store of
 // this home.
 func ElsewhereHint(run *workspace.Run, entry archive.Entry) string {
+	if session.Kind(entry.Kind) == session.KindDatabase { // nobody puts a file below a program that may have the new one open
+		return "sessctl restore " + entry.ID + " --to FILE writes it elsewhere"
+	}
 	stores, err := run.OpenStores()
 	for _, s := range stores {
-		if _, ok := relocate.Into(s.Root(), entry.Source); ok && err == nil && len(run.Global.Stores) == 0 && s.Runtime() == entry.Runtime {
+		if _, ok := relocate.Into(s.Root(), entry.Source); ok && err == nil && !run.IsNamed(s) && s.Runtime() == entry.Runtime {
 			return "sessctl restore " + entry.ID + " --store " + entry.Runtime + "=" + session.ShellWord(s.Root()) + " puts it into the store of this home"
 		}
 	}

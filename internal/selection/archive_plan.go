@@ -26,11 +26,7 @@ type LogCopied struct {
 // Row is the plan for a session, as JSON.
 func (p ArchivePlan) Row(ctx context.Context, s workspace.Found) ArchiveRow {
 	row := ArchiveRow{Runtime: s.Runtime, Agent: s.Agent, Session: s.ID, Key: s.Key, Path: s.Path, Bytes: s.Bytes, Outcome: string(compact.Planned)}
-	if s.Kind == session.KindDatabase {
-		row.Outcome, row.Reason = "failed", s.Reason
-		return row
-	}
-	if read, isOutput := Output(s); p.Remember && (isOutput || s.Kind != session.KindOutput) {
+	if read, isOutput := Output(s); p.Remember && s.Kind != session.KindDatabase && (isOutput || s.Kind != session.KindOutput) {
 		s = read
 		plan, err := compact.NewPlan(ctx, s.Adapter, s.Ref, p.Policy, p.App.Now())
 		switch {

@@ -86,16 +86,19 @@ func SessionsToArchive(ctx context.Context, run *workspace.Run, o ArchiveOptions
 		chosen, err := selection.Named(all.Sessions, o.Session)
 		return o.Agreed.Of(selection.WithFamilies(all, chosen)), err
 	}
+	if o.Agent == "" {
+		all.Sessions = withUnreadDatabases(&all)
+	}
 	return o.Agreed.Of(all.Sessions), nil
 }
 
 // archiveOne archives one session. The error is why it could not.
 func archiveOne(ctx context.Context, run *workspace.Run, store *archive.Store, s workspace.Found) (archive.Entry, selection.ArchiveRow, error) {
+	put := removal.PutArchive
 	if s.Kind == session.KindDatabase {
-		row := selection.ArchiveRow{Runtime: s.Runtime, Agent: s.Agent, Session: s.ID, Path: s.Path, Bytes: s.Bytes, Outcome: "failed", Reason: s.Reason}
-		return archive.Entry{}, row, errors.New(s.Reason)
+		put = removal.PutFile
 	}
-	entry, err := removal.PutArchive(ctx, run, store, s)
+	entry, err := put(ctx, run, store, s)
 	row := NewArchiveRow(entry)
 	row.Outcome = "archived"
 	if unentered := (*archive.UnenteredError)(nil); errors.As(err, &unentered) {

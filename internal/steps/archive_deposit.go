@@ -48,7 +48,7 @@ func DepositsOf(run *workspace.Run, entry archive.Entry) (all []selection.Deposi
 		}
 	}
 	if len(all) == 0 {
-		return selection.DepositsInOtherHomes(&run.Settings, stores, entry), nil
+		return selection.DepositsInOtherHomes(run, stores, entry), nil
 	}
 	return all, nil
 }

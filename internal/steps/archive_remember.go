@@ -74,7 +74,7 @@ func (k *Keeper) keepOne(ctx context.Context, s workspace.Found) selection.Archi
 // archive archives a session that has not been as it is now, as far as its file's
 // times and those of its archive's can tell.
 func (k *Keeper) archive(ctx context.Context, s workspace.Found) selection.ArchiveRow {
-	ownFile := s.Kind.InFile() && s.Kind != session.KindDatabase && !k.attaches(s)
+	ownFile := s.Kind.InFile() && (s.Kind == session.KindDatabase || !k.attaches(s))
 	if ownFile {
 		if row, ok := k.before(ctx, s); ok {
 			selection.LogArchive(ctx, k.Run, s, row)
@@ -89,6 +89,9 @@ func (k *Keeper) archive(ctx context.Context, s workspace.Found) selection.Archi
 		k.Run.Failed(s.Path, err)
 	}
 	row.Unchanged = row.Outcome == "archived" && there[row.ID]
+	if s.Kind == session.KindDatabase && row.Outcome == "archived" && !row.Unchanged {
+		k.Run.Tell(workspace.Note{Path: s.Path, Message: "archived as a file, because not all sessions in it are read", Hint: "sessctl restore " + row.ID + " --to FILE writes it elsewhere"})
+	}
 	if ownFile && row.Outcome == "archived" && row.Reason == "" {
 		k.settled.Keep(k.Archives, workspace.ArchiveMeta(s.Ref), entry, before, k.Now())
 	}

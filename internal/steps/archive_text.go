@@ -15,9 +15,10 @@ import (
 )
 
 // Readable reports whether the messages of an archive can be told apart: it is
-// no output of a tool, and its runtime is known.
+// no output of a tool and no database, and its runtime is known.
 func Readable(a *workspace.Settings, e archive.Entry) bool {
-	return session.Kind(e.Kind) != session.KindOutput && workspace.ReaderOf(a, e.Runtime) != nil
+	kind := session.Kind(e.Kind)
+	return kind != session.KindOutput && kind != session.KindDatabase && workspace.ReaderOf(a, e.Runtime) != nil
 }
 
 // ReadableLog is a log whose messages can be read: an archived or a live one.

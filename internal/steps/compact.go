@@ -34,6 +34,7 @@ func Compact(ctx context.Context, run *workspace.Run, o selection.CompactOptions
 	if unchosen != nil && (o.DryRun || len(begun(run)) == 0) {
 		return nil, unchosen
 	}
+	workspace.TellStores(run)
 	run.Config.LLM.MaxCalls = o.MaxCalls
 	summaries, err := workspace.Summarizers(run, o.Focus)
 	if err := errors.Join(err, workspace.CheckEvents(&run.Settings)); err != nil {

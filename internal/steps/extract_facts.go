@@ -3,7 +3,6 @@ package steps
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -178,7 +177,7 @@ func factFile(ctx context.Context, run *workspace.Run, o FactsOptions) ([]worksp
 // factArchives are the newest archives of the sessions that are meant.
 func factArchives(ctx context.Context, run *workspace.Run, o FactsOptions) ([]workspace.Found, workspace.Inventory, error) {
 	all, _, err := run.ListStores(ctx)
-	if f := (*failure.Error)(nil); err != nil && !(errors.As(err, &f) && f.Code == "no_store" && len(run.Global.Stores) == 0) {
+	if err != nil && !workspace.NothingFound(run, err) {
 		return nil, all, err
 	}
 	store, err := run.OpenArchive()
@@ -205,7 +204,7 @@ func factArchives(ctx context.Context, run *workspace.Run, o FactsOptions) ([]wo
 		source := memory.Source{Runtime: e.Runtime, Agent: e.Agent, Session: e.Session}
 		reader := workspace.ReaderOf(&run.Settings, e.Runtime)
 		meant := o.Agent.Holds(e.Runtime, e.Agent) && (o.Session == "" || e.Session == o.Session || e.Key == o.Session) && (run.Global.Runtime == "" || e.Runtime == run.Global.Runtime)
-		if seen[source] || !meant || reader == nil || e.Kind != "" && !workspace.Shown(session.Kind(e.Kind)) {
+		if seen[source] || !meant || reader == nil || session.Kind(e.Kind) == session.KindDatabase || e.Kind != "" && !workspace.Shown(session.Kind(e.Kind)) {
 			continue
 		}
 		seen[source] = true

@@ -45,9 +45,9 @@ func SessionOf(ctx context.Context, run *workspace.Run, e hooks.Event) (*workspa
 }
 
 // ReadsStoresOf reports whether stores of a runtime are read: all are, unless
-// those to read are named.
+// only those to read are named.
 func ReadsStoresOf(a *workspace.Settings, runtime string) bool {
-	return len(a.Global.Stores) == 0 || slices.ContainsFunc(a.Global.Stores, func(s string) bool { return strings.HasPrefix(s, runtime+"=") })
+	return !a.Global.OnlyNamed() || slices.ContainsFunc(a.Global.NamedStores(), func(s string) bool { return strings.HasPrefix(s, runtime+"=") })
 }
 
 // realPath is where a log is, whatever links lead there.

@@ -84,6 +84,26 @@ func IsRemote(runtime string) bool {
 	return slices.ContainsFunc(workspace.Runtimes(), func(k workspace.RuntimeKind) bool { return k.Name == runtime && k.Remote })
 }
 
+// StoreOptions are the options that name the stores which a person has named and which
+// the keys of the configuration file do not.
+func StoreOptions(o workspace.Options, file func(key string) []string) (options []string) {
+	for _, of := range []struct {
+		flag, key string
+		named     []string
+	}{{"--store", "stores", o.Stores}, {"--only-store", "only_stores", o.OnlyStores}} {
+		if slices.Equal(of.named, file(of.key)) {
+			continue
+		}
+		for _, named := range of.named {
+			if runtime, path, _ := strings.Cut(named, "="); !IsRemote(runtime) {
+				named = runtime + "=" + workspace.Absolute(path)
+			}
+			options = append(options, of.flag, named)
+		}
+	}
+	return options
+}
+
 // JobEnvironment are the variables that are in force and that the job would not
 // have. What may be a secret is not among them: units and crontabs can be read by
 // others.
@@ -93,7 +113,7 @@ func JobEnvironment(a *workspace.Run, account schedule.Account, stores []session
 			all = append(all, name+"="+value)
 		}
 	}
-	if len(a.Global.Stores) == 0 {
+	if !a.Global.OnlyNamed() {
 		for _, kind := range workspace.Runtimes() {
 			for _, variable := range kind.Traits().Variables {
 				add(variable)
@@ -102,7 +122,7 @@ func JobEnvironment(a *workspace.Run, account schedule.Account, stores []session
 	}
 	for key := range workspace.Defaults() {
 		switch name := workspace.EnvName(key); {
-		case key == "data_dir" || key == "stores" || a.Getenv(name) == "": // options say them
+		case key == "data_dir" || key == "stores" || key == "only_stores" || a.Getenv(name) == "": // options say them
 		case isSecret(key):
 			a.Tell(workspace.Note{Message: "$" + name + " may hold a password and is not put into the schedule", Hint: "write " + key + " into the configuration file, which only you can read"})
 		default:
@@ -184,7 +204,7 @@ func usesOllama(a *workspace.Settings) bool {
 // JobNeeds is what the sandbox has to leave open.
 func JobNeeds(a *workspace.Settings, stores []session.Store, profile string) schedule.Needs {
 	n := schedule.Needs{Data: a.DataDir(), Network: jobNetwork(a, stores)}
-	n.Temporary = len(a.Global.Stores) == 0 || hasRuntime(stores, session.RuntimeOpenClaw)
+	n.Temporary = !a.Global.OnlyNamed() || hasRuntime(stores, session.RuntimeOpenClaw)
 	n.Programs = hasRuntime(stores, session.RuntimeOpenClaw) || len(a.Config.Events.Commands) > 0
 	if dir := a.Getenv("TMPDIR"); filepath.IsAbs(dir) {
 		n.Scratch = filepath.Clean(dir)
@@ -200,7 +220,7 @@ func JobNeeds(a *workspace.Settings, stores []session.Store, profile string) sch
 			n.Writable = append(n.Writable, s.Root())
 		}
 	}
-	if len(a.Global.Stores) == 0 {
+	if !a.Global.OnlyNamed() {
 		n.Writable = append(n.Writable, usualStores(a)...)
 	}
 	slices.Sort(n.Writable)

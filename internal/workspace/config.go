@@ -19,6 +19,7 @@ import (
 type Config struct {
 	DataDir    string           `mapstructure:"data_dir" json:"data_dir"`
 	Stores     []string         `mapstructure:"stores" json:"stores"`
+	OnlyStores []string         `mapstructure:"only_stores" json:"only_stores"`
 	Workers    int              `mapstructure:"workers" json:"workers"`     // logs that are read at a time
 	LockWait   time.Duration    `mapstructure:"lock_wait" json:"lock_wait"` // for another sessctl; 0 = not at all
 	Compaction compactionConfig `mapstructure:"compaction" json:"compaction"`
@@ -134,6 +135,7 @@ func Defaults() map[string]any {
 		"compaction.context_window":     0,
 		"data_dir":                      "",
 		"stores":                        []string{},
+		"only_stores":                   []string{},
 		"workers":                       2,
 		"lock_wait":                     0,
 		"compaction.threshold":          compact.DefaultThreshold().String(),
@@ -220,7 +222,7 @@ func EnvValue(key, value string) any {
 		return listOfTargets(value)
 	}
 	switch key {
-	case "stores":
+	case "stores", "only_stores":
 		return filepath.SplitList(value)
 	case "compaction.thresholds", "compaction.windows":
 		return strings.Fields(value) // a threshold may have a comma

@@ -40,9 +40,9 @@ func (run *Run) vet(ctx context.Context, store session.Store, listing *session.L
 	if i < 0 || Runtimes()[i].Remote {
 		return nil
 	}
-	traits, named := Runtimes()[i].Traits(), len(run.Global.Stores) > 0
+	traits, named := Runtimes()[i].Traits(), run.IsNamed(store)
 	takeOut(listing, traits, !named)
-	if !named || len(listing.Refs) > 0 {
+	if !named || len(listing.Refs) > 0 || slices.ContainsFunc(run.found, func(s session.Store) bool { return isStore(s, store) }) {
 		return nil
 	}
 	holds, others, err := survey(ctx, store.Root(), traits)

@@ -142,6 +142,26 @@ func (r *Report) PassOver(n Note) {
 	r.Tell(n)
 	r.Incomplete++
 	r.Passed = append(r.Passed, n)
+	r.toldOf(n.Path)
+}
+
+func (r *Report) toldOf(paths ...string) {
+	r.untold = slices.DeleteFunc(r.untold, func(n Note) bool { return slices.Contains(paths, n.Path) })
+}
+
+// LeaveUntold makes a run incomplete. Who knows whether that matters to the command
+// tells why, or [Report.TellUntold] does at its end.
+func (r *Report) LeaveUntold(n Note) {
+	r.Incomplete++
+	r.untold = append(r.untold, n)
+}
+
+// TellUntold says why the run is incomplete, as far as that was not told: no command
+// ends with 3 and says nothing.
+func (r *Report) TellUntold() {
+	for _, n := range r.untold {
+		r.Tell(n)
+	}
 }
 
 // ShowNotices tells what was found while listing.

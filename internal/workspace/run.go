@@ -53,7 +53,10 @@ type Settings struct {
 type Options struct {
 	ConfigFile string
 	DataDir    string
-	Stores     []string
+	Stores     []string // added to those that are found
+	OnlyStores []string // in the place of those that are found
+	addedHere  bool     // Stores were typed
+	onlyNamed  bool     // see LeaveOut
 	Runtime    string
 	Profile    string
 	AllowRoot  bool
@@ -72,6 +75,7 @@ type Report struct {
 	// that could not be listed, and earlier runs that could not be finished.
 	Incomplete int
 	Passed     []Note // what was passed over
+	untold     []Note // what makes the run incomplete and was not told yet
 
 	Shows     Shows
 	Every     bool                                 // each note is shown, also where others say the same
@@ -98,7 +102,9 @@ type ProgressBar interface {
 // Stores are the stores of a run, and the directories in which it works.
 type Stores struct {
 	Opened []session.Store
-	same   []Note // see SameStores
+	named  []session.Store // those that a person has named, before two names of one were found out
+	found  []session.Store // those that were found, before that
+	same   []Note          // see SameStores
 	// renamed are stores of Opened under the names that they had earlier.
 	renamed []session.Store
 	// Pins hold the directories open in which a run works: from the opening of the
@@ -149,7 +155,7 @@ func NewInvocation(getenv func(string) string, now func() time.Time) *Run {
 // run shows its notes and failures.
 func (run *Run) Step() *Run {
 	step := *run
-	step.Outer, step.above, step.Notes, step.Late, step.Incomplete, step.Passed = run, &run.Report, []Note{}, nil, 0, nil
+	step.Outer, step.above, step.Notes, step.Late, step.Incomplete, step.Passed, step.untold = run, &run.Report, []Note{}, nil, 0, nil, nil
 	step.Opened, step.renamed, step.same, step.Listed, step.foreign = nil, nil, nil, false, foreignFile{}
 	return &step
 }
@@ -168,7 +174,7 @@ func (run *Run) Again() *Run {
 	again.Outer, again.above, again.history = nil, nil, &history{}
 	again.moved, again.TailCache = nil, nil
 	again.Pins = &durable.Pins{} // held until its work is done
-	again.Global.Stores = slices.Clone(run.Global.Stores)
+	again.Global.Stores, again.Global.OnlyStores = slices.Clone(run.Global.Stores), slices.Clone(run.Global.OnlyStores)
 	return again
 }
 

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/sessctl/sessctl/internal/failure"
-	"github.com/sessctl/sessctl/internal/wording"
 	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/sessctl/sessctl/pkg/session/agent"
@@ -67,70 +66,6 @@ func WithTailCache(run *Run, s session.Store) session.Store {
 	return s
 }
 
-// OpenStores returns the stores of this run: those named by --store, else all
-// that are found under the home directory.
-//
-// They are opened once: all of a run happens in the directories that it has found
-// first, also where somebody puts a link in the place of one.
-func (run *Run) OpenStores() ([]session.Store, error) {
-	if run.Opened != nil {
-		return slices.Clone(run.Opened), nil
-	}
-	if len(run.Global.Stores) > 0 {
-		return namedStores(run)
-	}
-	var stores []session.Store
-	for _, kind := range Runtimes() {
-		for _, root := range kind.Roots(run.Home(), run.Getenv, run.Config) {
-			stores = append(stores, WithTailCache(run, kind.Open(root, run.Config)))
-		}
-	}
-	return ofRuntime(run, stores), nil
-}
-
-func namedStores(run *Run) ([]session.Store, error) {
-	var stores []session.Store
-	for _, named := range run.Global.Stores {
-		name, path, ok := strings.Cut(named, "=")
-		i := slices.IndexFunc(Runtimes(), func(k RuntimeKind) bool { return k.Name == name })
-		if i < 0 {
-			return nil, failure.Usage(wording.DidYouMean(name, RuntimeList(), "write --store runtime=path; known runtimes: "+RuntimeNames()), "store %s: unknown runtime %q", named, name)
-		}
-		if !ok {
-			return nil, failure.Usage("write --store "+name+"=PATH", "store %q has no path", named)
-		}
-		if Runtimes()[i].Remote {
-			stores = append(stores, Runtimes()[i].Open(path, run.Config))
-			continue
-		}
-		path = Absolute(path)
-		if info, err := os.Stat(path); err != nil {
-			return nil, &failure.Error{Code: "no_store", Exit: failure.ExitFailed, Path: path, Err: fmt.Errorf("open store %s=%s: %w", name, path, wording.Pathless(err))}
-		} else if !info.IsDir() {
-			return nil, &failure.Error{Code: "no_store", Exit: failure.ExitFailed, Path: path, Err: fmt.Errorf("open store %s: not a directory", path)}
-		}
-		stores = append(stores, WithTailCache(run, Runtimes()[i].Open(usualName(run, Runtimes()[i], path), run.Config)))
-	}
-	return ofRuntime(run, stores), nil
-}
-
-// ofRuntime leaves out what --runtime does not mean, and remembers the others
-// to be closed.
-func ofRuntime(run *Run, stores []session.Store) []session.Store {
-	stores = slices.DeleteFunc(stores, func(s session.Store) bool {
-		return run.Global.Runtime != "" && s.Runtime() != run.Global.Runtime
-	})
-	if run.Opened == nil {
-		run.Pin()
-	}
-	stores = run.storesOnce(stores)
-	run.Opened = stores
-	for _, store := range stores {
-		run.Pins.Top(store.Root())
-	}
-	return slices.Clone(stores)
-}
-
 // End ends a command, or a piece of the work of a server.
 func End(run *Run) {
 	EndHistory(run)
@@ -149,7 +84,7 @@ func CloseStores(run *Run) {
 	if run.Opened != nil {
 		run.Pins.Release()
 	}
-	run.Opened, run.renamed = nil, nil
+	run.Opened, run.found, run.named, run.renamed = nil, nil, nil, nil
 }
 
 // Found is a session together with the store that it was found in.
@@ -209,8 +144,8 @@ func (run *Run) ListStores(ctx context.Context) (Inventory, []session.Notice, er
 			return all, notices, err
 		}
 		if err != nil { // the other stores are not to suffer for it
-			run.Incomplete++
 			notice := unreadStore(store, err)
+			run.LeaveUntold(Note{Path: notice.Path, Message: notice.Message, Hint: notice.Hint})
 			notices = append(notices, notice)
 			all.NotRead = append(all.NotRead, session.UnreadIn(store.Runtime(), []session.Notice{notice})...)
 			continue

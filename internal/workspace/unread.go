@@ -106,6 +106,7 @@ func (r *Report) TellUnread(rows []UnreadRow) {
 	for _, row := range rows {
 		if row.Broken {
 			r.PassOver(row.Note())
+			r.toldOf(row.Paths...)
 		} else {
 			r.Notice(row.Note())
 		}

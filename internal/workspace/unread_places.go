@@ -47,8 +47,8 @@ var unreadPlaces = []unreadPlace{
 	{session.RuntimeOpenCode, "$XDG_DATA_HOME/opencode/storage/session/*/*.json", session.CauseLayout},
 }
 
-// passedOver looks in the places for what no store has listed. Stores that a person
-// has named are all that such a run is about.
+// passedOver looks in the places for what no store has listed. A run with --only-store is
+// about those stores alone.
 func (run *Run) passedOver(all Inventory) (unread []session.Unread) {
 	listed := listedNames(all)
 	for _, p := range unreadPlaces {
@@ -72,7 +72,7 @@ func (run *Run) passedOver(all Inventory) (unread []session.Unread) {
 // patterns are those of a place in this run.
 func (run *Run) patterns(p unreadPlace) (patterns []string) {
 	base, below, _ := strings.Cut(filepath.FromSlash(p.pattern), string(filepath.Separator))
-	named := len(run.Global.Stores) > 0
+	named := run.Global.OnlyNamed()
 	switch {
 	case base == "~" && !named && run.Home() != "":
 		return []string{filepath.Join(quoteGlob(run.Home()), below)}

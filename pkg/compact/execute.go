@@ -150,7 +150,7 @@ func (r *run) archive(ctx context.Context, log io.Reader) error {
 // the archive does not. The summary follows in a transaction of its own: a
 // model may take minutes for it.
 func (r *run) remember(ctx context.Context, open func() (io.ReadCloser, error)) error {
-	m := &recorder{store: r.store, ref: r.plan.Ref, policy: r.policy, tree: forked(r.plan.Survey.Scan.Tree), open: open}
+	m := &recorder{store: r.store, ref: r.plan.Ref, policy: r.policy, tree: forked(r.plan.Survey.Scan.Tree), secrets: r.plan.Survey.secrets, open: open}
 	order := SummaryOrder{Ref: r.plan.Ref, Style: r.store.Capabilities().SummaryStyle}
 	if r.plan.Strategy.Shortens() && !r.policy.SkipArchive { // a tail of the session stays
 		m.cut = &r.plan.Cut

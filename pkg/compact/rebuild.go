@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/sessctl/sessctl/pkg/secrets"
 	"github.com/sessctl/sessctl/pkg/session"
 )
 
@@ -94,8 +95,9 @@ type rebuild struct {
 
 // archiveReader is an archive that was read to its end once.
 type archiveReader struct {
-	log  ArchivedLog
-	tree *session.Tree
+	log     ArchivedLog
+	tree    *session.Tree
+	secrets *secrets.Session
 }
 
 // take reads an archive to its end, where its hash is checked, and notes which
@@ -117,7 +119,7 @@ func (b *rebuild) take(ctx context.Context, log ArchivedLog, shorter []ArchivedL
 		return err
 	}
 	b.covered = append(b.covered, Origin{Archived: log.Archived})
-	b.readers = append(b.readers, archiveReader{log, forked(survey.Scan.Tree)})
+	b.readers = append(b.readers, archiveReader{log, forked(survey.Scan.Tree), survey.secrets})
 	for _, s := range shorter {
 		if starts.sums[s.Archived.Bytes] == s.Archived.SHA256 {
 			b.covered = append(b.covered, Origin{Archived: s.Archived, In: log.Archived})
@@ -146,7 +148,7 @@ func (b *rebuild) records(ctx context.Context) iter.Seq2[ArchivedRecord, error] 
 }
 
 func (b *rebuild) recorder(ctx context.Context, r archiveReader) *recorder {
-	m := &recorder{store: b.store, ref: r.log.Ref, policy: b.policy, tree: r.tree, open: func() (io.ReadCloser, error) {
+	m := &recorder{store: b.store, ref: r.log.Ref, policy: b.policy, tree: r.tree, secrets: r.secrets, open: func() (io.ReadCloser, error) {
 		return b.archives.Open(ctx, r.log.Archived)
 	}}
 	if b.summarizer != nil && !b.policy.SkipSummary {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/sessctl/sessctl/pkg/chunk"
 	"github.com/sessctl/sessctl/pkg/durable"
+	"github.com/sessctl/sessctl/pkg/secrets"
 	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/sessctl/sessctl/pkg/work"
 )
@@ -27,8 +28,9 @@ type recorder struct {
 	policy  Policy
 	tree    *session.Tree
 	open    func() (io.ReadCloser, error)
-	summary Summarizer   // nil for no summary
-	cut     *session.Cut // to sum up only what is cut away; nil for everything
+	summary Summarizer       // nil for no summary
+	cut     *session.Cut     // to sum up only what is cut away; nil for everything
+	secrets *secrets.Session // with the values that a survey found
 
 	survey Survey
 	made   *SummaryResult
@@ -61,7 +63,10 @@ func (m *recorder) records(ctx context.Context) iter.Seq2[Record, error] {
 // history yields the chunks and what was done, while the summarizer listens.
 func (m *recorder) history(ctx context.Context) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
-		r := &reader{store: m.store, options: m.policy.Chunk, limit: m.policy.outputLimit()}
+		if m.secrets == nil {
+			m.secrets = secrets.NewSession()
+		}
+		r := &reader{store: m.store, options: m.policy.Chunk, limit: m.policy.outputLimit(), secrets: m.secrets}
 		m.files = newFileOperations()
 		stopped := false // whatever the reader makes of it, nobody listens then
 		take := func(x Record) error {
@@ -127,10 +132,23 @@ func (m *recorder) historyRecord(c *chunk.Chunk) Record {
 
 // workRecord is what was done as it goes to memory.
 func (m *recorder) workRecord(a *work.Action) Record {
+	for _, text := range []*string{&a.Command, &a.Path, &a.Query, &a.URL, &a.Directory} {
+		*text = m.withoutKnown(*text)
+	}
+	for i, line := range a.Errors {
+		a.Errors[i] = m.withoutKnown(line)
+	}
 	return Record{
 		Category: CategoryWork, Position: a.Call.Ordinal, CreatedAt: m.timeOf(a.Time), Abandoned: a.Branch == session.Abandoned, Action: a,
 		FirstLine: a.Call.FirstLine, LastLine: a.Call.LastLine, FirstByte: a.Call.FirstByte, EndByte: a.Call.EndByte,
 	}
+}
+
+// withoutKnown is a text without the values that were found to be secrets elsewhere in
+// the session.
+func (m *recorder) withoutKnown(text string) string {
+	clean, _ := m.secrets.RedactKnown([]byte(text))
+	return string(clean)
 }
 
 func (m *recorder) timeOf(ms int64) int64 {
@@ -146,6 +164,10 @@ func (m *recorder) conclude(ctx context.Context) ([]Record, error) {
 	s, err := m.summary.Summary(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("summarize: %w", err)
+	}
+	s.Text = m.withoutKnown(s.Text)
+	for i, lesson := range s.Lessons {
+		s.Lessons[i] = m.withoutKnown(lesson)
 	}
 	m.text = s
 	if m.empty = s.Text == "" || s.Empty; m.empty {
@@ -346,7 +368,7 @@ func (m memories) listen(ctx context.Context, store session.Store, old Receipt, 
 	if err != nil {
 		return nil, err
 	}
-	heard := &recorder{store: store, ref: old.ref(), policy: policy, tree: forked(survey.Scan.Tree), open: open, cut: old.Cut}
+	heard := &recorder{store: store, ref: old.ref(), policy: policy, tree: forked(survey.Scan.Tree), secrets: survey.secrets, open: open, cut: old.Cut}
 	order := SummaryOrder{Ref: old.ref(), Style: store.Capabilities().SummaryStyle}
 	if old.Cut != nil {
 		order.SplitTurn = old.Cut.SplitTurn
@@ -380,20 +402,11 @@ func (m memories) rememberArchived(ctx context.Context, store session.Store, ref
 	if err != nil {
 		return s, fmt.Errorf("read the archived log: %w", err)
 	}
-	heard := &recorder{store: store, ref: ref, policy: policy, tree: forked(survey.Scan.Tree), open: open}
+	heard := &recorder{store: store, ref: ref, policy: policy, tree: forked(survey.Scan.Tree), secrets: survey.secrets, open: open}
 	if s.remembered, err = m.rememberer.Remember(ctx, ref, Origin{Archived: a}, heard.records(ctx)); err != nil {
 		return s, fmt.Errorf("remember the archived log: %w", err)
 	}
 	s.survey = heard.survey
 	s.pending, err = m.embedder.EmbedPending(ctx, ref, func(int64, int64) {})
 	return s, err
-}
-
-// forked returns the tree if the log has forks, else nil: a log without forks
-// is read in one pass.
-func forked(t *session.Tree) *session.Tree {
-	if t != nil && t.Forked() {
-		return t
-	}
-	return nil
 }

@@ -274,7 +274,7 @@ func (c *Compactor) Pieces(ctx context.Context, store session.Store, ref session
 			yield(Record{}, err)
 			return
 		}
-		m := &recorder{store: store, ref: ref, policy: policy, tree: forked(survey.Scan.Tree), open: open}
+		m := &recorder{store: store, ref: ref, policy: policy, tree: forked(survey.Scan.Tree), secrets: survey.secrets, open: open}
 		for r, err := range m.history(ctx) {
 			if (err != nil || r.Action == nil) && !yield(r, err) {
 				return

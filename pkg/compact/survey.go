@@ -37,7 +37,8 @@ type Survey struct {
 	// Cut counts the bytes of tools' output beyond the limit of one (see
 	// Policy.OutputLimit). The archive has them.
 	Cut      int64
-	Redacted int      // what looked like a secret: in the archive only
+	Redacted int // values that looked like secrets: in the archive only
+	secrets  *secrets.Session
 	bypassed []int64  // where the records of our summaries are that the session does not go by
 	outline  *outline // only if it was asked for
 }
@@ -58,7 +59,8 @@ type reader struct {
 	store   session.Store
 	options chunk.Options
 	limit   int64 // bytes that memory takes of one output of a tool
-	rough   bool  // nothing is kept of what is read: secrets are not looked for
+	rough   bool  // nothing is kept of what is read: secrets are only looked for
+	secrets *secrets.Session
 	text    []byte
 	survey  Survey
 }
@@ -116,11 +118,10 @@ func (r *reader) add(cut *chunk.Chunker, m *session.Message) error {
 	said, recalled := session.CutRecalled(r.text)
 	clean, leftOut := session.Clean(said)
 	r.survey.LeftOut += recalled + leftOut
-	if !r.rough {
-		var redacted int
-		clean, redacted = secrets.RedactBytes(clean)
-		r.survey.Redacted += redacted
+	if safe, n := r.secrets.RedactBytes(clean); n > 0 && !r.rough {
+		clean = safe
 	}
+	r.survey.Redacted = r.secrets.Values()
 	clean = session.QuoteLabels(clean)
 	if m.Role == session.RoleToolResult || m.Role == session.RoleShell {
 		var cut int64
@@ -139,19 +140,31 @@ func (p Policy) survey() surveyOptions {
 	return surveyOptions{chunk: p.Chunk, limit: p.outputLimit()}
 }
 
-// takeSurvey reads a log and counts what a compaction would store.
+// takeSurvey reads a log and counts what a compaction would store. A log with forks is
+// read twice, and one with a secret too: that may stand before the place that tells it.
 func takeSurvey(ctx context.Context, store session.Store, o surveyOptions, open func() (io.ReadCloser, error)) (Survey, error) {
-	r := &reader{store: store, options: o.chunk, limit: o.limit, rough: o.rough}
+	r := &reader{store: store, options: o.chunk, limit: o.limit, rough: o.rough, secrets: secrets.NewSession()}
 	if err := r.pass(ctx, o, nil, open); err != nil {
 		return Survey{}, err
 	}
-	if tree := r.survey.Scan.Tree; tree != nil && tree.Forked() {
-		if err := r.pass(ctx, o, tree, open); err != nil {
+	tree := r.survey.Scan.Tree
+	if forked(tree) != nil || r.secrets.Recurring() > 0 && !o.rough {
+		if err := r.pass(ctx, o, forked(tree), open); err != nil {
 			return Survey{}, err
 		}
 		r.survey.Scan.Tree = tree
 	}
+	r.survey.secrets = r.secrets
 	return r.survey, nil
+}
+
+// forked returns the tree if the log has forks, else nil: a log without forks
+// is read in one pass.
+func forked(t *session.Tree) *session.Tree {
+	if t != nil && t.Forked() {
+		return t
+	}
+	return nil
 }
 
 // pass is one pass of a survey.

@@ -474,7 +474,7 @@ func (a archives) recorderOf(ctx context.Context, store session.Store, ref sessi
 	if err != nil {
 		return nil, fmt.Errorf("read the archive %s: %w", v.ID, err)
 	}
-	return &recorder{store: store, ref: ref, policy: policy, tree: forked(survey.Scan.Tree), open: open}, nil
+	return &recorder{store: store, ref: ref, policy: policy, tree: forked(survey.Scan.Tree), secrets: survey.secrets, open: open}, nil
 }
 
 func (c *Compactor) withdrawing() withdrawing {

@@ -1,6 +1,6 @@
 // Package facts finds what a conversation says that is worth knowing in the
-// next one: who the person is, what they want kept, which hosts and versions
-// the work is done on.
+// next one: who the person is, what they want kept, which versions the
+// work is done with.
 //
 // Most of what other programs store as facts is junk: prompts told again,
 // people who were made up, memories remembered once more (docs/dev/decisions.md
@@ -9,8 +9,8 @@
 //
 //	a person   who says outright what is to be kept: "remember that ...",
 //	           "always ...", "from now on ...", "my name is ..."
-//	a call     that succeeded and proves something: a host that answered, a
-//	           version that a program printed of itself
+//	a call     that succeeded and proves something: a version that a program
+//	           printed of itself, an address of the repository
 //	a model    whose every fact is checked against the conversation and dropped
 //	           alone if it does not hold
 //

@@ -34,7 +34,7 @@ const (
 
 // Version names the rules by which facts are made and checked. A session that
 // was looked at by other rules is looked at again.
-const Version = "facts-9"
+const Version = "facts-10"
 
 // Fact is one thing that was said.
 type Fact struct {

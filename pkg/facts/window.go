@@ -103,8 +103,7 @@ func (w *Window) Add(m *session.Message) error {
 
 // see keeps what a call proves with what was said last.
 func (w *Window) see(m *session.Message) {
-	w.prover.add(m)
-	found := w.prover.take()
+	found := w.prover.take(m)
 	if len(found) == 0 {
 		return
 	}

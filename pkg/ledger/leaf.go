@@ -30,6 +30,7 @@ const (
 	Forgotten  Kind = "forgotten"  // records were forgotten
 	Pinned     Kind = "pinned"     // a session is kept from deletion
 	Unpinned   Kind = "unpinned"   // it is about to be let go
+	Redacted   Kind = "redacted"   // secrets that older rules had left in the memory were redacted
 	Rebuilt    Kind = "rebuilt"    // the memory was made again from the archives
 	Settings   Kind = "settings"   // the rules of what is deleted are others than before
 	Clock      Kind = "clock"      // a person said that the clock is right

@@ -92,7 +92,7 @@ func (s *State) add(f Leaf) {
 		s.Settings = f.SHA256
 	case Superseded:
 		s.superseded[f.ID] = f
-	case Verified, Clock, Begun: // nothing is there because of them
+	case Verified, Clock, Begun, Redacted: // nothing is there because of them
 	}
 }
 

@@ -72,6 +72,7 @@ type Store struct {
 	reading       // records by their ids and sessions (sources.go, verify.go)
 	statistics    // counts (statistics.go)
 	forgetting    // what is gone for good (forget.go, tombstones.go)
+	redacting     // secrets that were kept by older rules (redact.go)
 	verification  // checks (verify.go)
 	rebuilding    // a memory that is made again from the archives (rebuild.go)
 	exporting     // the memory as data (export.go)
@@ -83,7 +84,7 @@ type Store struct {
 func newStore(c *connection) *Store {
 	return &Store{
 		c, putting{c}, factStore{c}, storedWords{c}, keptSummaries{c}, embeddings{c}, asking{c}, reading{c}, statistics{c},
-		forgetting{c}, verification{c}, rebuilding{c}, exporting{c}, sharing{c}, identity{c},
+		forgetting{c}, redacting{c}, verification{c}, rebuilding{c}, exporting{c}, sharing{c}, identity{c},
 	}
 }
 
@@ -98,6 +99,7 @@ type (
 	reading       struct{ *connection }
 	statistics    struct{ *connection }
 	forgetting    struct{ *connection }
+	redacting     struct{ *connection }
 	verification  struct{ *connection }
 	rebuilding    struct{ *connection }
 	exporting     struct{ *connection }

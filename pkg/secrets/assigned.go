@@ -76,21 +76,22 @@ func wordOf(text []byte, at, _ int) int {
 	return at
 }
 
-// searchAssigned redacts the values that are given to names, and counts them.
-func (k *knowledge) searchAssigned(text []byte) ([]byte, int) {
-	found, places := 0, k.names.places(text)
+// searchAssigned redacts the values that are given to names.
+func (k *knowledge) searchAssigned(text []byte, f *finding) []byte {
+	places := k.names.places(text)
 	for _, a := range k.assigned {
-		clean, n := a.replace(text, places, k)
-		if n > 0 {
-			text, found, places = clean, found+n, k.names.places(clean)
+		before := len(f.values)
+		clean := a.replace(text, places, k, f)
+		if len(f.values) > before {
+			text, places = clean, k.names.places(clean)
 		}
 	}
-	return text, found
+	return text
 }
 
-// replace redacts what is assigned in this way, and counts it. The anchors of
-// names stand at places. Text is not changed.
-func (a assignment) replace(text []byte, places []int, k *knowledge) (clean []byte, found int) {
+// replace redacts what is assigned in this way. The anchors of names stand at places.
+// Text is not changed.
+func (a assignment) replace(text []byte, places []int, k *knowledge, f *finding) (clean []byte) {
 	done := 0 // how many bytes of text are in clean
 	for _, m := range a.matches(text, places) {
 		if !k.isSecret(text, m) {
@@ -99,10 +100,12 @@ func (a assignment) replace(text []byte, places []int, k *knowledge) (clean []by
 		if m[8] < done {
 			continue // it was the rest of the one before
 		}
+		end := restOfValue(text, m[8], m[1])
+		f.add(text[m[8]:end])
 		clean = append(append(clean, text[done:m[8]]...), Mark...)
-		found, done = found+1, restOfValue(text, m[8], m[1])
+		done = end
 	}
-	return append(clean, text[done:]...), found
+	return append(clean, text[done:]...)
 }
 
 // restOfValue is where a value without quotes ends that has one of the marks between
@@ -167,7 +170,7 @@ func newComputed() *regexp.Regexp {
 func (k *knowledge) isSecret(text []byte, m []int) bool {
 	value := text[m[8]:m[9]]
 	bare := bytes.Trim(value, `"'\`)
-	if bytes.HasPrefix(bare, []byte(Mark)) || bytes.ContainsAny(bare[:min(1, len(bare))], "/$~`*|") || len(bare) < 3 || isPlaceholder(bare) {
+	if bytes.HasPrefix(bare, []byte(Mark)) || bytes.ContainsAny(bare[:min(1, len(bare))], "/$~`*|") || len(bare) < 3 || isPlaceholder(bare) || bytes.ContainsAny(bare[:1], "+)") && !looksRandom(bare) {
 		return false
 	}
 	kind, sign := strings.ToLower(string(text[m[4]:m[5]])), string(text[m[6]:m[7]])

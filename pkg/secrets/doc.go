@@ -8,5 +8,6 @@
 // that ordinary text hardly has, so nearly all text is only scanned once. Shapes of
 // tokens are a table: our own, and those that Gitleaks publishes. People and models
 // write credentials as prose and Markdown; there a label leads to the value, or to
-// the nearest word that looks like one (docs/dev/decisions.md D22).
+// the nearest word that looks like one (docs/dev/decisions.md D22). What was found once is
+// found again where nothing tells what it is: in its text, and in those of its [Session].
 package secrets

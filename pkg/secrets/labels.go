@@ -18,6 +18,7 @@ type label struct {
 	login  bool // what is told beside it may be one: by its form alone
 	stem   bool // endings stand behind it
 	option bool // of a command: its argument may be one
+	many   bool // names keys that are no secrets too
 	signed bool // an ordinary word too: near it only what is random is one
 }
 
@@ -28,16 +29,18 @@ func labels() (all []label) {
 		}
 	}
 	add(label{strong: true}, "password", "passwd", "passphrase", "passcode", "passkey", "contraseña", "contrasena", "mot de passe", "mots de passe", "mdp", "senha", "palavra-passe", "wachtwoord",
-		"密码", "密碼", "口令", "パスワード", "パスコード", "合言葉", "暗証番号", "비밀번호", "비번", "암호", "requirepass", "rootpw", "bindpw", "_pass", "_pwd", "pw:", "pw ", "pw=")
-	add(label{strong: true, stem: true}, "passwort", "kennwort", "парол", "Парол", "hasło", "hasła", "hasłe", "haslo", "şifre", "sifre", "parolas")
+		"密码", "密碼", "口令", "パスワード", "パスコード", "合言葉", "暗証番号", "비밀번호", "비번", "암호", "contraseÑa", "requirepass", "masterauth", "rootpw", "bindpw", "authtok", "_pass", "_pwd", "_pw", "pass phrase", "pass-phrase", "pass word", "pass code", "p/w", "psw", "pw:", "pw ", "pw=", "dein pin", "código de acceso", "codice di accesso", "código de acesso")
+	add(label{strong: true, stem: true}, "passwort", "kennwort", "парол", "Парол", "hasło", "hasła", "hasłe", "haslo", "şifre", "Şifre", "ŞIFRE", "ŞİFRE", "ПАРОЛ", "sifre", "parolas", "zugangscode", "toegangscode", "code d'acc")
 	add(label{strong: true, signed: true}, "pwd", "pass")
 	add(label{}, "token", "secret", "api key", "api-key", "api_key", "apikey", "access key", "access-key", "access_key", "accesskey", "secret key", "private key", "signing key", "encryption key", "license key", "shared key", "unseal key", "master key",
-		"recovery key", "wi-fi key", "the key", "_key", "-key", "jwtkey", "authkey", "authtoken", "_salt", "salt", "psk", "_pat", "secret_id", "key_base", "creds", "community", "createuser", "clé api", "clé d'api", "clé secrète", "clave", "chave", "chiave", "sleutel",
-		"密钥", "密鑰", "令牌", "金鑰", "凭证", "トークン", "シークレット", "キー", "秘密鍵", "토큰", "api 키", "비밀 키", "인증키", "geheim", "jeton", "segredo", "segreto", "parola")
-	add(label{stem: true}, "schlüssel", "ключ", "токен", "Токен", "секрет", "klucz", "anahtar")
+		"recovery key", "wi-fi key", "the key", "this key", "that key", "my key", "your key", "our key", "new key", "old key", "account key", "storage key", "auth key", "auth code", "activation key", "key-string", "validationkey", "decryptionkey", "master.key", "jwtkey", "authkey", "authtoken", "_salt", "salt", "psk", "_pat", "secret_id", "key_base", "creds", "community", "createuser", "clé api", "clé d'api", "clé secrète", "clave", "chave", "chiave", "sleutel",
+		"密钥", "密鑰", "令牌", "金鑰", "凭证", "トークン", "シークレット", "キー", "秘密鍵", "토큰", "api 키", "비밀 키", "인증키", "geheim", "jeton", "segredo", "segreto", "parola", "_secrets", "refresh_token", "bearer_token", "credentials:", "認証", "访问码")
+	add(label{many: true}, "_key", "-key")
+	add(label{stem: true}, "schlüssel", "ключ", "Ключ", "токен", "Токен", "секрет", "Секрет", "klucz", "anahtar", "geheimnis", "zugangscode")
 	add(label{login: true}, "log in", "login", "log into", "sign in", "logged in", "credential", "basic_auth", "bearer_auth", "basicauth", "bearer ", "twine ", "obscure ", "http-basic", "kinit ", "net use", "xfreerdp", "wg genkey", "new pdo", " eap ", " psk ",
-		"snmp", "hmac", "jwt.sign", "encrypt(", "decrypt(", "cipher", "radius", "sasl", "zugangsdaten", "einloggen", "anmelden", "melde dich", "connecte", "identifiant", "inicia sesi", "credencia", "accedi", "credenzial", "inloggen", "войти", "войди", "логин",
+		"snmp", "hmac", "jwt.sign", "encrypt(", "decrypt(", "cipher", "radius", "sasl", "authenticat", "securestring", "_connect(", ".connect(", "getconnection(", "plainauth(", "basiccredential", "auth = (", "auth=(", "auth(", "http -a", "chpasswd", "set_password", "send_keys(", "digest(", "mysqli(", "zugangsdaten", "anmeldung", "einloggen", "anmelden", "melde dich", "connecte", "identifiant", "inicia sesi", "credencia", "accedi", "credenzial", "anmeldedaten", "inloggegevens", "dane logowania", "учётные данные", "учетные данные", "凭据", "認証情報", "자격 증명", "inloggen", "войти", "войди", "логин",
 		"登录", "登入", "ログイン", "로그인", "zaloguj", "giriş")
+	add(label{signed: true}, "--auth", "--key", "--pat")
 	add(label{option: true}, " -p", " -w", " -a", " -k", " -t", " -n", " -x", " -s")
 	return all
 }
@@ -56,8 +59,8 @@ func newLabelSet() labelSet {
 	return s
 }
 
-// searchLabels redacts the values that labels tell, and counts them.
-func (k *knowledge) searchLabels(text []byte) (clean []byte, found int) {
+// searchLabels redacts the values that labels tell.
+func (k *knowledge) searchLabels(text []byte, f *finding) (clean []byte) {
 	done := 0
 	words := &k.labels.words
 	for i := words.next(text, 0); i < len(text); i = words.next(text, i+1) {
@@ -65,13 +68,14 @@ func (k *knowledge) searchLabels(text []byte) (clean []byte, found int) {
 		if to <= from || from < done {
 			continue
 		}
+		f.add(text[from:to])
 		clean = append(append(clean, text[done:from]...), Mark...)
-		found, done, i = found+1, to, to-1
+		done, i = to, to-1
 	}
-	if found == 0 {
-		return text, 0
+	if done == 0 {
+		return text
 	}
-	return append(clean, text[done:]...), found
+	return append(clean, text[done:]...)
 }
 
 // labelledAt is the value of the label that stands at a place; to is 0 without one.
@@ -81,22 +85,33 @@ func (k *knowledge) labelledAt(text []byte, i int) (from, to int) {
 			continue
 		}
 		l := k.labels.all[a.bit]
-		r := labelReader{text: text, at: i + len(l.word), strong: l.strong, signed: l.signed, begin: i, word: i + len(l.word)}
+		r := labelReader{text: text, at: i + len(l.word), strong: l.strong, signed: l.signed, many: l.many, begin: i, word: i + len(l.word)}
 		switch {
 		case l.stem:
 			r.skipLetters()
 		case l.option && i+len(l.word) < len(text) && isWord(text[i+len(l.word)]) && l.word != " -p":
 			continue // the name of an option goes on
-		case !l.login && !l.option && !r.isWhole():
+		case l.login:
+			if isWord(l.word[len(l.word)-1]) || l.word[len(l.word)-1] >= utf8.RuneSelf {
+				r.skipLetters()
+			}
+			r.skip("*_`", 3)
+			r.word = r.at
+		case !l.option && !r.isWhole():
 			continue
 		}
 		if from, to = r.value(); !l.login && !l.option && to > from && !k.computed.Match(text[from:to]) {
 			return from, to
 		}
-		if l.login && isField(text[i+len(l.word):]) {
+		if l.login && isField(text[r.word:]) {
 			continue
 		}
-		if from, to = nearLabel(text, i, r.word, l); to > from {
+		if isInFileName(text[r.word:]) {
+			from, to = belowFileName(text, r.word, l)
+		} else {
+			from, to = nearLabel(text, i, r.word, l)
+		}
+		if to > from {
 			return from, to
 		}
 	}
@@ -118,6 +133,7 @@ type labelReader struct {
 	at     int
 	strong bool
 	signed bool
+	many   bool
 	told   bool // by a verb, or by blanks alone: prose goes on so as well
 	cell   bool // of a table
 	opener []byte
@@ -151,7 +167,23 @@ func (r *labelReader) isWhole() bool {
 	if next == 's' && size == 1 { // plural
 		return false
 	}
-	return len(word) > len("pass") || word[0] >= utf8.RuneSelf || !isWord(word[0]) || word[0] == '_' || wordBegins(r.text, r.begin) || word[0] == 'P'
+	return len(word) > len("pass") || word[0] >= utf8.RuneSelf || !isWord(word[0]) || word[0] == '_' || wordBegins(r.text, r.begin) || word[0] == 'P' || r.isCompound()
+}
+
+// isCompound reports a label behind other letters, as in "rootpw" and "mailpass", and a
+// sign behind it.
+func (r *labelReader) isCompound() bool {
+	behind := bytes.TrimLeft(r.text[r.at:], " ")
+	if !r.strong || len(behind) == 0 || behind[0] != '=' && behind[0] != ':' && !bytes.ContainsAny(r.text[r.begin:r.at], "=:") {
+		return false
+	}
+	before := bytes.ToLower(r.text[max(0, r.begin-len("encom")):r.begin])
+	for _, other := range []string{"com", "by", "sur", "tres", "over", "under"} {
+		if bytes.HasSuffix(before, []byte(other)) {
+			return false
+		}
+	}
+	return true
 }
 
 // skipLetters steps over the ending of a word.
@@ -225,9 +257,13 @@ func (r *labelReader) sign() bool {
 	return false
 }
 
-// gap steps over the blanks behind a sign, and over the line that opens a fenced block.
+// gap steps over the blanks behind a sign, over a tag of HTML, and over the line that opens a fenced block.
 func (r *labelReader) gap() {
 	r.skip(" \t", 8)
+	if n := bytes.IndexByte(r.text[r.at:min(len(r.text), r.at+12)], '>'); n > 0 && bytes.HasPrefix(r.text[r.at:], []byte("</")) {
+		r.at += n + 1
+		r.skip(" \t", 8)
+	}
 	at := skipLineEnd(r.text, r.at)
 	if at == r.at {
 		return
@@ -258,8 +294,8 @@ func (r *labelReader) inCell() bool {
 // verbs say in prose what something is, in the languages served.
 func verbs() []string {
 	return []string{
-		"is now set to ", "is now ", "is set to ", "was set to ", "was changed to ", "has been set to ", "is: ", "is ", "was: ", "was ", "set to ", "to ",
-		"lautet ", "ist jetzt ", "ist: ", "ist ", "war ", "es ahora ", "es: ", "es ", "est : ", "est maintenant ", "est ", "è: ", "è ", "é: ", "é ", "jest ", "это ", "— ", "– ", "- ", "是：", "是:", "是 ", "是", "为", "は、", "は ", "は", "が", "는 ", "은 ",
+		"is now set to ", "is now ", "is set to ", "reads ", "equals ", "was set to ", "was changed to ", "has been set to ", "is: ", "is ", "was: ", "was ", "set to ", "to ",
+		"lautet ", "ist jetzt ", "ist: ", "ist ", "war ", "es ahora ", "es: ", "es ", "est : ", "est maintenant ", "c'est ", "est ", "è: ", "è ", "é: ", "é ", "jest ", "это ", "— ", "– ", "- ", "是：", "是:", "是 ", "是", "为", "は、", "は ", "は", "が", "는 ", "은 ",
 	}
 }
 
@@ -313,6 +349,9 @@ func (r *labelReader) end(from int) int {
 			end = at
 		}
 	}
+	if !r.told {
+		return from + len(bytes.TrimRight(rest[:end], "*_.,;:)]}'\\"))
+	}
 	return from + len(bytes.TrimRight(rest[:end], "*_.,;:!?)]}'\\"))
 }
 
@@ -332,7 +371,10 @@ func (r *labelReader) isSecret(value []byte) bool {
 	case r.strong:
 		return hasShape(value)
 	}
-	return isRandom(value) || len(value) >= leastToken && looksRandom(value) && bitsOf(value) >= leastBits && !isName(value) || marked && isHuman(value)
+	if isRandom(value) || len(value) >= leastToken && looksRandom(value) && bitsOf(value) >= leastBits && !isName(value) {
+		return true
+	}
+	return (marked || !r.told) && (isHuman(value) || !r.many && isChosen(value)) || (marked || !r.told && !r.many) && isPassphrase(value)
 }
 
 // What the value of a key or token has at least: letters and digits, this many bytes,
@@ -388,7 +430,10 @@ func isLetter(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 // isPlaceholder reports what stands for a value, and words that are none: the type of
 // a parameter, what a service says of a password.
 func isPlaceholder(value []byte) bool {
-	lower := bytes.ToLower(bytes.Trim(value, "\"'`,;:)*_|\\!?"))
+	if bytes.HasPrefix(value, []byte("!vault")) || bytes.HasPrefix(value, []byte("!secret")) {
+		return true
+	}
+	lower := bytes.ToLower(bytes.Trim(bytes.TrimRight(value, "})"), "\"'`,;:)*_|\\!?"))
 	if len(lower) == 0 {
 		return true
 	}
@@ -397,7 +442,7 @@ func isPlaceholder(value []byte) bool {
 			return true
 		}
 	}
-	for _, word := range []string{"your", "changeme", "change-me", "change_me", "placeholder", "redacted", "!vault", "!secret", "env.", "example", "replace", "{{", "#{", "%("} {
+	for _, word := range []string{"your", "changeme", "change-me", "change_me", "placeholder", "redacted", "env.", "example", "replace", "{{", "#{", "%("} {
 		if bytes.HasPrefix(lower, []byte(word)) {
 			return true
 		}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"regexp"
 	"slices"
+	"strings"
 	"sync"
 )
 
@@ -12,12 +13,12 @@ const Mark = "[redacted]"
 
 // Version names the rules: what is redacted by others has other texts. A change of any
 // rule makes it another.
-const Version = "2+" + publishedVersion
+const Version = "3+" + publishedVersion
 
-// Redact replaces what looks like a secret by [Mark] and returns how many there
-// were. Text without any is returned unchanged.
+// Redact replaces what looks like a secret by [Mark] and returns how many places
+// there were. Text without any is returned unchanged.
 func Redact(text string) (string, int) {
-	clean, n := redactBytes([]byte(text))
+	clean, n := RedactBytes([]byte(text))
 	if n == 0 {
 		return text, 0
 	}
@@ -27,54 +28,65 @@ func Redact(text string) (string, int) {
 // RedactBytes is [Redact] for bytes. What it returns is text itself, unchanged,
 // if there is no secret, and memory of its own else.
 func RedactBytes(text []byte) ([]byte, int) {
-	clean, n := redactBytes(text)
-	if n == 0 {
+	clean, values := redactBytes(text)
+	if len(values) == 0 {
 		return text, 0
 	}
-	return clean, n
+	s := NewSession()
+	for _, v := range values {
+		s.know(v)
+	}
+	clean, again := s.RedactKnown(clean)
+	return clean, len(values) + again
 }
 
 // redactBytes also finds what is disguised: where plain letters show more than
 // the text does, the text is given in plain letters. It does not change text, and
-// what it finds secrets in is memory of its own.
-func redactBytes(text []byte) (clean []byte, n int) {
+// what it finds secrets in is memory of its own. values has an entry for each place.
+func redactBytes(text []byte) (clean []byte, values [][]byte) {
 	k := known()
 	if bits := k.anchors.in(text); bits != 0 {
-		clean, n = k.search(text, bits)
+		clean, values = k.search(text, bits)
 	}
 	bare, disguised := unmasked(text)
 	if !disguised {
-		return clean, n
+		return clean, values
 	}
 	bits := k.anchors.in(bare)
 	if bits == 0 {
-		return clean, n
+		return clean, values
 	}
-	if other, more := k.search(bare, bits); more > n {
+	if other, more := k.search(bare, bits); len(more) > len(values) {
 		return other, more
 	}
-	return clean, n
+	return clean, values
 }
 
 // search looks for what the anchors of a text stand for. It returns text itself if it
 // finds nothing.
-func (k *knowledge) search(text []byte, bits uint64) ([]byte, int) {
-	text, found := k.searchRules(text, bits)
+func (k *knowledge) search(text []byte, bits uint64) ([]byte, [][]byte) {
+	f := &finding{}
+	text = k.searchRules(text, bits, f)
 	if bits&(1<<shapeBit) != 0 {
-		clean, n := k.shapes.replace(text)
-		text, found = clean, found+n
+		text = k.shapes.replace(text, f)
 	}
 	if bits&(1<<labelBit) != 0 {
-		clean, n := k.searchLabels(text)
-		text, found = clean, found+n
+		text = k.searchTables(text, f)
+		text = k.searchLabels(text, f)
 	}
-	return text, found
+	return text, f.values
+}
+
+// finding collects the values that are replaced.
+type finding struct{ values [][]byte }
+
+func (f *finding) add(value []byte) {
+	f.values = append(f.values, bytes.Trim(value, `"'\`))
 }
 
 // searchRules looks for the rules whose anchors the text has, and for what is assigned
 // to names.
-func (k *knowledge) searchRules(text []byte, bits uint64) ([]byte, int) {
-	found := 0
+func (k *knowledge) searchRules(text []byte, bits uint64, f *finding) []byte {
 	for i, r := range k.rules {
 		if bits&(1<<i) == 0 {
 			continue
@@ -82,10 +94,10 @@ func (k *knowledge) searchRules(text []byte, bits uint64) ([]byte, int) {
 		if r.first != nil && !k.begins(text, i) {
 			continue
 		}
-		all := r.pattern.FindAllIndex(text, -1)
-		for _, at := range all {
-			if !bytes.Contains(text[at[0]:at[1]], []byte(Mark)) {
-				found++
+		all := r.pattern.FindAllSubmatchIndex(text, -1)
+		for _, m := range all {
+			if !bytes.Contains(text[m[0]:m[1]], []byte(Mark)) {
+				f.add(r.valueOf(text, m))
 			}
 		}
 		if len(all) > 0 {
@@ -94,10 +106,25 @@ func (k *knowledge) searchRules(text []byte, bits uint64) ([]byte, int) {
 		}
 	}
 	if bits&(1<<assignedBit) == 0 {
-		return text, found
+		return text
 	}
-	text, assigned := k.searchAssigned(text)
-	return text, found + assigned
+	return k.searchAssigned(text, f)
+}
+
+// valueOf is the part of a match that the mark takes the place of.
+func (r rule) valueOf(text []byte, m []int) []byte {
+	from, to := m[0], m[1]
+	if strings.HasPrefix(r.replace, "${1}") {
+		from = m[3]
+	}
+	if strings.HasSuffix(r.replace, "${2}") {
+		to = m[4]
+	}
+	value := bytes.TrimSpace(text[from:to])
+	if strings.HasSuffix(r.replace, "@") {
+		value = bytes.TrimSuffix(value, []byte("@"))
+	}
+	return value
 }
 
 // begins reports whether the shape of a rule begins at one of its anchors, where all
@@ -144,14 +171,14 @@ func starting(anchors []string, expression, replace string) rule {
 // newRules are the shapes, the ones with the longest prefixes first.
 func newRules() []rule {
 	return []rule{
-		anywhere([]string{"private key"}, `-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----(?s:.*?)(-----END [A-Z ]*PRIVATE KEY(?: BLOCK)?-----|$)`, Mark),
+		anywhere([]string{"private key"}, `----[- ]BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?[- ]----(?s:.*?)(----[- ]END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?[- ]----|$)`, Mark),
 		anywhere([]string{"age-secret-key-1"}, `\bAGE-SECRET-KEY-1[A-Z0-9]{20,}`, Mark),
 		anywhere([]string{`\bsk-`}, `\bsk-[A-Za-z0-9_-]{12,}`, Mark), // OpenAI, Anthropic and others
 		anywhere([]string{"sk_live_", "sk_test_", "rk_live_", "rk_test_", "pk_live_", "whsec_"}, `\b(?:[srp]k_(?:live|test)_|whsec_)[A-Za-z0-9]{10,}`, Mark),
 		anywhere([]string{"ghp_", "gho_", "ghu_", "ghs_", "ghr_"}, `\bgh[pousr]_[A-Za-z0-9]{16,}`, Mark),
 		anywhere([]string{"github_pat_"}, `\bgithub_pat_[A-Za-z0-9_]{16,}`, Mark),
 		anywhere([]string{"glpat-", "gldt-", "glrt-"}, `\bgl(?:pat|dt|rt)-[A-Za-z0-9_-]{12,}`, Mark),
-		anywhere([]string{`\bAKIA`, `\bASIA`}, `\b(?:AKIA|ASIA)[A-Z0-9]{12,}`, Mark),
+		anywhere([]string{`\bAKIA`, `\bASIA`}, `\b(?:AKIA|ASIA)[A-Z0-9]{12,}(?::[A-Za-z0-9/+=]{30,})?`, Mark),
 		anywhere([]string{"xoxa-", "xoxb-", "xoxe-", "xoxp-", "xoxr-", "xoxs-", "xapp-"}, `\b(?:xox[abeprs]|xapp)-[A-Za-z0-9-]{8,}`, Mark),
 		anywhere([]string{"hooks.slack.com/services/"}, `(hooks\.slack\.com/services/)[A-Za-z0-9/_-]{12,}`, "${1}"+Mark),
 		anywhere([]string{"discord.com/api/webhooks/", "discordapp.com/api/webhooks/"}, `(discord(?:app)?\.com/api/webhooks/)[0-9]+/[A-Za-z0-9_-]{12,}`, "${1}"+Mark),
@@ -168,8 +195,8 @@ func newRules() []rule {
 		anywhere([]string{"cookie:"}, `(?i)\b((?:set-)?cookie: *)[^\s=;]+=[^\r\n"']{8,}`, "${1}"+Mark),
 		starting([]string{"x-api-key"}, `(?i)\b(x-api-key["']?: *["']?)[A-Za-z0-9._~+/=-]{8,}`, "${1}"+Mark),
 		anywhere([]string{"://"}, `(://[^/\s:@"']*:)[^/\s@"'<$\{][^/\s@"']*@`, "${1}"+Mark+"@"),
-		starting([]string{"lin_api_", "lin_oauth_", "secret_", "ntn_", "glsa_", "dckr_pat_", "figd_", "rubygems_", "sbp_", "sntrys_", "nvapi-", "pplx-", "tvly-", "xai-", "tskey-", "hvs.", "hvb.", "hvr.", "pmak-", "nrak-"},
-			`\b(?:lin_(?:api|oauth)_|(?:glsa|dckr_pat|figd|rubygems|sbp|sntrys)_|ntn_|(?:nvapi|pplx|tvly|xai|tskey|PMAK|NRAK)-|hv[sbr]\.)[A-Za-z0-9_-]{20,}|\bsecret_[A-Za-z0-9]{40,}`, Mark),
+		starting([]string{"lin_api_", "lin_oauth_", "secret_", "ntn_", "glsa_", "dckr_pat_", "figd_", "rubygems_", "sbp_", "nvapi-", "pplx-", "tvly-", "xai-", "tskey-", "hvs.", "hvb.", "hvr.", "pmak-", "nrak-"},
+			`\b(?:lin_(?:api|oauth)_|(?:glsa|dckr_pat|figd|rubygems|sbp)_|ntn_|(?:nvapi|pplx|tvly|xai|tskey|PMAK|NRAK)-|hv[sbr]\.)[A-Za-z0-9_-]{20,}|\bsecret_[A-Za-z0-9]{40,}`, Mark),
 		anywhere([]string{`\bSK0`, `\bSK1`, `\bSK2`, `\bSK3`, `\bSK4`, `\bSK5`, `\bSK6`, `\bSK7`, `\bSK8`, `\bSK9`, `\bSKa`, `\bSKb`, `\bSKc`, `\bSKd`, `\bSKe`, `\bSKf`}, `\bSK[0-9a-f]{32}\b`, Mark), // Twilio
 		anywhere([]string{"sig=", "signature="}, `(?i)([?&](?:sig|x-amz-signature|x-goog-signature)=)[A-Za-z0-9%+/=_-]{20,}`, "${1}"+Mark),
 		// Programs that take a secret as an argument.

@@ -95,6 +95,21 @@ func serviceShapes() []shape {
 		token("anthropic-admin", "sk-ant-", `\bsk-ant-[A-Za-z0-9_-]{20,}`),
 		token("doppler", "dp.", `\bdp\.(?:pt|st|ct|sa|scim|audit)\.(?:[a-z0-9_-]+\.)?[A-Za-z0-9]{40,}`),
 		token("terraform", ".atlasv1.", `[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_=-]{60,}`).within(),
+		token("cloudflared", "eyjhijoi", `\beyJhIjoi[A-Za-z0-9+/=_-]{60,}`),
+		token("sentry-organization", "sntrys_", `\bsntrys_[A-Za-z0-9+/=_-]{20,}`),
+		token("facebook", "eaa", `\bEAA[A-Za-z0-9]{80,}`),
+		token("twitter", "aaaaaaaaaaaaaaaaaaaaa", `\bAAAAAAAAAAAAAAAAAAAAA[A-Za-z0-9%]{50,}`),
+		token("docker-swarm", "swmtkn-1-", `\bSWMTKN-1-[a-z0-9-]{40,}`),
+		token("k3s", "k10", `\bK10[0-9a-f]{64}::\w+:[0-9a-f]{20,}`),
+		token("clickup", "pk_", `\bpk_\d+_[A-Z0-9]{32}`),
+		token("typeform", "tfp_", `\btfp_[A-Za-z0-9_.-]{40,}`),
+		token("jina", "jina_", `\bjina_[A-Za-z0-9_-]{40,}`),
+		token("firecrawl", "fc-", `\bfc-[a-f0-9]{32}\b`),
+		token("e2b", "e2b_", `\be2b_[a-f0-9]{40}`),
+		token("runpod", "rpa_", `\brpa_[A-Z0-9]{30,}`),
+		token("voyage", "pa-", `\bpa-[A-Za-z0-9_-]{40,}`),
+		token("bitbucket-server", "bbdc-", `\bBBDC-[A-Za-z0-9+/]{40}`),
+		token("docker-organization", "dckr_oat_", `\bdckr_oat_[A-Za-z0-9_-]{20,}`),
 		{name: "vercel", keywords: []string{"vcp_", "vca_", "vci_", "vcr_", "vck_"}, expression: `\bvc[pairk]_[A-Za-z0-9]{40,}`},
 		{name: "hubspot", keywords: []string{"pat-na1-", "pat-na2-", "pat-eu1-"}, expression: `\bpat-(?:na[12]|eu1)-[a-f0-9]{8}-[a-f0-9]{4}-[a-f0-9]{4}-[a-f0-9]{4}-[a-f0-9]{12}`},
 		token("contentful", "cfpat-", `\bCFPAT-[A-Za-z0-9_-]{40,}`),
@@ -114,16 +129,24 @@ func serviceShapes() []shape {
 	}
 }
 
+// What stands between a word and the secret that it tells of, and the secret itself.
+const (
+	toldRest  = `[^\n|;&]{0,200}?`
+	toldValue = `["']?([^\s"'$\\-][^\s"'\\]{3,})`
+)
+
+// told is the shape of what a word tells of.
+func told(name, expression string, keywords ...string) shape {
+	return shape{name: name, keywords: keywords, expression: expression}
+}
+
 // toldShapes are secrets that programs take as arguments and that their files hold, by
 // the word that tells so.
-func toldShapes() []shape {
-	const (
-		rest  = `[^\n|;&]{0,200}?`
-		value = `["']?([^\s"'$\\-][^\s"'\\]{3,})`
-	)
-	told := func(name, expression string, keywords ...string) shape {
-		return shape{name: name, keywords: keywords, expression: expression}
-	}
+func toldShapes() []shape { return append(argumentShapes(), fileShapes()...) }
+
+// argumentShapes are secrets that programs take as arguments.
+func argumentShapes() []shape {
+	const rest, value = toldRest, toldValue
 	return []shape{
 		told("sshpass", `sshpass\s+-p\s*`+value, "sshpass"),
 		told("redis", `redis-cli\b`+rest+`\s(?:-a|--pass)\s+`+value, "redis-cli"),
@@ -132,7 +155,7 @@ func toldShapes() []shape {
 		told("smbclient", `smbclient\b`+rest+`\s-U\s*["']?[\w\\.-]+%`+value, "smbclient"),
 		told("openssl", `-pass(?:in|out)?\s+["']?pass:`+value, "-pass"),
 		told("keytool", `-(?:store|key)pass\s+`+value, "-storepass", "-keypass"),
-		told("identified", `(?i)identified\s+(?:with\s+\S+\s+)?by\s+(?:password\s+)?\\?['"]?([^\s'";\\]{4,})`, "identified "),
+		told("identified", `(?i:identified\s+(?:with\s+\S+\s+)?by\s+(?:password\s+)?(?:\\?['"]([^\s'";\\]{4,})|([^\s'";\\]*[0-9][^\s'";\\]{3,})))|IDENTIFIED BY ([^\s'";\\]{4,})`, "identified "),
 		told("archive", `(?:zip|7za?)\b`+rest+`\s-[pP]\s*["']?([^\s"'$\\@/-][^\s"'\\@]{3,})`, "zip ", "7z ", "7za "),
 		told("mongo", `mongo(?:dump|restore|export|import|sh)?\b`+rest+`\s-p\s*`+value, "mongo"),
 		told("sqlcmd", `sqlcmd\b`+rest+`\s-P\s*`+value, "sqlcmd"),
@@ -141,14 +164,62 @@ func toldShapes() []shape {
 		told("sqlplus", `sqlplus\s+[^\s/]+/([^\s@]{4,})@`, "sqlplus"),
 		told("mysqladmin", `mysqladmin\b`+rest+`\spassword\s+`+value, "mysqladmin"),
 		told("htpasswd", `htpasswd\s+-[a-zA-Z]*b[a-zA-Z]*\s+\S+\s+\S+\s+`+value, "htpasswd"),
+		told("piped", `(?:echo|printf)\s+(?:-\w+\s+)?(?:["']%s(?:\\n)?["']\s+)?["']?(?:[\w.-]+:)?([^\s"'$|\\:;&<>-][^\s"'$|\\:;<>]{5,})(?:\\n[^"'|\n]{0,80})?["']?\s*\|\s*[^\n]{0,60}?(?:sudo -S|passw|secret|login|chpasswd|passwd|cryptsetup|pass insert|kinit)`, "echo ", "printf "),
+		told("here-string", `(?i)(?:passw|secret|login|auth|crypt|kinit|luks|vault)[^\n<]{0,80}<<<\s*["']?([^\s"'$<\\-][^\s"'\\]{3,})`, "<<<").within(),
+		{name: "auth", keywords: []string{"auth "}, expression: `\bAUTH (?:PLAIN |LOGIN |default )?([^\s"'$<>\\(]*[0-9][^\s"'$<>\\(]*)`, entropy: 3},
+		told("openssl-enc", `openssl\s+enc\b`+rest+`\s-k\s+`+value, "openssl enc"),
+		told("rar", `(?:un)?rar\s+[a-z]+\b`+rest+`\s-h?p["']?([^\s"'$\\-][^\s"'\\]{3,})`, "rar a", "rar x", "rar e", "unrar "),
+		told("unseal", `(?i)unseal\s+([A-Za-z0-9+/=]{16,})`, "unseal "),
+		told("pdftk", `(?:user|owner)_pw\s+`+value, "user_pw ", "owner_pw "),
+		told("redis-user", `user \S+ on >(\S{4,})`, " on >").within(),
+		told("lftp", `lftp\b`+rest+`\s-u\s+[^\s,]+,`+value, "lftp "),
+		told("net-user", `(?i)net user\s+\S+\s+([^\s/"'$]{4,})\s+/add`, "net user "),
+		told("user-secrets", `user-secrets set\s+\S+\s+`+value, "user-secrets set"),
+		told("setx", `(?i)setx\s+\w*(?:key|token|pass|secret|pwd)\w*\s+`+value, "setx "),
+		told("snmp", `snmp\w+\b[^\n]{0,80}?\s-[AX]\s+`+value, " -a ", " -x ").within(),
+		told("auth-by-id", `(?:snyk auth|GenieKey)\s+([0-9a-f]{8}-[0-9a-f-]{27})`, "snyk auth", "geniekey"),
+		told("address-of-node", `(?:alchemy\.com/v2|infura\.io/v3|quiknode\.pro|maker\.ifttt\.com/trigger/[^/\s]+/with/key)/([\w-]{20,})`, "alchemy.com/v2/", "infura.io/v3/", "quiknode.pro/", "maker.ifttt.com/"),
+		told("address-of-hook", `(?:hooks\.zapier\.com/hooks/catch|\.office\.com/webhookb?2?|hook\.\w+\.make\.com)/([\w@/-]{20,})`, "hooks.zapier.com/", ".office.com/webhook", "hook.eu", "hook.us"),
+	}
+}
+
+// fileShapes are secrets that stand in files of programs.
+func fileShapes() []shape {
+	return []shape{
 		told("pgpass", `(?m)^[\w.*-]+:(?:5432|5433|6432|\*):[\w.*-]+:[\w.*-]+:([^\s"'\x60:$<]{4,})`, ":5432:", ":5433:", ":6432:", ":*:").within(),
 		told("go-sql", `\b[\w.-]+:([^\s"'@/]{4,})@(?:tcp|unix)\(`, "@tcp(", "@unix(").within(),
-		told("crypt", `\$(?:[1567y]|2[aby]|apr1|argon2(?:id|i|d))\$[./A-Za-z0-9$=,+-]{20,}`, "$1$", "$5$", "$6$", "$y$", "$7$", "$2a$", "$2b$", "$2y$", "$apr1$", "$argon2"),
+		told("crypt", `\$(?:[1567y]|2[aby]|apr1|argon2(?:id|i|d))\$[./A-Za-z0-9$=,+-]{16,}`, "$1$", "$5$", "$6$", "$y$", "$7$", "$2a$", "$2b$", "$2y$", "$apr1$", "$argon2"),
 		told("putty", `(?i)Private-Lines: *\d+\s+((?:[A-Za-z0-9+/=]{20,}\s*)+)`, "private-lines:"),
 		told("wireguard", `(?i)presharedkey\s*=\s*([A-Za-z0-9+/=]{40,})`, "presharedkey"),
 		told("kubeconfig", `(?i)client-key-data["']?\s*:\s*["']?([A-Za-z0-9+/=]{16,})`, "client-key-data"),
 		told("rails", `(?i)secret_key_base\\?["']?\s*(?:=>|[:=])\s*\\?["']?([A-Za-z0-9+/=_-]{16,})`, "secret_key_base"),
 		told("laravel", `(?i)app_key=["']?(?:base64:)?([A-Za-z0-9+/=_-]{16,})`, "app_key="),
+		told("router", `(?i)(?:isakmp key|(?:tacacs|radius)-server\b[^\n]{0,80}? key|authentication-key|message-digest-key \d+ md5)\s+(?:[0-7] )?([^\s"']{6,})`, "isakmp key", "tacacs-server", "radius-server", "authentication-key", "message-digest-key"),
+		told("haproxy", `stats auth\s+[^\s:]+:(\S{4,})`, "stats auth"),
+		told("postfix", `\]:\d+\s+[\w.@+-]+:(\S{6,})`, "]:587", "]:465", "]:25"),
+		told("pbkdf2", `pbkdf2[_:-]sha\d+[$:]\d+[$:][A-Za-z0-9./+=$:]{16,}`, "pbkdf2"),
+		told("scrypt", `scrypt:\d+:\d+:\d+\$[A-Za-z0-9./+=$]{16,}`, "scrypt:"),
+		told("ldap-hash", `(?i)\{(?:ssha|sha|smd5|md5|crypt)\d*\}([A-Za-z0-9+/=$.]{16,})`, "{ssha", "{sha", "{smd5", "{md5", "{crypt"),
+		told("openvpn", `(?is)openvpn static key v1-----\s*(.{16,}?)(?:-----end|$)`, "openvpn static key"),
+		told("xml-key", `(?i)privatekey>\s*([A-Za-z0-9+/=\s]{16,})<`, "privatekey>"),
+		told("secret-of-kubernetes", `(?:tls\.key|ssh-privatekey|id_rsa|id_ed25519|\.dockerconfigjson|\.dockercfg)["']?:\s*["']?([A-Za-z0-9+/=]{16,})`, "tls.key", "ssh-privatekey", "id_rsa", "id_ed25519", ".dockerc"),
+		told("chap", `"?[\w.@-]+"?[ \t]+\*[ \t]+"?([^\s"]{4,})"?[ \t]+\*`, "\t*\t").within(),
+		told("snmp-user", `(?:AES|DES)\s+"([^"\s]{8,})"`, `aes "`, `des "`),
+		told("jwk", `(?:"kty"[^{}]{0,600}?"(?:d|k)"|"(?:dp|dq|qi)")\s*:\s*"([A-Za-z0-9_-]{20,})"`, `"kty"`, `"dp"`, `"dq"`, `"qi"`),
+		told("jwk-private", `"d"\s*:\s*"([A-Za-z0-9_-]{30,})"`, `"d":`, `"d" :`),
+		told("minisign", `(?i)encrypted secret key\s+([A-Za-z0-9+/=]{40,})`, "encrypted secret key"),
+		told("mnemonic", "(?i)(?:seed phrase|recovery phrase|backup phrase|mnemonic)[\\w ]{0,20}[\"'\\s:=*`]+((?:[a-z]{3,8} ){11,23}[a-z]{3,8})", "seed phrase", "recovery phrase", "backup phrase", "mnemonic"),
+		told("otp", `otpauth://[^\s"'<>]{0,200}?secret=([A-Za-z2-7]{10,})`, "otpauth://"),
+		told("cookies", `\t(?:TRUE|FALSE)\t\S+\t(?:TRUE|FALSE)\t\d+\t\S+\t(\S{8,})`, "\ttrue\t", "\tfalse\t"),
+		told("pwdump", `:\d+:([0-9a-f]{32}:[0-9a-f]{32}):::`, ":::").within(),
+		told("scram", `SCRAM-SHA-\d+\$\d+:([A-Za-z0-9+/=]+\$[A-Za-z0-9+/=:]+)`, "scram-sha-"),
+		told("postgres-md5", `\bmd5([0-9a-f]{32})\b`, "md5"),
+		told("dovecot", `\{PLAIN\}([^\s:"']{4,})`, "{plain}"),
+		told("wallet-key", `(?i)(?:privkey|private key|wif)\W{1,6}(?:is )?(?:0x[0-9a-f]{64}|[5KL][1-9A-HJ-NP-Za-km-z]{50,51})\b`, "privkey", "private key", "wif"),
+		told("end-of-key", `(?:[A-Za-z0-9+/=]{40,}\s+)*[A-Za-z0-9+/=]{16,}\s+-----END [A-Z ]*PRIVATE KEY-----`, "-----end ").within(),
+		told("encoded-key", `\bLS0tLS1CRUdJTi(?:BSU0EgUFJJVkFURSBLRVk|BQUklWQVRFIEtFWS|BFQyBQUklWQVRFIEtFWS|BPUEVOU1NIIFBSSVZBVEUgS0VZ)[A-Za-z0-9+/=]{16,}`, "ls0tls1crudjti"),
+		told("dnssec", `(?:PrivateExponent|Prime[12]|Exponent[12]|Coefficient):\s*([A-Za-z0-9+/=]{16,})`, "privateexponent:", "prime1:", "prime2:", "exponent1:", "exponent2:", "coefficient:"),
+		told("magento", `'crypt'\s*=>\s*\[\s*'key'\s*=>\s*'([^'\n]+)`, "'crypt'"),
 		told("npmrc", `(?i)_auth\s*=\s*["']?([A-Za-z0-9+/=_-]{12,})`, "_auth"),
 	}
 }
@@ -182,21 +253,22 @@ func newShapeSet(shapes []shape) shapeSet {
 	return s
 }
 
-// replace redacts the tokens of a text and counts them. Text is not changed.
-func (s *shapeSet) replace(text []byte) (clean []byte, found int) {
+// replace redacts the tokens of a text. Text is not changed.
+func (s *shapeSet) replace(text []byte, f *finding) (clean []byte) {
 	done := 0 // how many bytes of text are in clean
 	for i := s.words.next(text, 0); i < len(text); i = s.words.next(text, i+1) {
 		from, to := s.at(text, i, done)
 		if to <= from {
 			continue
 		}
+		f.add(text[from:to])
 		clean = append(append(clean, text[done:from]...), Mark...)
-		found, done, i = found+1, to, max(i, to-1)
+		done, i = to, max(i, to-1)
 	}
-	if found == 0 {
-		return text, 0
+	if done == 0 {
+		return text
 	}
-	return append(clean, text[done:]...), found
+	return append(clean, text[done:]...)
 }
 
 // at is the place of the secret of the first shape that a keyword at a place belongs

@@ -36,7 +36,7 @@ func playGateway(ctx context.Context, s *stage) {
 	copied := filepath.Join(s.home, "copy")
 	s.must("copy the state", os.CopyFS(filepath.Join(copied, "agents"), os.DirFS(filepath.Join(s.home, ".openclaw", "agents"))))
 	time.Sleep(shortQuiet)
-	other := s.compact(ctx, with("--dry-run", "--store", "openclaw="+copied)...)
+	other := s.compact(ctx, with("--dry-run", "--only-store", "openclaw="+copied)...)
 	same(s, "another state directory has no gateway", other.via(), "files")
 
 	done := s.compact(ctx, quiet...)

@@ -73,7 +73,9 @@ type outcome struct {
 		Path    string `json:"path"`
 		Via     string `json:"via"`
 		Receipt string `json:"receipt"`
-		Archive struct {
+		// NextStart is said where the runtime's next start finds no session any more.
+		NextStart string `json:"next_start"`
+		Archive   struct {
 			Path string `json:"path"`
 		} `json:"archive"`
 	} `json:"sessions"`

@@ -102,6 +102,7 @@ func (s *Store) path() string { return filepath.Join(s.root, databaseName) }
 func (s *Store) List(ctx context.Context) (session.Listing, error) {
 	l := &sqlitefile.Listing{Runtime: session.RuntimeGoose, Agent: session.RuntimeGoose, Store: s.root, Now: time.Now()}
 	db, sessions, err := s.sessions(ctx)
+	err = l.Salvaged(s.path(), err)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return l.Listing, logfile.Unreadable(s.path())

@@ -420,7 +420,7 @@ func (l *lister) storedRefs(ctx context.Context, db *database, agent string) ([]
 	}
 	x.path = db.path
 	sessions, err := open.Sessions(ctx)
-	if err != nil {
+	if err = l.salvaged(db.path, err); err != nil {
 		return nil, err
 	}
 	if err := l.tellUnread(ctx, db, open, agent); err != nil {
@@ -435,6 +435,14 @@ func (l *lister) storedRefs(ctx context.Context, db *database, agent string) ([]
 		refs = append(refs, x.ref(s, l))
 	}
 	return refs, nil
+}
+
+// salvaged is [sqlitefile.Listing.Salvaged].
+func (l *lister) salvaged(database string, err error) error {
+	var s sqlitefile.Listing
+	err = s.Salvaged(database, err)
+	l.Listing.Notices = append(l.Listing.Notices, s.Notices...)
+	return err
 }
 
 func readStored(ctx context.Context, db *agentdb.Database, agent string) (*stored, error) {

@@ -28,7 +28,14 @@ func (w Weighing[S]) Run(ctx context.Context) error {
 		return damage
 	}
 	copy(w.All, before)
-	for _, s := range before {
+	return w.Each(ctx, damage)
+}
+
+// Each weighs the rows of one session after the other, for a database of which a query
+// over all of them has met a damaged page, the error damage. It returns a
+// [*sqlitefile.DamagedError].
+func (w Weighing[S]) Each(ctx context.Context, damage error) error {
+	for _, s := range w.All {
 		if err := w.rows(ctx, " WHERE session_id = ?", w.ID(s)); err != nil && !sqlitefile.IsDamaged(err) {
 			return err
 		}

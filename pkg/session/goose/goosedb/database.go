@@ -91,18 +91,55 @@ type Session struct {
 	Changed   time.Time
 }
 
-// Sessions returns the sessions in the order of their ids. It reads no text.
+// Sessions returns the sessions in the order of their ids. It reads no text. With a
+// [*sqlitefile.DamagedError] it returns them all, and of those that lie on a damaged page
+// what lies before it.
 func (d *Database) Sessions(ctx context.Context) ([]Session, error) {
+	const counted = `SELECT session_id, count(*) AS n, sum(octet_length(content_json)) AS bytes, max(CAST(created_timestamp AS INTEGER)) AS last FROM messages GROUP BY session_id`
+	all, err := d.sessions(ctx, counted)
+	if !sqlitefile.IsDamaged(err) {
+		return all, errors.Join(err, d.Unchanged())
+	}
+	damage := err
+	if all, err = d.sessions(ctx, "SELECT NULL AS session_id, 0 AS n, 0 AS bytes, 0 AS last"); err != nil {
+		return nil, err
+	}
+	return all, errors.Join(d.weighEach(ctx, all, damage), d.Unchanged())
+}
+
+// weighEach weighs the messages of one session after the other.
+func (d *Database) weighEach(ctx context.Context, all []Session, damage error) error {
+	place := map[string]*Session{}
+	for i := range all {
+		place[all[i].ID] = &all[i]
+	}
+	const query = "SELECT session_id, octet_length(content_json), CAST(created_timestamp AS INTEGER) FROM messages"
+	w := rowlog.Weighing[Session]{Conn: d.conn, Query: query, All: all, ID: func(s Session) string { return s.ID }}
+	w.Take = func(rows *sql.Rows) error {
+		var id string
+		var size, at sql.NullInt64
+		if err := rows.Scan(&id, &size, &at); err != nil {
+			return err
+		}
+		s := place[id]
+		s.Messages++
+		s.Bytes += size.Int64
+		s.Changed = later(s.Changed, Moment(at.Int64))
+		return nil
+	}
+	return w.Each(ctx, damage)
+}
+
+// sessions are the sessions, with what a query counts of the messages of each.
+func (d *Database) sessions(ctx context.Context, counted string) ([]Session, error) {
 	t := d.tables[sessionTable]
 	columns := []string{"s.id", t.Text("parent_session_id"), t.Text("session_type"), t.Text("name"), t.Text("working_dir"), t.Text("total_tokens"), t.Text("updated_at")}
 	rows, err := d.conn.QueryContext(ctx, "SELECT "+strings.Join(columns, ", ")+`,
-		coalesce(m.n, 0), coalesce(m.bytes, 0), coalesce(m.last, 0) FROM sessions s LEFT JOIN (
-			SELECT session_id, count(*) AS n, sum(octet_length(content_json)) AS bytes, max(CAST(created_timestamp AS INTEGER)) AS last FROM messages GROUP BY session_id
-		) m ON m.session_id = s.id ORDER BY s.id`)
+		coalesce(m.n, 0), coalesce(m.bytes, 0), coalesce(m.last, 0) FROM sessions s LEFT JOIN (`+counted+`) m ON m.session_id = s.id ORDER BY s.id`)
 	if err != nil {
 		return nil, fmt.Errorf("list sessions: %w", err)
 	}
-	all, err := rowlog.Collect(rows, "list sessions", func(rows *sql.Rows) (s Session, err error) {
+	return rowlog.Collect(rows, "list sessions", func(rows *sql.Rows) (s Session, err error) {
 		var tokens, updated string
 		var last int64
 		err = rows.Scan(&s.ID, &s.Parent, &s.Kind, &s.Name, &s.Directory, &tokens, &updated, &s.Messages, &s.Bytes, &last)
@@ -110,7 +147,6 @@ func (d *Database) Sessions(ctx context.Context) ([]Session, error) {
 		s.Changed = later(Moment(last), written(updated))
 		return s, err
 	})
-	return all, errors.Join(err, d.Unchanged())
 }
 
 func later(a, b time.Time) time.Time {

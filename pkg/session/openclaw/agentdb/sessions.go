@@ -4,9 +4,11 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/sessctl/sessctl/pkg/session/rowlog"
+	"github.com/sessctl/sessctl/pkg/session/sqlitefile"
 )
 
 // Session is one session that has records in the database.
@@ -50,14 +52,68 @@ func (c columns) eventBytes() string {
 	return fmt.Sprintf("CASE WHEN event_json IS NOT NULL THEN octet_length(event_json) ELSE min(max(coalesce(event_utf8_bytes, 0), 0), %d) END", maxEvent)
 }
 
-// Sessions returns the sessions in the order of their ids.
+// Sessions returns the sessions in the order of their ids. With a
+// [*sqlitefile.DamagedError] it returns those that the windows of the runtime name, and
+// of those that lie on a damaged page what lies before it.
 func (d *Database) Sessions(ctx context.Context) ([]Session, error) {
-	model := "''"
-	if d.columns.model {
-		model = "coalesce(w.model, '')"
+	all, err := d.sessions(ctx)
+	if !sqlitefile.IsDamaged(err) {
+		return all, err
 	}
+	damage := err
+	if all, err = d.windows(ctx); err != nil {
+		return nil, err
+	}
+	err = d.weighEach(ctx, all, damage)
+	return slices.DeleteFunc(all, func(s Session) bool { return s.Records == 0 }), err
+}
+
+// windows are the sessions that the windows of the runtime name, not weighed.
+func (d *Database) windows(ctx context.Context) ([]Session, error) {
+	rows, err := d.conn.QueryContext(ctx, "SELECT w.session_id, coalesce(w.session_key, ''), "+d.modelColumn()+" FROM session_windows w ORDER BY w.session_id")
+	if err != nil {
+		return nil, fmt.Errorf("list sessions: %w", err)
+	}
+	return rowlog.Collect(rows, "list sessions", func(rows *sql.Rows) (s Session, err error) {
+		err = rows.Scan(&s.ID, &s.Key, &s.Model)
+		return s, err
+	})
+}
+
+// weighEach weighs the records of one session after the other.
+func (d *Database) weighEach(ctx context.Context, all []Session, damage error) error {
+	place := map[string]*Session{}
+	for i := range all {
+		place[all[i].ID] = &all[i]
+	}
+	query := "SELECT session_id, " + d.columns.eventBytes() + ", created_at FROM transcript_events"
+	w := rowlog.Weighing[Session]{Conn: d.conn, Query: query, All: all, ID: func(s Session) string { return s.ID }}
+	w.Take = func(rows *sql.Rows) error {
+		var id string
+		var size, at sql.NullInt64
+		if err := rows.Scan(&id, &size, &at); err != nil {
+			return err
+		}
+		s := place[id]
+		s.Records++
+		s.Bytes += size.Int64 + 1
+		s.Changed = time.UnixMilli(at.Int64)
+		return nil
+	}
+	return w.Each(ctx, damage)
+}
+
+// modelColumn is the model of a window, as an expression.
+func (d *Database) modelColumn() string {
+	if d.columns.model {
+		return "coalesce(w.model, '')"
+	}
+	return "''"
+}
+
+func (d *Database) sessions(ctx context.Context) ([]Session, error) {
 	rows, err := d.conn.QueryContext(ctx, `
-SELECT t.session_id, coalesce(w.session_key, ''), `+model+`, t.records, t.bytes,
+SELECT t.session_id, coalesce(w.session_key, ''), `+d.modelColumn()+`, t.records, t.bytes,
        (SELECT e.created_at FROM transcript_events e WHERE e.session_id = t.session_id ORDER BY e.seq DESC LIMIT 1)
 FROM (SELECT session_id, count(*) AS records, coalesce(sum(`+d.columns.eventBytes()+`), 0) + count(*) AS bytes
       FROM transcript_events GROUP BY session_id) t

@@ -1,0 +1,50 @@
+package steps
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/sessctl/sessctl/internal/workspace"
+	"github.com/sessctl/sessctl/pkg/session"
+)
+
+// A database that cannot be read, or not all of it, is archived as the files that it
+// is: what a repair needs is there even if the disk gives less tomorrow.
+
+// logEnd is what the name of a database's write-ahead log has at its end.
+const logEnd = "-wal"
+
+// withUnreadDatabases are the sessions, and the files of the databases of which not all
+// was read. A reference that stands for the sessions of such a database is one of its
+// files.
+func withUnreadDatabases(all *workspace.Inventory) []workspace.Found {
+	sessions := slices.Clone(all.Sessions)
+	for _, u := range all.NotRead {
+		if u.Cause != session.CauseDamaged && u.Cause != session.CauseNoLog && u.Cause != session.CauseTables {
+			continue
+		}
+		for _, path := range []string{u.Path, u.Path + logEnd} {
+			file, ok := databaseFile(all, u, path)
+			if ok && !slices.ContainsFunc(sessions, func(s workspace.Found) bool { return s.Path == path }) {
+				sessions = append(sessions, file)
+			}
+		}
+	}
+	return sessions
+}
+
+// databaseFile is a file of a database of which not all was read; false if it is not
+// there, or empty, or nobody knows the store.
+func databaseFile(all *workspace.Inventory, u session.Unread, path string) (workspace.Found, bool) {
+	i := slices.IndexFunc(all.Sessions, func(s workspace.Found) bool { return s.Runtime == u.Runtime && workspace.Below(s.Store, path) })
+	info, err := os.Lstat(path)
+	if i < 0 || err != nil || !info.Mode().IsRegular() || info.Size() == 0 {
+		return workspace.Found{}, false
+	}
+	of := all.Sessions[i]
+	return workspace.Found{Adapter: of.Adapter, Ref: session.Ref{
+		Runtime: u.Runtime, Agent: of.Agent, ID: session.CleanID(filepath.Base(path)), Store: of.Store, Path: path, Kind: session.KindDatabase,
+		Bytes: info.Size(), ModTime: info.ModTime(), State: session.StateUnsupported, Reason: u.Message,
+	}}, true
+}
