@@ -12,7 +12,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -240,11 +239,6 @@ func (h *historyHome) archives() []string {
 // trashed are the logs that clean deleted.
 func (h *historyHome) trashed() []string {
 	return h.glob(".pi", "agent", "sessions", "*", ".sessctl-trash", "*")
-}
-
-// trashRecords say what is in the trash.
-func (h *historyHome) trashRecords() []string {
-	return h.glob(".local", "share", "sessctl", "trash", "*", "*.json")
 }
 
 func (h *historyHome) entries() []string {
@@ -492,13 +486,7 @@ var rewritings = map[string]func(h *historyHome) bool{
 	"a byte of a file of the trash":    func(h *historyHome) bool { return h.edit(h.one(h.trashed()), h.flipped) },
 	"a file of the trash removed":      func(h *historyHome) bool { p := h.one(h.trashed()); return p != "" && h.remove(p) },
 	"two files of the trash exchanged": func(h *historyHome) bool { return h.exchange(h.trashed()) },
-	"the hash of a record of the trash": func(h *historyHome) bool {
-		return h.edit(h.one(h.trashRecords()), func(text []byte) []byte {
-			return regexp.MustCompile(`"sha256": *"[0-9a-f]{8}`).ReplaceAll(text, []byte(`"sha256": "01234567`))
-		})
-	},
-	"two records of the trash exchanged": func(h *historyHome) bool { return h.exchange(h.trashRecords()) },
-	"what is superseded removed":         func(h *historyHome) bool { return h.remove(h.data("archives", "superseded")) },
+	"what is superseded removed":       func(h *historyHome) bool { return h.remove(h.data("archives", "superseded")) },
 	"what is superseded emptied": func(h *historyHome) bool {
 		return h.edit(h.one(h.glob(".local", "share", "sessctl", "archives", "superseded", "*")), func([]byte) []byte { return nil })
 	},
@@ -589,7 +577,7 @@ func TestRewrittenHistory(t *testing.T) {
 		h.again(base)
 		var did []string
 		for _, i := range append([]int{n % len(kinds)}, h.more(len(kinds))...) {
-			if rewritings[kinds[i]](h) {
+			if !slices.Contains(did, kinds[i]) && rewritings[kinds[i]](h) { // exchanged twice is as it was
 				did = append(did, kinds[i])
 			}
 		}

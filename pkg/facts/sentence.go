@@ -4,6 +4,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/sessctl/sessctl/pkg/speaker"
 )
 
 // sentence is one sentence of what somebody said, on one line.
@@ -16,16 +18,12 @@ type sentence struct {
 // longer is none.
 const maxSentence = 320
 
-// sentences cuts a text at line ends and at marks that a space follows. Code,
-// quotations, tables and lines of programs are left out.
+// sentences cuts a text at line ends and at marks that a space follows. What is not
+// said in words is left out: code, quotations, tables, lines of programs.
 func sentences(text string) []sentence {
 	var all []sentence
-	text = withoutFences(text)
-	for line := range strings.Lines(text) {
+	for line := range strings.Lines(string(speaker.AgentWords([]byte(text)))) {
 		line = strings.TrimSpace(line)
-		if !prose(line) {
-			continue
-		}
 		bare := strings.ReplaceAll(itemMark().ReplaceAllString(line, ""), "**", "")
 		for len(bare) > 0 {
 			n := sentenceEnd(bare)
@@ -37,21 +35,6 @@ func sentences(text string) []sentence {
 		}
 	}
 	return all
-}
-
-// prose tells what people write from quotations, tables and output.
-func prose(line string) bool {
-	switch {
-	case line == "", strings.HasPrefix(line, ">"), strings.HasPrefix(line, "|"), strings.HasPrefix(line, "$ "), strings.HasPrefix(line, "//"), strings.HasPrefix(line, "--"):
-		return false
-	}
-	odd := 0
-	for _, r := range strings.ReplaceAll(line, "==", "") { // of a version that is fixed
-		if strings.ContainsRune("{}<>|\\;=[]^~", r) {
-			odd++
-		}
-	}
-	return odd*12 <= len(line)
 }
 
 // itemMark is the mark of a list item or heading.

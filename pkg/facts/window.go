@@ -10,7 +10,7 @@ import (
 
 	"github.com/sessctl/sessctl/pkg/secrets"
 	"github.com/sessctl/sessctl/pkg/session"
-	"github.com/sessctl/sessctl/pkg/summarize/state"
+	"github.com/sessctl/sessctl/pkg/speaker"
 )
 
 // Scanner reads a log: a [session.Store].
@@ -124,60 +124,17 @@ func (w *Window) Said() int { return w.said }
 // Last returns the time of the last message, in epoch milliseconds.
 func (w *Window) Last() int64 { return w.last }
 
-// Spoken is what a message says, without secrets; of a user's what a person has
-// typed: without the channel's envelope, blocks between tags, fenced code, quoted mail
-// and pasted documents. It is "" if nothing is left, or if a program wrote the message.
+// Spoken is what a message says, without secrets; of a user's what a person says in
+// words: without what programs put around it, code, quotations and what was pasted. It
+// is "" if nothing is left.
 func Spoken(m *session.Message) string {
-	said, _ := session.Clean(state.Said(m))
-	text := strings.ToValidUTF8(string(said[:min(len(said), maxMessage)]), "")
+	said, _ := session.Clean(m.Said())
+	said = said[:min(len(said), maxMessage)]
 	if m.Role == session.RoleUser {
-		if strings.Contains(text, "<conversation>") {
-			return ""
-		}
-		if text = withoutFences(withoutBlocks(text)); byRuntime().MatchString(text) || isDocument(text) {
-			return ""
-		}
-		text = ends(text)
+		said = []byte(ends(string(speaker.Words(said))))
 	}
-	text, _ = secrets.Redact(text)
+	text, _ := secrets.Redact(strings.ToValidUTF8(string(said), ""))
 	return strings.TrimSpace(text)
-}
-
-// The patterns that tell a person's own words from what is between them.
-var (
-	block      = expression(`(?m)^[ \t]*<([A-Za-z][\w:-]*)(?:\s[^<>\n]*)?>`)
-	fence      = expression("(?s)```.*?(?:```|\\z)|(?m:^[ \\t]*~~~)(?s:.*?)(?:(?m:^[ \\t]*~~~[ \\t]*$)|\\z)")
-	transcript = expression(`(?mi)^\s*(?:\[?(?:user|human|assistant|agent|system|ai|me)\]?:|\[\d{1,2}:\d\d|\d{1,2}:\d\d(?::\d\d)?\s|from: |to: |subject: )`)
-	heading    = expression(`(?m)^#{1,6} `)
-	// byRuntime begins instructions, reminders and jobs that runtimes put in a person's
-	// name, and prompts that other programs write (docs/dev/decisions.md D19).
-	byRuntime = expression(`(?i)^\W*(?:you are (?:a|an|the|now)\b|act as (?:a|an)\b|you must (?:fully )?embody|system:|system note|system event|cron\b|heartbeat\b|read heartbeat\.md|a new session was started|pre-compaction|a subagent|subagent (?:context|task)|caveat:|this session is being continued|the following is|here is (?:a|the) (?:conversation|transcript)|summari[sz]e (?:the|this)\b|extract (?:the )?facts|\[?request interrupted|base directory for this skill|# ?agents\.md|<instructions)`)
-)
-
-// withoutFences leaves a line break for each fenced block.
-func withoutFences(text string) string {
-	return strings.TrimSpace(fence().ReplaceAllString(text, "\n"))
-}
-
-// withoutBlocks removes what stands between <tag> and </tag>: memories that were
-// recalled, reminders of the runtime, files. A block that is not closed goes on to the
-// end.
-func withoutBlocks(text string) string {
-	for range 64 {
-		at := block().FindStringSubmatchIndex(text)
-		if at == nil {
-			break
-		}
-		_, after, _ := strings.Cut(text[at[1]:], "</"+text[at[2]:at[3]]+">")
-		text = text[:at[0]] + "\n" + after
-	}
-	return strings.TrimSpace(text)
-}
-
-// isDocument tells a file, a prompt or a chat that somebody pasted from what
-// somebody says: by its headings and by the names of its speakers.
-func isDocument(text string) bool {
-	return len(heading().FindAllStringIndex(text, 2)) > 1 || len(transcript().FindAllStringIndex(text, 2)) > 1
 }
 
 // longMessage is from how many code points on a message is taken for a document

@@ -66,6 +66,9 @@ func newMessage(m *session.Message) Message {
 	if m.Role == session.RoleInjected && x.Role == User {
 		x.Injected = orElse(string(m.CustomType), "unknown")
 	}
+	if program := m.Program(); program != "" {
+		x.Injected = program
+	}
 	if m.Role == session.RoleToolResult {
 		x.CallID, x.ToolName = string(m.CallID), string(m.ToolName)
 	}

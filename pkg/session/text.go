@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/sessctl/sessctl/pkg/speaker"
 )
 
 // AddText adds a part of text, unless it is empty. The message keeps text as it is.
@@ -192,20 +194,12 @@ func (m *Message) silent() bool {
 		if !p.said() {
 			continue
 		}
-		if p.Kind != PartText || !silentText(bytes.TrimSpace(p.Text)) {
+		if p.Kind != PartText || !speaker.Silent(bytes.TrimSpace(p.Text)) {
 			return false
 		}
 		silent = true
 	}
 	return silent
-}
-
-func silentText(text []byte) bool {
-	switch string(text) {
-	case "NO_REPLY", "HEARTBEAT_OK", "":
-		return true
-	}
-	return false
 }
 
 // escape starts a control sequence of a terminal.

@@ -9,6 +9,7 @@ import (
 	"github.com/sessctl/sessctl/pkg/jsonl"
 	"github.com/sessctl/sessctl/pkg/secrets"
 	"github.com/sessctl/sessctl/pkg/session"
+	"github.com/sessctl/sessctl/pkg/speaker"
 	"github.com/sessctl/sessctl/pkg/summarize/state"
 	"github.com/sessctl/sessctl/pkg/work"
 )
@@ -143,7 +144,7 @@ func (e *Extractive) Beside(m *session.Message) error {
 
 func (x *extent) add(m *session.Message) {
 	x.messages++
-	if m.Role == session.RoleUser {
+	if m.Role == session.RoleUser && m.Program() == "" {
 		x.people++
 	}
 	if x.firstLine == 0 {
@@ -158,10 +159,10 @@ func (e *Extractive) add(m *session.Message, stays bool) {
 	switch m.Role {
 	case session.RoleUser:
 		base.by = person
-		e.push(base, withoutPasted(safe(state.Said(m))), saidBytes)
+		e.push(base, ownWords(safe(m.Said())), saidBytes)
 	case session.RoleAssistant:
 		base.by = agent
-		e.push(base, safe(state.Said(m)), saidBytes)
+		e.push(base, safe(m.Said()), saidBytes)
 		e.calls(m, base)
 	case session.RoleToolResult:
 		e.result(m, base)
@@ -169,7 +170,7 @@ func (e *Extractive) add(m *session.Message, stays bool) {
 		e.shell(m, base)
 	case session.RoleSummary:
 		base.by = earlier
-		e.push(base, safe(state.Said(m)), saidBytes)
+		e.push(base, safe(m.Said()), saidBytes)
 	}
 	if e.bytes > maxEventBytes {
 		e.forget()
@@ -181,6 +182,15 @@ func (e *Extractive) add(m *session.Message, stays bool) {
 func safe(text []byte) []byte {
 	clean, _ := secrets.RedactBytes(text)
 	return clean
+}
+
+// ownWords is what a person says without what they paste, whole if that is all: then
+// they show it.
+func ownWords(text []byte) []byte {
+	if own := speaker.Prose(text); len(own) > 0 {
+		return own
+	}
+	return text
 }
 
 // push keeps an event, of a long text the beginning and the end.
@@ -224,7 +234,7 @@ func (e *Extractive) result(m *session.Message, base event) {
 	if base.failed {
 		base.errors = string(safe([]byte(state.Cut(strings.Join(work.EndingOf(m, string(m.ToolName)).Errors, " "), errorRunes))))
 	}
-	e.push(base, safe(state.Said(m)), resultBytes)
+	e.push(base, safe(m.Said()), resultBytes)
 }
 
 // shell takes in a command that a person ran by hand.

@@ -81,7 +81,7 @@ func checkStatements(o order, text string) error {
 // before it.
 func sourceOf(o order) *statements.Source {
 	s := statements.NewSource()
-	at := speaker().FindAllStringSubmatchIndex(o.text, -1)
+	at := label().FindAllStringSubmatchIndex(o.text, -1)
 	for i, m := range at {
 		end := len(o.text)
 		if i+1 < len(at) {

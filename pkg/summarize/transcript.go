@@ -12,6 +12,7 @@ import (
 
 	"github.com/sessctl/sessctl/pkg/secrets"
 	"github.com/sessctl/sessctl/pkg/session"
+	"github.com/sessctl/sessctl/pkg/speaker"
 	"github.com/sessctl/sessctl/pkg/summarize/state"
 )
 
@@ -256,7 +257,7 @@ func flatText(m *session.Message, limit int) string {
 	}
 	text := bytes.TrimSpace(b.Bytes())
 	if m.Role == session.RoleUser {
-		text = state.Unwrap(text)
+		text = speaker.Message(text)
 	}
 	if len(text) == 0 && recalled && m.Role == session.RoleToolResult {
 		return leftOut
@@ -316,13 +317,13 @@ const (
 	tagState        = "where-it-stood"
 )
 
-// closing matches what would end, or begin, one of those tags; speaker a line
+// closing matches what would end, or begin, one of those tags; label a line
 // that looks like the next one's.
 var (
 	closing = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`(?i)<(\s*/?\s*(?:` + tagConversation + `|` + tagPrevious + `|` + tagKnown + `|` + tagState + `)\b)`)
 	})
-	speaker = sync.OnceValue(func() *regexp.Regexp {
+	label = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`(?m)^(\s*)\[(User|Assistant|Assistant tool calls|Tool result|Tool error|User ran|Summary|Context)\]:`)
 	})
 )
@@ -330,7 +331,7 @@ var (
 // flatSafe keeps a text from ending the fence around it and from speaking in
 // somebody else's name.
 func flatSafe(text string) string {
-	return speaker().ReplaceAllString(closing().ReplaceAllString(text, `<\${1}`), `${1}\[${2}]:`)
+	return label().ReplaceAllString(closing().ReplaceAllString(text, `<\${1}`), `${1}\[${2}]:`)
 }
 
 // Fence puts text between tags, as data. What would close the tag is escaped.

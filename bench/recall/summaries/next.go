@@ -19,7 +19,6 @@ import (
 	"github.com/sessctl/sessctl/pkg/session/codex"
 	"github.com/sessctl/sessctl/pkg/session/openclaw"
 	"github.com/sessctl/sessctl/pkg/session/pi"
-	"github.com/sessctl/sessctl/pkg/summarize/state"
 )
 
 // realLog is a log and what happens in it.
@@ -140,7 +139,7 @@ func (l *realLog) take(m *session.Message) {
 	}
 	switch m.Role {
 	case session.RoleUser, session.RoleAssistant, session.RoleToolResult, session.RoleSummary:
-		add(m.Role, string(state.Said(m)))
+		add(m.Role, string(m.Said()))
 	}
 	for i := range m.Parts {
 		if p := &m.Parts[i]; p.Kind == session.PartToolCall {

@@ -8,6 +8,7 @@ import (
 	"github.com/sessctl/sessctl/pkg/jsonl"
 	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/sessctl/sessctl/pkg/session/fields"
+	"github.com/sessctl/sessctl/pkg/speaker"
 )
 
 // kind is what a record is.
@@ -346,23 +347,28 @@ func (d *decoder) typedText() {
 		return
 	}
 	text := bytes.TrimSpace(m.Parts[first].Text)
-	switch {
-	case startsWith(text, "<command-name>"), startsWith(text, "<command-message>"):
+	by := speaker.Of("claude", text)
+	if by == nil {
+		d.stripReminders()
+		return
+	}
+	switch by.Name {
+	case "command":
 		d.echo(first, text)
-	case startsWith(text, "<local-command-stdout>"), startsWith(text, "<local-command-stderr>"):
+	case "output":
 		d.inject(customOutput)
 		d.record.text = output
-	case startsWith(text, "<local-command-caveat>"):
+	case "caveat":
 		d.inject(customMeta)
-	case startsWith(text, "[Request interrupted by user"):
+	case "interrupted":
 		d.inject(customInterrupted)
 		d.record.text = interrupted
-	case startsWith(text, "<task-notification>"):
+	case "task":
 		d.inject(customTask)
-	case startsWith(text, "<bash-input>"):
+	case "shell":
 		m.Role, d.record.text = session.RoleShell, command
 		m.Parts[first] = session.Part{Kind: session.PartCommand, Text: between(text, "bash-input")}
-	case startsWith(text, "<bash-stdout>"), startsWith(text, "<bash-stderr>"):
+	case "shell output":
 		m.Role, d.record.text = session.RoleShell, output
 		d.shellOutput(text)
 	default:
@@ -405,8 +411,6 @@ func between(text []byte, tag string) []byte {
 	inside, _, _ := bytes.Cut(rest, []byte("</"+tag+">"))
 	return bytes.TrimSpace(inside)
 }
-
-func startsWith(text []byte, prefix string) bool { return bytes.HasPrefix(text, []byte(prefix)) }
 
 // block is one element of a message's content while it is read.
 type block struct {

@@ -1,11 +1,14 @@
 package claude
 
 import (
+	"bufio"
+	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
 	"hash/maphash"
 	"io"
+	"slices"
 
 	"github.com/sessctl/sessctl/pkg/jsonl"
 	"github.com/sessctl/sessctl/pkg/session"
@@ -22,7 +25,10 @@ func (s *Store) Scan(ctx context.Context, r io.Reader, o session.ScanOptions, em
 	if o.Tree != nil {
 		scan.repeats = o.Tree.Repeats()
 	}
-	result, err := scan.lines.Run(ctx, r, emit, scan.read)
+	log := bufio.NewReaderSize(r, mostAhead)
+	head, _ := log.Peek(mostAhead) // what fails, fails again
+	scan.main = hasMain(head)
+	result, err := scan.lines.Run(ctx, log, emit, scan.read)
 	if errors.Is(err, session.ErrUnknownFormat) && scan.named > 0 && ownBookkeeping(scan.first) {
 		err = nil
 	}
@@ -33,6 +39,15 @@ func (s *Store) Scan(ctx context.Context, r io.Reader, o session.ScanOptions, em
 		result.Tree = scan.chain.tree()
 	}
 	return result, nil
+}
+
+// mostAhead is how much of a log is looked at before its first record is read, in bytes.
+const mostAhead = 64 << 10
+
+// hasMain reports whether a record is of no sidechain: then the log is none of a
+// sub-agent, even if the warm-up of one stands at its beginning.
+func hasMain(head []byte) bool {
+	return bytes.Contains(head, []byte(`"isSidechain":false`)) || bytes.Contains(head, []byte(`"isSidechain": false`))
 }
 
 // mostLooked is how much of the first records tells of which program a log is that has
@@ -60,6 +75,7 @@ type scanner struct {
 	first    []byte // the first records, as far as ownBookkeeping looks
 	named    int    // records with a type
 	begun    bool   // a message was read
+	main     bool   // a record of no sidechain is known
 	ownSide  bool   // the log is a sub-agent's own: its messages are a sidechain
 }
 
@@ -120,9 +136,11 @@ func (s *scanner) count() {
 // settle completes a message with what earlier records tell.
 func (s *scanner) settle() {
 	x, m := &s.record, &s.message
+	s.main = s.main || !x.sidechain
 	if !s.begun {
-		s.begun, s.ownSide = true, x.sidechain
+		s.begun, s.ownSide = true, true
 	}
+	s.ownSide = s.ownSide && !s.main
 	m.OutOfContext = x.sidechain != s.ownSide
 	if m.Compaction {
 		m.FirstKept = s.head
@@ -212,6 +230,7 @@ type chain struct {
 type target struct {
 	key  key
 	root bool
+	note bool // by way of a note on a call that runs: only its result can hang there
 }
 
 // reply is the records of one reply of the model and its calls' results.
@@ -219,6 +238,7 @@ type reply struct {
 	id      key // of the message id
 	members map[key]struct{}
 	results map[key]struct{} // of members, those that are results
+	calls   map[key]struct{} // and those that call a tool
 	last    key
 }
 
@@ -257,7 +277,9 @@ func (c *chain) link(r *record) {
 	if _, known := c.links[k]; known {
 		return
 	}
-	c.links[k] = c.parentOf(r)
+	to := c.parentOf(r)
+	to.note = to.note || string(r.name) == "progress" && c.isCall(to.key)
+	c.links[k] = to
 	if len(c.ring) < windowLinks {
 		c.ring = append(c.ring, k)
 		return
@@ -297,7 +319,7 @@ func side(r *record) int {
 // node adds a message to the tree.
 func (c *chain) node(r *record, m *session.Message) {
 	k := c.key(r.id)
-	parent := c.inLine(r, m, k, c.parentOf(r))
+	parent := c.inLine(r, m, k, c.instead(r, m, c.parentOf(r)))
 	binary.LittleEndian.PutUint64(c.id[:], uint64(k))
 	e := session.TreeEntry{ID: c.id[:]}
 	switch {
@@ -313,15 +335,35 @@ func (c *chain) node(r *record, m *session.Message) {
 	c.last[side(r)] = k
 }
 
+// instead is what a message hangs on that the log hangs on a note: nobody can have gone
+// back to between a call and its result, so it follows what was said last. A second
+// message on the same note, of somebody who went back, gets the same place.
+func (c *chain) instead(r *record, m *session.Message, parent target) target {
+	if !parent.note || m.Role == session.RoleToolResult || c.last[side(r)] == 0 {
+		return parent
+	}
+	parent = target{key: c.last[side(r)]}
+	if k := c.key(r.parent); len(r.parent) > 0 {
+		c.links[k] = parent
+	}
+	return parent
+}
+
 // inLine puts the records of a reply and the results of its calls in a line.
 func (c *chain) inLine(r *record, m *session.Message, k key, parent target) target {
 	if r.kind == assistant && len(r.reply) > 0 {
 		id := c.key(r.reply)
-		if g := c.replyOf(id); g != nil {
-			return g.append(k, parent)
+		g := c.replyOf(id)
+		if g != nil {
+			parent = g.append(k, parent)
+		} else {
+			parent = c.after(parent)
+			g = &reply{id: id, members: map[key]struct{}{k: {}}, results: map[key]struct{}{}, calls: map[key]struct{}{}, last: k}
+			c.open(g)
 		}
-		parent = c.after(parent)
-		c.open(&reply{id: id, members: map[key]struct{}{k: {}}, results: map[key]struct{}{}, last: k})
+		if slices.ContainsFunc(m.Parts, func(p session.Part) bool { return p.Kind == session.PartToolCall }) {
+			g.calls[k] = struct{}{}
+		}
 		return parent
 	}
 	if m.Role == session.RoleToolResult && !parent.root {
@@ -358,6 +400,16 @@ func (c *chain) after(parent target) target {
 	last := g.last
 	c.close(g)
 	return target{key: last}
+}
+
+// isCall reports whether a message of an open reply calls a tool.
+func (c *chain) isCall(k key) bool {
+	g := c.holding(k)
+	if g == nil {
+		return false
+	}
+	_, call := g.calls[k]
+	return call
 }
 
 func (c *chain) replyOf(id key) *reply {

@@ -1,6 +1,8 @@
 package claude
 
 import (
+	"bytes"
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -102,6 +104,53 @@ func TestBranches(t *testing.T) {
 }
 
 // A record that stands in the log again, byte for byte, is said once.
+// TestNotesAreNoBranch: a prompt that the log hangs on a note on a call, beside the
+// call's result, follows what was said last. Who goes back to it makes a branch.
+func TestNotesAreNoBranch(t *testing.T) {
+	turn := []string{
+		rec("user", "q1", "", text("", "one")), rec("assistant", "a1", "q1", call("m1", "c1")),
+		rec("progress", "p1", "a1", ""), rec("progress", "p2", "p1", ""),
+		rec("user", "r1", "a1", answer("c1")), rec("assistant", "b1", "r1", text("m2", "done")),
+		rec("user", "q2", "p2", text("", "two")), rec("assistant", "b2", "q2", text("m3", "well")),
+	}
+	if got := abandoned(t, logOf(turn...)); got != "" {
+		t.Errorf("abandoned: %s", got)
+	}
+	back := append(turn, rec("user", "q3", "p2", text("", "three")), rec("assistant", "b3", "q3", text("m4", "good")))
+	if got := abandoned(t, logOf(back...)); got != "q2 b2" {
+		t.Errorf("abandoned %q, want the turn that was taken back", got)
+	}
+}
+
+// TestWarmupIsNotTheLog: the side chain with which a log begins does not make it one of
+// a sub-agent.
+func TestWarmupIsNotTheLog(t *testing.T) {
+	warm := []string{rec("user", "w1", "", text("", "Warmup"), inSidechain), rec("assistant", "w2", "w1", text("m0", "Ready."), inSidechain)}
+	main := []string{rec("user", "q1", "", text("", "one"), `,"isSidechain":false`), rec("assistant", "a1", "q1", text("m1", "done"), `,"isSidechain":false`)}
+	for name, x := range map[string]struct {
+		records []string
+		want    string
+	}{"first": {append(warm, main...), "q1 a1"}, "last": {append(main, warm...), "q1 a1"}, "alone": {warm, "w1 w2"}} {
+		var in []string
+		err := scanEach(logOf(x.records...), func(m *session.Message) {
+			if !m.OutOfContext {
+				in = append(in, string(m.ID))
+			}
+		})
+		if got := strings.Join(in, " "); err != nil || got != x.want {
+			t.Errorf("%s: in context %q, %v, want %q", name, got, err, x.want)
+		}
+	}
+}
+
+func scanEach(log []byte, each func(*session.Message)) error {
+	_, err := new(Store).Scan(context.Background(), bytes.NewReader(log), session.ScanOptions{}, func(m *session.Message) error {
+		each(m)
+		return nil
+	})
+	return err
+}
+
 func TestCopiesAreFolded(t *testing.T) {
 	log := logOf(rec("user", "u1", "", text("", "one")), rec("assistant", "a1", "u1", text("m1", "first")),
 		rec("user", "u1", "", text("", "one")), rec("assistant", "a1", "u1", text("m1", "first")), rec("user", "u2", "a1", text("", "two")))

@@ -6,6 +6,7 @@ import (
 	"github.com/sessctl/sessctl/pkg/jsonl"
 	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/sessctl/sessctl/pkg/session/fields"
+	"github.com/sessctl/sessctl/pkg/speaker"
 )
 
 // kind is what a record is for the reader.
@@ -341,27 +342,10 @@ func (d *decoder) strings(object []byte, key string, yield func([]byte)) {
 // shellTag marks a command that the person ran by hand.
 const shellTag = "user_shell_command"
 
-// contextTags begin the texts that Codex puts in front of the model in the
-// person's name.
-var contextTags = []string{
-	"environment_context", "user_instructions", "permissions instructions", "collaboration_mode", "apps_instructions",
-	"plugins_instructions", "skills_instructions", "skill", "turn_aborted", "subagent_notification", "model_switch",
-	"personality_spec", "recommended_plugins", "INSTRUCTIONS", shellTag,
-}
-
 // contextOf names the kind of a text that Codex put there; nil for any other.
 func contextOf(text []byte) []byte {
-	text = bytes.TrimSpace(text)
-	if bytes.HasPrefix(text, []byte("# AGENTS.md instructions")) {
-		return []byte("agents_md")
-	}
-	if len(text) == 0 || text[0] != '<' {
-		return nil
-	}
-	for _, tag := range contextTags {
-		if rest, ok := bytes.CutPrefix(text[1:], []byte(tag)); ok && len(rest) > 0 && rest[0] == '>' {
-			return []byte(tag)
-		}
+	if by := speaker.Of("codex", text); by != nil && by.Name != "ide" {
+		return []byte(by.Name)
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/sessctl/sessctl/pkg/session/fields"
 	"github.com/sessctl/sessctl/pkg/session/partsformat"
+	"github.com/sessctl/sessctl/pkg/speaker"
 )
 
 // kind is what a record is.
@@ -254,13 +255,11 @@ func (d *decoder) build() {
 // the summary of a compression, and the description of the workspace that opens
 // a chat, which has a hash for an id.
 func (d *decoder) typed(m *session.Message) {
-	text := bytes.TrimSpace(m.FirstText())
+	by := speaker.Of("gemini", m.FirstText())
 	switch {
-	case bytes.HasPrefix(text, []byte("<state_snapshot>")):
+	case by != nil && by.Name == "summary":
 		m.Role, m.Compaction = session.RoleSummary, true
-	case bytes.HasPrefix(text, []byte("<session_context>")),
-		bytes.HasPrefix(text, []byte("This is the Gemini CLI. We are setting up the context")),
-		len(m.ID) == 32 && bytes.IndexByte(m.ID, '-') < 0:
+	case by != nil && by.Name == "session_context", len(m.ID) == 32 && bytes.IndexByte(m.ID, '-') < 0:
 		m.Role, m.CustomType = session.RoleInjected, []byte(ownPrefix+"session_context")
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sessctl/sessctl/pkg/jsonl"
 	"github.com/sessctl/sessctl/pkg/session"
+	"github.com/sessctl/sessctl/pkg/speaker"
 )
 
 // Scan implements [session.Store]: what is said in a session, in the order in
@@ -104,12 +105,6 @@ func (s *scanner) message(r *jsonl.Record, row row) error {
 	return s.lines.Say(r, &m)
 }
 
-// What a compaction begins its summary with, today and before.
-const (
-	summaryMark    = "[CONTEXT COMPACTION"
-	oldSummaryMark = "[CONTEXT SUMMARY]"
-)
-
 // role reads who speaks.
 func (s *scanner) role(m *session.Message, row row) {
 	role, text := row["role"].text, row["content"].text
@@ -120,8 +115,9 @@ func (s *scanner) role(m *session.Message, row row) {
 			m.Role, m.StopReason = session.RoleAssistant, row["finish_reason"].text
 		}
 		kind := row["display_kind"].text
+		by := speaker.Of("hermes", text)
 		switch {
-		case bytes.HasPrefix(text, []byte(summaryMark)), bytes.HasPrefix(text, []byte(oldSummaryMark)):
+		case by != nil && by.Name == "summary":
 			m.Role = session.RoleSummary
 		case m.Role == session.RoleUser && len(kind) > 0:
 			m.Role, m.CustomType = session.RoleInjected, append([]byte("hermes."), kind...)

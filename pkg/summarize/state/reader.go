@@ -77,7 +77,7 @@ func (r *Reader) Add(m *session.Message) {
 	at := Place{Line: m.Line, Message: m.Ordinal + 1}
 	switch m.Role {
 	case session.RoleUser:
-		r.person(Said(m), at)
+		r.person(m.Said(), at)
 	case session.RoleAssistant:
 		r.agent(m, at)
 	case session.RoleToolResult:
@@ -105,7 +105,7 @@ func (r *Reader) person(text []byte, at Place) {
 func (r *Reader) requestText() []byte { return []byte(r.request.text) }
 
 func (r *Reader) agent(m *session.Message, at Place) {
-	if text := Said(m); len(text) > 0 && m.Embeddable() {
+	if text := m.Said(); len(text) > 0 {
 		r.word, r.agentLast = said{ends(text), at}, true
 	}
 	for i := range m.Parts {

@@ -1,0 +1,11 @@
+// Package speaker tells whose words a text is made of. A message stands in somebody's
+// name, and often only a part of it is theirs: programs put stamps, events, reminders
+// and whole prompts into the name of a person, and people paste logs, traces and code.
+//
+// [Person] and [Agent] cut a text into spans: said in words, shown (pasted by a person,
+// between fences or printed in an answer), or put there by a program. What a program
+// writes is known by its form, one row of a table for each ([Envelopes]). What is shown
+// is known by the shape of its lines and not by their words: a stamp, a frame of a
+// trace, columns, marks of code. Lines count together, so that a word of prose in a log
+// stays a part of the log.
+package speaker

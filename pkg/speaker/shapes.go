@@ -1,0 +1,441 @@
+package speaker
+
+import (
+	"bytes"
+	"slices"
+	"unicode"
+	"unicode/utf8"
+)
+
+// voice is in whose name a text stands: an agent writes Markdown itself, a person
+// pastes it.
+type voice uint8
+
+const (
+	asPerson voice = iota
+	asAgent
+)
+
+// How much it takes to go over from words to what is shown or back, in weights of
+// shapes: within a paragraph, at a blank line, and to begin with what is shown.
+const (
+	withinParagraph = 5
+	atBlankLine     = 2
+	atBeginning     = 4
+)
+
+// appendShapes cuts a part of a text, in which no program wrote, into words and what is
+// shown. Each line is weighed by its shape; then the cut is chosen that fits all lines
+// best, which a change of sides costs something.
+func appendShapes(all []Span, text []byte, from, to int, by voice) []Span {
+	if from >= to {
+		return all
+	}
+	rows := weigh(text, from, to, by)
+	shown := sides(rows)
+	for i, r := range rows {
+		source := Said
+		switch {
+		case shown[i] && r.document:
+			source = Document
+		case shown[i]:
+			source = Shown
+		}
+		all = add(all, Span{From: r.from, To: r.to, Source: source})
+	}
+	return all
+}
+
+// row is a line with its weight: above 0 it looks like something shown.
+type row struct {
+	from, to int
+	weight   int
+	alike    int // what it weighs that its neighbours are like it
+	blank    bool
+	document bool // only headings around it tell that it is shown
+}
+
+// fenceWeight decides alone.
+const fenceWeight = 100
+
+func weigh(text []byte, from, to int, by voice) []row {
+	var rows []row
+	fenced := false
+	var closing []byte // the tag that ends what is between tags
+	names := speakersIn(text[from:to])
+	for a, b := range linesOf(text, from, to) {
+		l := look(text[a:b], by)
+		r := row{from: a, to: b, blank: len(l.bare) == 0}
+		fence := bytes.HasPrefix(l.bare, []byte("```")) && bytes.Count(l.bare, []byte("```")) == 1 || bytes.HasPrefix(l.bare, []byte("~~~"))
+		switch {
+		case closing != nil:
+			r.weight = fenceWeight
+			if bytes.HasPrefix(l.bare, closing) {
+				closing = nil
+			}
+		case fence || fenced:
+			r.weight, fenced = fenceWeight, fenced != fence
+		case bytes.Count(l.bare, []byte("```"))%2 == 1: // a fence behind words
+			r.weight, fenced = l.weight(), true
+		case opens(l.bare, text[b:to]) != nil:
+			r.weight, closing = fenceWeight, opens(l.bare, text[b:to])
+		case r.blank:
+		case names[speakerOf(l.bare)] > 1 && len(names) > 1:
+			r.weight = 6
+		default:
+			r.weight = l.weight()
+		}
+		rows = append(rows, r)
+	}
+	alike(rows, text)
+	goOn(rows, text)
+	if by == asPerson {
+		document(rows, text)
+	}
+	return rows
+}
+
+// alike adds to the weight of lines that have the form of the line before or after them.
+func alike(rows []row, text []byte) {
+	for i := 1; i < len(rows); i++ {
+		a, b := &rows[i-1], &rows[i]
+		if a.blank || b.blank || a.weight >= fenceWeight || b.weight >= fenceWeight {
+			continue
+		}
+		if more := likeness(text[a.from:a.to], text[b.from:b.to]); more > 0 {
+			if i < 2 || rows[i-2].blank || a.alike == 0 {
+				a.alike = more
+			}
+			b.alike = more
+		}
+	}
+	for i := range rows {
+		rows[i].weight += rows[i].alike
+		if i > 0 && !rows[i-1].blank && rows[i].weight < fenceWeight && frame(bytes.TrimSpace(text[rows[i].from:rows[i].to])) && names(text[rows[i-1].from:rows[i-1].to]) {
+			rows[i-1].weight = max(rows[i-1].weight, headWeight)
+		}
+	}
+}
+
+// goOn gives what begins in a line to the lines below it: to the end of the paragraph
+// after a prompt or a role, to the end of all after the head of a letter.
+func goOn(rows []row, text []byte) {
+	paragraph, heads := false, 0
+	for i := range rows {
+		r, line := &rows[i], bytes.TrimSpace(text[rows[i].from:rows[i].to])
+		switch {
+		case r.blank:
+			paragraph = false
+		case prompts(line) || chat(line):
+			paragraph = true
+		case paragraph && line[len(line)-1] != '?', heads > 1:
+			r.weight = max(r.weight, 1)
+		}
+		if mailHead(line) {
+			heads++
+		}
+	}
+}
+
+// headWeight is that of the line above a trace that names what broke off.
+const headWeight = 6
+
+// names tells whether a line says of what the trace below it is: something, a colon,
+// and what happened.
+func names(line []byte) bool {
+	line = bytes.TrimSpace(line)
+	at := bytes.IndexByte(line, ':')
+	return at > 0 && at+1 < len(line)
+}
+
+// likeness is what it weighs that two lines begin alike: with the same word, or with
+// the same signs between numbers and words.
+func likeness(a, b []byte) int {
+	a, b = bytes.TrimSpace(a), bytes.TrimSpace(b)
+	n, signs, same := 0, 0, 0
+	for i, j := 0, 0; i < len(a) && j < len(b) && n < 24; n++ {
+		x, y := signOf(a[i]), signOf(b[j])
+		if x != y {
+			break
+		}
+		if x != 'a' && x != ' ' {
+			signs++
+		}
+		i, j = pastSign(a, i), pastSign(b, j)
+	}
+	for same < len(a) && same < len(b) && a[same] == b[same] && a[same] != ' ' {
+		same++
+	}
+	switch {
+	case listMark(a) > 0 || listMark(b) > 0:
+		return 0
+	case signs > 5:
+		return 5
+	case signs > 3 || same > 3 && same < len(a) && a[same] == ' ':
+		return 3
+	}
+	return 0
+}
+
+// signOf is what a character counts as in a form: words and numbers are one each.
+func signOf(c byte) byte {
+	switch {
+	case letter(c) || c >= utf8.RuneSelf:
+		return 'a'
+	case c >= '0' && c <= '9':
+		return '0'
+	}
+	return c
+}
+
+func pastSign(line []byte, at int) int {
+	sign := signOf(line[at])
+	at++
+	for (sign == 'a' || sign == '0' || sign == ' ') && at < len(line) && signOf(line[at]) == sign {
+		at++
+	}
+	return at
+}
+
+// documentWeight is that of a line between headings.
+const documentWeight = 4
+
+// document makes one of the sections of a document: headings stand in it, and more than
+// one.
+func document(rows []row, text []byte) {
+	first, last := -1, -1
+	for i, r := range rows {
+		if r.weight < fenceWeight && heading(bytes.TrimSpace(text[r.from:r.to])) {
+			if last = i; first < 0 {
+				first = i
+			}
+		}
+	}
+	if first == last {
+		return
+	}
+	for last++; last < len(rows) && rows[last].blank; last++ {
+	}
+	for ; last < len(rows) && !rows[last].blank; last++ {
+	}
+	for i := first; i < last; i++ {
+		if rows[i].document = rows[i].weight < documentWeight; rows[i].document {
+			rows[i].weight = documentWeight
+		}
+	}
+}
+
+// sides chooses for each line whether it is shown: the best way through all of them.
+func sides(rows []row) []bool {
+	type step struct{ said, shown bool } // whether the best way comes from the side of what is shown
+	came := make([]step, len(rows))
+	said, shown := 0, -atBeginning
+	for i, r := range rows {
+		cost := withinParagraph
+		if i > 0 && rows[i-1].blank || r.blank {
+			cost = atBlankLine
+		}
+		if i > 0 {
+			came[i] = step{said: shown-cost > said, shown: shown >= said-cost}
+			said, shown = max(said, shown-cost), max(shown, said-cost)
+		}
+		shown += r.weight
+	}
+	side := shown > said
+	all := make([]bool, len(rows))
+	for i := len(rows) - 1; i >= 0; i-- {
+		all[i] = side
+		if side {
+			side = came[i].shown
+		} else {
+			side = came[i].said
+		}
+	}
+	return all
+}
+
+// opens is the tag that closes the block which a line begins that is a tag and nothing
+// else; nil if none does.
+func opens(line, after []byte) []byte {
+	if len(line) < 3 || line[0] != '<' || line[len(line)-1] != '>' || !letter(line[1]) || bytes.HasSuffix(line, []byte("/>")) {
+		return nil
+	}
+	name := line[1 : len(line)-1]
+	if n := bytes.IndexByte(name, ' '); n > 0 {
+		name = name[:n]
+	}
+	closing := slices.Concat([]byte("</"), name, []byte(">"))
+	if bytes.IndexByte(name, '<') >= 0 || !bytes.Contains(after, closing) {
+		return nil
+	}
+	return closing
+}
+
+// speakersIn counts the names before colons with which lines begin: those of a chat
+// come again. Keys of a document come once.
+func speakersIn(text []byte) map[string]int {
+	var names map[string]int
+	for a, b := range linesOf(text, 0, len(text)) {
+		if name := speakerOf(text[a:b]); name != "" {
+			if names == nil {
+				names = map[string]int{}
+			}
+			names[name]++
+		}
+	}
+	for name, n := range names {
+		if n < 2 {
+			delete(names, name)
+		}
+	}
+	return names
+}
+
+// speakerOf is the name with which a line of a chat begins: one or two words with a
+// capital before a colon.
+func speakerOf(line []byte) string {
+	at := bytes.IndexByte(line[:min(len(line), 30)], ':')
+	if at < 2 || at+2 >= len(line) || line[at+1] != ' ' || !unicode.IsUpper(rune(line[0])) {
+		return ""
+	}
+	for _, c := range line[:at] {
+		if !letter(c) && c != ' ' {
+			return ""
+		}
+	}
+	return string(line[:at])
+}
+
+// seen is what a line looks like.
+type seen struct {
+	by      voice
+	bare    []byte // without white space at its ends, and without the mark of a list
+	full    []byte // with that mark
+	indent  int    // columns
+	tabbed  bool   // it begins with a tab
+	tabs    int    // between words
+	gaps    int    // of two spaces and more between words
+	letters int    // of any alphabet
+	wide    int    // of those without spaces between words
+	digits  int
+	marks   int // that prose hardly has
+	words   int // of letters alone
+	odd     int // of letters with something else in them: paths, names in code, hashes
+	filled  bool
+}
+
+func look(raw []byte, by voice) seen {
+	l := seen{by: by, full: bytes.TrimSpace(raw)}
+	head := raw[:len(raw)-len(bytes.TrimLeft(raw, " \t"))]
+	tabs := bytes.Count(head, []byte("\t"))
+	l.tabbed, l.indent = tabs > 0, len(head)+7*tabs
+	l.filled = bytes.HasSuffix(bytes.TrimRight(raw, "\r\n"), []byte("    "))
+	l.bare = l.full[listMark(l.full):]
+	l.count()
+	return l
+}
+
+// listMark is how long the mark of a list is with which a line begins.
+func listMark(line []byte) int {
+	n := 0
+	for n < len(line) && n < 3 && line[n] >= '0' && line[n] <= '9' {
+		n++
+	}
+	switch {
+	case n > 0 && len(line) > n+1 && (line[n] == '.' || line[n] == ')') && line[n+1] == ' ':
+		return n + 2
+	case n == 0 && len(line) > 2 && (line[0] == '-' || line[0] == '*') && line[1] == ' ' && line[2] != ' ':
+		return 2
+	case bytes.HasPrefix(line, []byte("• ")):
+		return len("• ")
+	}
+	return 0
+}
+
+// count takes in the line word by word.
+func (l *seen) count() {
+	from := 0
+	for i := 0; i <= len(l.bare); i++ {
+		if i < len(l.bare) && l.bare[i] != ' ' && l.bare[i] != '\t' {
+			continue
+		}
+		if i > from {
+			l.word(l.bare[from:i])
+		}
+		if i < len(l.bare) && l.bare[i] == '\t' {
+			l.tabs++
+		} else if i == from && i > 1 && l.bare[i-1] == ' ' && l.bare[i-2] != ' ' {
+			l.gaps++
+		}
+		from = i + 1
+	}
+}
+
+// word takes in what stands between two spaces.
+func (l *seen) word(word []byte) {
+	letters, others := 0, 0
+	core := bytes.Trim(word, ".,:;!?()\"'`*")
+	for _, c := range word {
+		if c < utf8.RuneSelf && mark(c, l.by) {
+			l.marks++
+		}
+	}
+	for i, word := 0, core; i < len(word); {
+		r, n := rune(word[i]), 1
+		if r >= utf8.RuneSelf {
+			r, n = utf8.DecodeRune(word[i:])
+		}
+		i += n
+		switch {
+		case r < utf8.RuneSelf && letter(byte(r)) || r >= utf8.RuneSelf && unicode.IsLetter(r):
+			letters++
+			if r >= 0x2E80 {
+				l.wide++
+			}
+			if r < utf8.RuneSelf && r < 'a' && i > 1 && word[i-2] >= 'a' && word[i-2] <= 'z' {
+				others++ // camelCase
+			}
+		case r >= '0' && r <= '9':
+			l.digits++
+			others++
+		case r < utf8.RuneSelf && mark(byte(r), l.by):
+			others++
+		}
+	}
+	l.letters += letters
+	switch {
+	case letters > 0 && others > 0 && len(core) > 2 || letters > 0 && bytes.IndexByte(core, '.') > 0:
+		l.odd++
+	case letters > 1 && others == 0:
+		l.words++
+	}
+}
+
+// mark tells whether prose hardly has a character.
+func mark(c byte, by voice) bool {
+	switch c {
+	case '{', '}', '[', ']', '<', '>', '=', ';', '|', '\\', '"', '#', '$', '%', '&', '+', '^', '~', '(', ')', '/', '@', ':', '_':
+		return true
+	case '*':
+		return by == asPerson
+	}
+	return false
+}
+
+// plainWeight is that of a line with no shape of what is shown.
+const plainWeight = -2
+
+// weight is the sum of the weights of the shapes that the line has.
+func (l *seen) weight() (sum int) {
+	plain := true
+	for i := range shapes {
+		if shapes[i].is(l) {
+			sum += shapes[i].weight
+			plain = plain && shapes[i].weight < 0
+		}
+	}
+	if plain {
+		return min(sum, plainWeight)
+	}
+	return sum
+}
