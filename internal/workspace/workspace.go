@@ -553,9 +553,6 @@ func (run *Run) OpenArchive() (*archive.Store, error) {
 	return archive.Open(run.CatalogueDir(), o)
 }
 
-// compressionAuto compresses what is ours alone.
-const compressionAuto = "auto"
-
 // storedPlain reports the sessions whose archives are not compressed unless that
 // is asked for: those in a place that is the runtime's as well, where other
 // programs read them, and those of logs that are compressed already.
