@@ -3,6 +3,7 @@ package removal
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"strings"
@@ -108,6 +109,7 @@ type Cleaner struct {
 	Rules   retention.Clean
 	Plan    *retention.CleanPlan
 	Prune   *Pruner // with --archives
+	returns *audit.Returns
 	result  retention.CleanResult
 	Rows    []CleanRow // of what is to be done or was done
 }
@@ -138,7 +140,7 @@ func NewCleaner(run *workspace.Run, o CleanOptions) (*Cleaner, error) {
 // Decide makes the plan: of every session, of what is in the trash and, with
 // --archives, of every archive.
 func (c *Cleaner) Decide(ctx context.Context) error {
-	if err := checkClock(c.App, c.App.Now()); err != nil {
+	if err := checkClock(ctx, c.App, c.App.Now()); err != nil {
 		return err
 	}
 	all, err := c.App.FindSessions(ctx)
@@ -420,7 +422,15 @@ func (c *Cleaner) Undelete(ctx context.Context, stores []session.Store, item ret
 	if err != nil {
 		return err
 	}
+	if c.returns == nil {
+		if c.returns, err = audit.NewReturns(ctx, c.App); err != nil {
+			return err
+		}
+	}
 	err = retention.MayReturn(stores, item)
+	if err == nil {
+		err = c.returns.Trashed(ctx, c.Rules.Archives, item)
+	}
 	if err == nil {
 		err = c.Rules.Trash.Whole(ctx, item)
 	}
@@ -457,8 +467,18 @@ func (c *Cleaner) leaveInTrash(item retention.Item, cause, hint string) {
 }
 
 // checkClock refuses to tell ages while the clock is behind the last thing that
-// was deleted, or behind the last run.
-func checkClock(run *workspace.Run, now time.Time) error {
+// was deleted, or behind the last run, and while the log of that has lost lines.
+func checkClock(ctx context.Context, run *workspace.Run, now time.Time) error {
+	known, err := workspace.LedgerOf(run).State(ctx)
+	if err != nil {
+		return nil // ReadPinned says so, and nothing is deleted
+	}
+	if lost, err := audit.LostLines(run, known); err != nil || len(lost) > 0 {
+		if err == nil {
+			err = fmt.Errorf("the audit log lacks %s that the ledger has", wording.Plural(len(lost), "line"))
+		}
+		return &failure.Error{Code: "damaged", Exit: failure.ExitIntegrity, Path: run.Audit().Path, Hint: audit.AdviseLines, Err: err}
+	}
 	recorded, err := audit.Recorded(run)
 	if err != nil {
 		return err
