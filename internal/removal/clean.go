@@ -338,6 +338,34 @@ func (c *Cleaner) makeRows(ctx context.Context) {
 	}
 }
 
+// Counted is how much goes or comes back, with its units: "34 sessions with 39 files".
+func (c *Cleaner) Counted() string {
+	sessions, files, trashed := 0, 0, 0
+	for _, r := range c.Rows {
+		switch r.Outcome {
+		case PruneKept:
+		case retention.ActionTrash:
+			sessions, files = sessions+1, files+r.Files
+		default:
+			trashed++
+		}
+	}
+	var parts []string
+	if sessions > 0 {
+		parts = append(parts, wording.Plural(sessions, "session")+" with "+wording.Plural(files, "file"))
+	}
+	if trashed > 0 {
+		parts = append(parts, wording.Plural(trashed, "file")+" of the trash")
+	}
+	if c.Prune != nil && len(c.Prune.Going()) > 0 {
+		parts = append(parts, wording.Plural(len(c.Prune.Going()), "archive"))
+	}
+	if parts == nil {
+		return "nothing"
+	}
+	return strings.Join(parts, ", ")
+}
+
 // NewDocument is the plan, or what was done, as JSON; without bytes and archives.
 func (c *Cleaner) NewDocument() CleanDocument {
 	doc := CleanDocument{Schema: 1, DryRun: c.Options.DryRun, MaxAge: c.Options.MaxAge, Sessions: append([]CleanRow{}, c.Rows...), Notes: c.App.Notes}
