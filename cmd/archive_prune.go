@@ -185,7 +185,7 @@ func runUndelete(ctx context.Context, a *app, o removal.PruneOptions) error {
 		return err
 	}
 	if o.DryRun {
-		return rehearseUndelete(a, p, o.Undelete)
+		return rehearseUndelete(ctx, a, p, o.Undelete)
 	}
 	w, err := workspace.Open(ctx, a.Run, workspace.Mode{Reason: "archive"})
 	if err != nil {
@@ -195,11 +195,11 @@ func runUndelete(ctx context.Context, a *app, o removal.PruneOptions) error {
 	if err := p.Rules.Recover(ctx); err != nil {
 		return err
 	}
-	id, err := p.TrashedArchive(o.Undelete)
+	item, _, err := p.Waits(ctx, o.Undelete)
 	if err != nil {
 		return err
 	}
-	entry, err := p.Rules.Undelete(ctx, id)
+	entry, err := p.Rules.Undelete(ctx, item.ID)
 	if err != nil {
 		return err
 	}
@@ -207,16 +207,8 @@ func runUndelete(ctx context.Context, a *app, o removal.PruneOptions) error {
 }
 
 // rehearseUndelete prints which archive would come back.
-func rehearseUndelete(a *app, p *removal.Pruner, name string) error {
-	id, err := p.TrashedArchive(name)
-	if err != nil {
-		return err
-	}
-	item, err := p.Rules.Trash.Get(id)
-	if err != nil {
-		return err
-	}
-	entry, err := retention.ArchiveOf(item)
+func rehearseUndelete(ctx context.Context, a *app, p *removal.Pruner, name string) error {
+	item, entry, err := p.Waits(ctx, name)
 	if err != nil {
 		return err
 	}

@@ -186,6 +186,10 @@ func runArchivePull(ctx context.Context, a *app, dryRun bool, host string) error
 	if err != nil {
 		return err
 	}
+	returns, err := audit.NewReturns(ctx, a.Run)
+	if err != nil {
+		return err
+	}
 	doc := workspace.UploadDocument{Schema: 1, DryRun: dryRun, Remote: bucket.URL(), Archives: []workspace.UploadRow{}}
 	for e, err := range bucket.Entries(ctx) {
 		switch {
@@ -200,12 +204,13 @@ func runArchivePull(ctx context.Context, a *app, dryRun bool, host string) error
 			doc.OffSite++
 			continue
 		}
-		row := workspace.NewUploadRow(e, workspace.OutcomePlanned)
-		if !dryRun {
+		row, err := workspace.NewUploadRow(e, workspace.OutcomePlanned), returns.Contradiction(e.ID, e.SHA256)
+		if err == nil && !dryRun {
 			row.Outcome = workspace.OutcomeFound
-			if _, err := w.Archives.Adopt(ctx, e); err != nil {
-				row.Outcome, row.Reason = workspace.OutcomeFailed, err.Error()
-			}
+			_, err = w.Archives.Adopt(ctx, e)
+		}
+		if err != nil {
+			row.Outcome, row.Reason = workspace.OutcomeFailed, err.Error()
 		}
 		doc.Archives = append(doc.Archives, row)
 	}

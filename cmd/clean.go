@@ -134,7 +134,7 @@ func agreeToClean(a *app, c *removal.Cleaner) error {
 			return err
 		}
 	}
-	return a.confirm(fmt.Sprintf("delete %s?", wording.Plural(going, "file")))
+	return a.confirm(fmt.Sprintf("delete %s?", c.Counted()))
 }
 
 func renderClean(a *app, c *removal.Cleaner) error {
@@ -173,7 +173,7 @@ func renderClean(a *app, c *removal.Cleaner) error {
 		return nil
 	}
 	if a.OutTTY {
-		_, err := fmt.Fprintf(a.Out, "%s %s (%s)\n", wording.Count(int64(going)), what, wording.Bytes(doc.Bytes))
+		_, err := fmt.Fprintf(a.Out, "%s %s (%s)\n", c.Counted(), what, wording.Bytes(doc.Bytes))
 		return err
 	}
 	return a.printRows([][]string{{strconv.Itoa(going), what, wording.Bytes(doc.Bytes)}})

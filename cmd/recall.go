@@ -49,9 +49,9 @@ func newRecallCommand(a *app) *cobra.Command {
 		Short: "Find something that was said or done in a compacted session",
 		Long: `Search the memory of all compacted sessions by words and by meaning. Every hit
 names the archive and the lines that it came from; read them with
-"sessctl archives show ID --lines A-B". Fit says how well a hit answers the
-question, score which hit is best. If nothing fits, nothing is printed and the
-exit code is 1.
+"sessctl archives show ID --lines A-B". The best hit comes first; fit says how
+well each answers the question, from 0 to 1. If nothing fits, nothing is printed
+and the exit code is 1.
 
 With --file, --command or --error, or with --kind work, recall finds what was
 done: commands and how they ended, files that were read and changed, searches.

@@ -30,7 +30,7 @@ func addReplayFlags(o *steps.ReplayOptions, fs *pflag.FlagSet) {
 	fs.Int64Var(&o.Budget, "budget", 0, "leave out the oldest turns until about this many `tokens` are left (0: no budget)")
 	fs.StringVar(&o.Format, "format", string(replay.Text), "text, json, openai, anthropic or aisdk")
 	fs.BoolVar(&o.NoRepair, "no-repair", false, "leave calls without results and results without calls as they are")
-	fs.IntVar(&o.KeepToolResults, "keep-tool-results", replay.DefaultToolResults, "keep this many of the last tool results whole (-1: all)")
+	fs.IntVar(&o.KeepToolResults, "keep-tool-results", -1, "keep this many of the last tool results whole, -1 for all (default: as the runtime does)")
 	fs.StringVar(&o.Check, "check", "", "compare with this `file` instead of printing; exit 1 and a diff if it is not the same")
 	fs.BoolVar(&o.Recent, "recent", false, "the summaries of the last sessions, for runtimes that start with them (yarnnn)")
 }
@@ -42,7 +42,7 @@ func newReplayContextCommand(a *app) *cobra.Command {
 		Short: "Print what an agent would send to its model",
 		Long: `Rebuild the context of a session from its log as its runtime does: the active
 branch, the summary of the last compaction, and what followed. Calls without
-results are repaired, all but the last two tool results are cut short, and with
+results are repaired, tool results are cut as the runtime cuts them, and with
 --query or --budget only a part is kept. The session is only read; nothing is
 redacted.
 ` + exitHelp,
@@ -55,6 +55,7 @@ redacted.
 			if a.JSON && !c.Flags().Changed("format") {
 				o.Format = string(replay.JSON)
 			}
+			o.CutResults = c.Flags().Changed("keep-tool-results")
 			if err := o.Validate(); err != nil {
 				return err
 			}
@@ -86,7 +87,7 @@ func runReplay(ctx context.Context, a *app, o steps.ReplayOptions) error {
 	if !o.NoRepair {
 		messages = replay.Repair(messages)
 	}
-	messages = replay.Budget(replay.Truncate(messages, o.KeepToolResults), o.Budget)
+	messages = replay.Budget(replay.Truncate(messages, o.WholeResults(s.Runtime)), o.Budget)
 	var out bytes.Buffer
 	origin := replay.Origin{Runtime: s.Runtime, Agent: s.Agent, Session: cmp.Or(s.ID, scan.SessionID)}
 	if err := replay.Write(&out, replay.Format(o.Format), origin, messages); err != nil {

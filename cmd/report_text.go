@@ -138,7 +138,7 @@ func (p *reportPrinter) purges() {
 		{name: "AGENT", least: 10}, {name: "RUNTIME", drop: 2}, {name: "LOGS", right: true}, {name: "FIRST"}, {name: "LAST", drop: 1}, {name: "WITHOUT ARCHIVE", right: true}, {name: "WITHIN A WEEK", right: true},
 	}}
 	for _, x := range p.doc.Purges {
-		t.rows = append(t.rows, []string{x.Agent, x.Runtime, wording.Count(int64(x.Sessions)), pages.DayOf(x.First), pages.DayOf(x.Last), wording.Count(int64(x.Unarchived)), wording.Count(int64(x.Soon))})
+		t.rows = append(t.rows, []string{x.Agent, x.Runtime, wording.Count(int64(x.Sessions)), pages.GoesOn(x.First, p.Now()), pages.GoesOn(x.Last, p.Now()), wording.Count(int64(x.Unarchived)), wording.Count(int64(x.Soon))})
 	}
 	t.warn = func(row, column int) bool { return column == 6 && p.doc.Purges[row].Soon > 0 }
 	p.table(t)

@@ -59,6 +59,9 @@ func runRestore(ctx context.Context, a *app, id string, o steps.RestoreOptions) 
 	if err != nil {
 		return err
 	}
+	if err := steps.CheckArchive(ctx, a.Run, entry); err != nil {
+		return err
+	}
 	if err := steps.WarnOfLonger(ctx, a.Run, archives, entry); err != nil {
 		return err
 	}

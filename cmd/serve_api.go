@@ -190,7 +190,7 @@ func (s *api) registerJobs(h huma.API) {
 	huma.Register(h, post, s.compact)
 	huma.Register(h, operation(h, "jobs", http.MethodGet, "/api/v1/jobs", "The jobs there are, and how they ended"),
 		func(context.Context, *struct{}) (*reply[web.JobsDocument], error) {
-			return &reply[web.JobsDocument]{Body: web.NewJobsDocument(s.jobs.List())}, nil
+			return &reply[web.JobsDocument]{Body: web.NewJobsDocument(s.jobs.List(), s.jobs.Unreadable())}, nil
 		})
 	huma.Register(h, operation(h, "job", http.MethodGet, "/api/v1/jobs/{id}", "One job, with the document of its result"),
 		func(_ context.Context, in *jobQuery) (*reply[web.JobDocument], error) {

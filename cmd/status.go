@@ -9,6 +9,7 @@ import (
 
 	"github.com/sessctl/sessctl/internal/audit"
 	"github.com/sessctl/sessctl/internal/failure"
+	"github.com/sessctl/sessctl/internal/front/pages"
 	"github.com/sessctl/sessctl/internal/recall"
 	"github.com/sessctl/sessctl/internal/selection"
 	"github.com/sessctl/sessctl/internal/steps"
@@ -126,7 +127,7 @@ func describeStatus(a *app, doc *audit.StatusDocument) string {
 	describeRuns(line, doc)
 	describeGrowth(line, doc.Grew)
 	for _, p := range doc.Purges {
-		line("will go", fmt.Sprintf("%s deletes %s of %s, the first on %s; %s", p.Runtime, wording.Plural(p.Sessions, "log"), p.Agent, p.First[:len("2006-01-02")], unarchivedText(p.Unarchived)))
+		line("will go", fmt.Sprintf("%s deletes %s of %s, the first: %s; %s", p.Runtime, wording.Plural(p.Sessions, "log"), p.Agent, pages.GoesOn(p.First, a.Now()), unarchivedText(p.Unarchived)))
 	}
 	if !doc.ArchivesKnown {
 		line("archives", "not known: they could not be listed, see above")

@@ -2,11 +2,8 @@ package audit
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"path/filepath"
@@ -16,10 +13,8 @@ import (
 	"github.com/sessctl/sessctl/internal/wording"
 	"github.com/sessctl/sessctl/internal/workspace"
 	"github.com/sessctl/sessctl/pkg/archive"
-	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/ledger"
 	"github.com/sessctl/sessctl/pkg/memory"
-	"github.com/sessctl/sessctl/pkg/retention"
 )
 
 // WitnessedProblem is what the ledger knows and what is not so.
@@ -147,32 +142,11 @@ func (w *witness) receipts(context.Context) error {
 }
 
 func (w *witness) lines(context.Context) error {
-	audit := w.run.Audit()
-	lines, err := audit.Lines()
-	if err != nil {
-		return err
+	lost, err := LostLines(w.run, w.known)
+	if len(lost) > 0 {
+		w.problem(Problem{Path: w.run.Audit().Path}, AdviseLines, "the audit log lacks %s of what was deleted or brought back, which the ledger has", wording.Plural(len(lost), "line"))
 	}
-	type key struct {
-		kind    ledger.Kind
-		at      int64
-		archive string
-	}
-	there := map[key]bool{}
-	for _, l := range lines {
-		if f, ok := workspace.LineLeaf(l); ok {
-			there[key{f.Kind, f.At, f.ID}] = true
-		}
-	}
-	missing := 0
-	for _, f := range w.known.Lines {
-		if !there[key{f.Kind, f.At, f.ID}] {
-			missing++
-		}
-	}
-	if missing > 0 {
-		w.problem(Problem{Path: audit.Path}, "restore it from a backup; sessctl log shows what the ledger has", "the audit log lacks %s of what was deleted or brought back, which the ledger has", wording.Plural(missing, "line"))
-	}
-	return nil
+	return err
 }
 
 // AdvisePins is what to do about lost pins.
@@ -196,57 +170,6 @@ func (w *witness) forgotten(context.Context) error {
 		w.found[len(w.found)-1].OfForgotten = true
 	}
 	return nil
-}
-
-// adviseTrash is what to do about a log in the trash that is not what was put there.
-const adviseTrash = "the archive has what was deleted: sessctl restore brings it back from there"
-
-// trash compares the logs that wait in the trash with their records.
-func (w *witness) trash(ctx context.Context) error {
-	items, err := w.run.SessionTrash().List()
-	if err != nil {
-		w.run.PassOver(workspace.Note{Path: w.run.SessionTrash().Dir, Message: "what is in the trash is not compared with its records: " + err.Error()})
-	}
-	for _, item := range items {
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		p := Problem{ID: item.ID, Path: item.To}
-		switch err := unaltered(item); {
-		case errors.Is(err, fs.ErrNotExist) && (workspace.Exists(item.From) || w.purged(item)): // on its way
-		case errors.Is(err, fs.ErrNotExist):
-			w.problem(p, adviseTrash, "a log in the trash is missing: %s", item.From)
-		case errors.Is(err, errOtherLog):
-			w.problem(p, adviseTrash, "a log in the trash has other bytes than it had when it was deleted: %s", item.From)
-		case err != nil:
-			w.problem(p, adviseTrash, "a log in the trash cannot be read: %v", err)
-		}
-	}
-	return nil
-}
-
-// purged reports whether a file was about to leave the trash for good.
-func (w *witness) purged(item retention.Item) bool {
-	return slices.ContainsFunc(w.known.Lines, func(f ledger.Leaf) bool {
-		return f.Kind == ledger.Purged && f.SHA256 == item.SHA256 && f.At >= item.At.UnixMilli()
-	})
-}
-
-var errOtherLog = errors.New("other bytes")
-
-// unaltered reads a file of the trash. What was written behind it since is another matter: a writer may have had it open.
-func unaltered(item retention.Item) error {
-	file, err := durable.OpenRegular(item.To)
-	if err != nil {
-		return err
-	}
-	defer file.Close()
-	sum := sha256.New()
-	n, err := io.Copy(sum, io.LimitReader(file, item.Bytes))
-	if err == nil && (n < item.Bytes || hex.EncodeToString(sum.Sum(nil)) != item.SHA256) {
-		err = errOtherLog
-	}
-	return err
 }
 
 // VerifyLedger computes the hashes of the ledger again, and compares all that is there

@@ -137,7 +137,7 @@ func ReceiptRow(r compact.Receipt, undoneBy string) LogRow {
 	case r.Strategy == session.StrategyRotate:
 		row.Freed = r.Source.Bytes
 	}
-	if undoneBy == "" && r.Rotation != nil {
+	if undoneBy == "" && r.Rotation != nil && !workspace.TraitsOf(r.Runtime).Irreversible {
 		row.Undo = selection.UndoCommand(r.ID)
 	}
 	return row

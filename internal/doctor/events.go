@@ -3,10 +3,12 @@ package doctor
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"time"
 
 	"github.com/sessctl/sessctl/internal/wording"
 	"github.com/sessctl/sessctl/internal/workspace"
+	"github.com/sessctl/sessctl/pkg/operate/jobs"
 	"github.com/sessctl/sessctl/pkg/operate/outbox"
 )
 
@@ -87,4 +89,14 @@ func countTries(n int) string {
 		return "1 try"
 	}
 	return fmt.Sprintf("%d tries", n)
+}
+
+// examineJobs reports what a server was asked to do and cannot read any more.
+func examineJobs(_ context.Context, run *workspace.Run, report *findings) error {
+	dir := filepath.Join(run.DataDir(), "jobs")
+	unreadable, err := jobs.Unreadable(run.Pins, dir)
+	for _, err := range unreadable {
+		report.warn(dir, err.Error()+": what was asked for there is not done", "ask sessctl serve for it again, and remove the file; audit.jsonl has who asked, and for what")
+	}
+	return err
 }

@@ -49,7 +49,7 @@ func (d *checkup) examine(ctx context.Context) error {
 		{"locks", d.examineRuntimeLocks}, {"archives", d.examineArchives}, {"memory", d.examineMemory}, {"ledger", d.alone(examineLedger)},
 		{"shared memory", d.alone(examineShared)}, {"embedder", d.alone(examineEmbedder)}, {"models", d.alone(examineModels)},
 		{"hooks", d.alone(examineHooks)}, {"leftovers", d.examineLeftovers}, {"space", d.examineSpace},
-		{"heads", d.alone(examineHeads)}, {"events", d.alone(examineEvents)}, {"clock", d.examineClock},
+		{"heads", d.alone(examineHeads)}, {"events", d.alone(examineEvents)}, {"jobs", d.alone(examineJobs)}, {"clock", d.examineClock},
 	}
 	bar := workspace.NewProgress(d.Run)
 	defer bar.Clear()

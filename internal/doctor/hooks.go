@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/sessctl/sessctl/internal/unattended"
@@ -23,7 +24,11 @@ func examineHooks(_ context.Context, run *workspace.Run, report *findings) error
 		if err != nil {
 			return err
 		}
-		if s := unattended.NewHookStatus(hooks.Look(target, run.HooksDir())); s.State == "differs" {
+		state, err := hooks.Look(target, run.HooksDir())
+		if errors.Is(err, hooks.ErrNoRecord) {
+			report.warn(run.HooksDir(), err.Error(), "restore it from a backup, or remove it: sessctl hook remove "+runtime+" takes away what is its own without it, but does not know what was there before")
+		}
+		if unattended.NewHookStatus(state, err).State == "differs" {
 			report.note(target.Dir, "sessctl's registration with "+runtime+" is incomplete, or calls another sessctl", "sessctl hook install "+runtime+" lets it call this one")
 		}
 	}

@@ -45,6 +45,9 @@ func mendLedger(ctx context.Context, run *workspace.Run, w *workspace.Workspace)
 	if _, err := audit.Adopt(ctx, run, w.Archives, false); err != nil {
 		return err
 	}
+	if err := mendDeletions(ctx, run, w); err != nil {
+		return err
+	}
 	n, err := removal.RestorePins(ctx, run)
 	if n > 0 {
 		run.Notice(workspace.Note{Path: run.PinnedFile(), Message: "pinned again by the ledger: " + wording.Plural(n, "session")})
@@ -54,6 +57,22 @@ func mendLedger(ctx context.Context, run *workspace.Run, w *workspace.Workspace)
 	}
 	if _, err = workspace.AdoptUnknown(ctx, run, true); errors.Is(err, workspace.ErrUnlisted) {
 		return nil // doctor tells
+	}
+	return err
+}
+
+// mendDeletions makes the audit log and the records of the trash whole again.
+func mendDeletions(ctx context.Context, run *workspace.Run, w *workspace.Workspace) error {
+	n, err := audit.RestoreLines(ctx, run)
+	if n > 0 {
+		run.Notice(workspace.Note{Path: run.Audit().Path, Message: "written again by the ledger: " + wording.Plural(n, "line")})
+	}
+	if err != nil {
+		return err
+	}
+	n, err = audit.RestoreRecords(ctx, run, w.Archives)
+	if n > 0 {
+		run.Notice(workspace.Note{Path: run.SessionTrash().Dir, Message: "made again: " + wording.Plural(n, "record") + " of what waits in the trash"})
 	}
 	return err
 }

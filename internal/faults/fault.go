@@ -242,7 +242,7 @@ func orderly(got crashloop.Outcome) error {
 // by a few: the call is looked for among those of the undisturbed run.
 func swallowed(b *Bench, c crashloop.Call, got crashloop.Outcome) error {
 	calls, err := b.calls(nil, false)
-	if err != nil || got.Exit != 0 || excused(calls, nearest(calls, c)) != "" || b.home.Command.Answered != nil || toldOfDate(got) || toldOfHead(b, c, got) {
+	if err != nil || got.Exit != 0 || excused(calls, nearest(calls, c)) != "" || b.home.Command.Answered != nil || toldOfDate(got) || toldOfHead(b, c, got) || toldOfReserve(got) {
 		return err
 	}
 	return fmt.Errorf("exit 0 although a call failed: %s", got.Output)
@@ -270,8 +270,14 @@ func toldOfDate(got crashloop.Outcome) bool {
 // toldOfHead says that the home, or what it lies in, could not be synced for the
 // copy of the ledger's head below it, and that the run says so: see [excused].
 func toldOfHead(b *Bench, c crashloop.Call, got crashloop.Outcome) bool {
-	above := strings.HasPrefix(b.home.Sessions(), c.Path+"/")
-	return c.Name == "fsync" && above && strings.Contains(got.Output, "was not given the head of the ledger")
+	above := c.Name == "fsync" && strings.HasPrefix(b.home.Sessions(), c.Path+"/")
+	return above && strings.Contains(got.Output, "was not given the head of the ledger")
+}
+
+// toldOfReserve says that the file could not be made that keeps room for what a run
+// writes on a full disk, and that the run says so: the next one makes it.
+func toldOfReserve(got crashloop.Outcome) bool {
+	return strings.Contains(got.Output, "no room is kept for the record of a run")
 }
 
 // keepsWord: what a server has answered is so, whatever has failed meanwhile.

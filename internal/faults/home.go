@@ -79,6 +79,9 @@ func (h *Home) build() error {
 		h.stored = h.storage.Objects()
 	}
 	h.archive, h.receipt = newest(filepath.Join(h.Data(), "archives")), newest(filepath.Join(h.Data(), "receipts"))
+	if h.archive == "" {
+		h.archive = newest(filepath.Join(h.Data(), "trash/archives"))
+	}
 	return nil
 }
 

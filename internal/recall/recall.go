@@ -442,7 +442,7 @@ const titleCells = 60
 
 // HitLine says whose a hit is.
 func HitLine(h Hit) string {
-	line := fmt.Sprintf("%s  %s  %s  fit %.2f  score %.2f  %s session %s", wording.Visible(cmp.Or(h.Agent, "?")), wording.DayOf(h.CreatedAt), wording.Visible(h.Category), h.Fit, h.Score,
+	line := fmt.Sprintf("%s  %s  %s  fit %.2f  %s session %s", wording.Visible(cmp.Or(h.Agent, "?")), wording.DayOf(h.CreatedAt), wording.Visible(h.Category), h.Fit,
 		wording.Visible(h.Runtime), wording.Visible(cmp.Or(h.Session, "not known")))
 	if h.Title != "" {
 		line += "  \"" + wording.FirstLine(h.Title, titleCells) + "\""

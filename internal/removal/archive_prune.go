@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sessctl/sessctl/internal/audit"
 	"github.com/sessctl/sessctl/internal/failure"
 	"github.com/sessctl/sessctl/internal/selection"
 	"github.com/sessctl/sessctl/internal/wording"
@@ -164,7 +165,7 @@ func (o PruneOptions) rule() string {
 
 // Decide makes the plan, and the document that shows it.
 func (p *Pruner) Decide(ctx context.Context) (err error) {
-	if err := checkClock(p.app, p.app.Now()); err != nil {
+	if err := checkClock(ctx, p.app, p.app.Now()); err != nil {
 		return err
 	}
 	if p.Rules.Logs, err = logsInUse(ctx, p.app); err != nil {
@@ -342,6 +343,24 @@ func (p *Pruner) Going() []PruneRow {
 		}
 	}
 	return rows
+}
+
+// Waits returns an archive that waits in the trash, if its file there is whole and is
+// what the ledger and the receipts say.
+func (p *Pruner) Waits(ctx context.Context, name string) (retention.Item, archive.Entry, error) {
+	id, err := p.TrashedArchive(name)
+	if err != nil {
+		return retention.Item{}, archive.Entry{}, err
+	}
+	item, e, err := p.Rules.Waits(ctx, id)
+	if err != nil {
+		return item, e, err
+	}
+	returns, err := audit.NewReturns(ctx, p.app)
+	if err == nil {
+		err = returns.Archive(e.ID, e.SHA256)
+	}
+	return item, e, err
 }
 
 // TrashedArchive is the whole id of an archive in the trash.

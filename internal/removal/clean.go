@@ -3,6 +3,7 @@ package removal
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"strings"
@@ -108,6 +109,7 @@ type Cleaner struct {
 	Rules   retention.Clean
 	Plan    *retention.CleanPlan
 	Prune   *Pruner // with --archives
+	returns *audit.Returns
 	result  retention.CleanResult
 	Rows    []CleanRow // of what is to be done or was done
 }
@@ -138,7 +140,7 @@ func NewCleaner(run *workspace.Run, o CleanOptions) (*Cleaner, error) {
 // Decide makes the plan: of every session, of what is in the trash and, with
 // --archives, of every archive.
 func (c *Cleaner) Decide(ctx context.Context) error {
-	if err := checkClock(c.App, c.App.Now()); err != nil {
+	if err := checkClock(ctx, c.App, c.App.Now()); err != nil {
 		return err
 	}
 	all, err := c.App.FindSessions(ctx)
@@ -336,6 +338,34 @@ func (c *Cleaner) makeRows(ctx context.Context) {
 	}
 }
 
+// Counted is how much goes or comes back, with its units: "34 sessions with 39 files".
+func (c *Cleaner) Counted() string {
+	sessions, files, trashed := 0, 0, 0
+	for _, r := range c.Rows {
+		switch r.Outcome {
+		case PruneKept:
+		case retention.ActionTrash:
+			sessions, files = sessions+1, files+r.Files
+		default:
+			trashed++
+		}
+	}
+	var parts []string
+	if sessions > 0 {
+		parts = append(parts, wording.Plural(sessions, "session")+" with "+wording.Plural(files, "file"))
+	}
+	if trashed > 0 {
+		parts = append(parts, wording.Plural(trashed, "file")+" of the trash")
+	}
+	if c.Prune != nil && len(c.Prune.Going()) > 0 {
+		parts = append(parts, wording.Plural(len(c.Prune.Going()), "archive"))
+	}
+	if parts == nil {
+		return "nothing"
+	}
+	return strings.Join(parts, ", ")
+}
+
 // NewDocument is the plan, or what was done, as JSON; without bytes and archives.
 func (c *Cleaner) NewDocument() CleanDocument {
 	doc := CleanDocument{Schema: 1, DryRun: c.Options.DryRun, MaxAge: c.Options.MaxAge, Sessions: append([]CleanRow{}, c.Rows...), Notes: c.App.Notes}
@@ -392,7 +422,15 @@ func (c *Cleaner) Undelete(ctx context.Context, stores []session.Store, item ret
 	if err != nil {
 		return err
 	}
+	if c.returns == nil {
+		if c.returns, err = audit.NewReturns(ctx, c.App); err != nil {
+			return err
+		}
+	}
 	err = retention.MayReturn(stores, item)
+	if err == nil {
+		err = c.returns.Trashed(ctx, c.Rules.Archives, item)
+	}
 	if err == nil {
 		err = c.Rules.Trash.Whole(ctx, item)
 	}
@@ -429,8 +467,18 @@ func (c *Cleaner) leaveInTrash(item retention.Item, cause, hint string) {
 }
 
 // checkClock refuses to tell ages while the clock is behind the last thing that
-// was deleted, or behind the last run.
-func checkClock(run *workspace.Run, now time.Time) error {
+// was deleted, or behind the last run, and while the log of that has lost lines.
+func checkClock(ctx context.Context, run *workspace.Run, now time.Time) error {
+	known, err := workspace.LedgerOf(run).State(ctx)
+	if err != nil {
+		return nil // ReadPinned says so, and nothing is deleted
+	}
+	if lost, err := audit.LostLines(run, known); err != nil || len(lost) > 0 {
+		if err == nil {
+			err = fmt.Errorf("the audit log lacks %s that the ledger has", wording.Plural(len(lost), "line"))
+		}
+		return &failure.Error{Code: "damaged", Exit: failure.ExitIntegrity, Path: run.Audit().Path, Hint: audit.AdviseLines, Err: err}
+	}
 	recorded, err := audit.Recorded(run)
 	if err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/sessctl/sessctl/internal/audit"
 	"github.com/sessctl/sessctl/internal/failure"
 	"github.com/sessctl/sessctl/internal/selection"
 	"github.com/sessctl/sessctl/internal/wording"
@@ -65,6 +66,9 @@ func (u *UndoRun) NoteLessons(p *compact.UndoPlan) {
 // Plan makes a plan that needs nothing to be put away any more, or in a dry run
 // the first one. What was put away may have left another newer session.
 func (u *UndoRun) Plan(ctx context.Context) (*compact.UndoPlan, error) {
+	if err := u.checkReceipt(ctx); err != nil {
+		return nil, err
+	}
 	const tries = 4
 	for range tries {
 		plan, err := u.Compactor.PlanUndo(ctx, u.Store, u.Request)
@@ -78,6 +82,18 @@ func (u *UndoRun) Plan(ctx context.Context) (*compact.UndoPlan, error) {
 		u.Doc.PutAway = append(u.Doc.PutAway, selection.NewCompactedSession(result))
 	}
 	return nil, errors.New("new sessions keep taking its place")
+}
+
+// checkReceipt holds the receipt, and the archive that it names, against the ledger.
+func (u *UndoRun) checkReceipt(ctx context.Context) error {
+	returns, err := audit.NewReturns(ctx, u.Run)
+	if err == nil {
+		err = returns.Receipt(u.Request.Receipt.ID)
+	}
+	if a := u.Request.Receipt.Archive; err == nil && a != nil {
+		err = returns.Archive(a.ID, a.SHA256)
+	}
+	return err
 }
 
 // StoreOf finds the store that a receipt is about.

@@ -197,7 +197,11 @@ func details(r CompactedSession) [][2]string {
 	}
 	lines = append(lines, [2]string{"receipt", wording.Visible(r.Receipt)})
 	if r.Outcome == compact.Compacted {
-		lines = append(lines, [2]string{"undo", UndoCommand(strings.TrimSuffix(filepath.Base(r.Receipt), ".json"))})
+		undo := UndoCommand(strings.TrimSuffix(filepath.Base(r.Receipt), ".json"))
+		if workspace.TraitsOf(r.Runtime).Irreversible {
+			undo = "none: logs of " + r.Runtime + " cannot be put back"
+		}
+		lines = append(lines, [2]string{"undo", undo})
 	}
 	return lines
 }

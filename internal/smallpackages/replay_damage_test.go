@@ -120,7 +120,7 @@ func readAny(t *testing.T, s replay.Scanner, log string) ([]replay.Message, bool
 // taken fails unless every provider takes messages once they are repaired.
 func taken(t *testing.T, what string, messages []replay.Message) {
 	t.Helper()
-	messages = replay.Truncate(replay.Repair(messages), replay.DefaultToolResults)
+	messages = replay.Truncate(replay.Repair(messages), 2)
 	for _, f := range []replay.Format{replay.OpenAI, replay.Anthropic, replay.AISDK} {
 		var b bytes.Buffer
 		if err := replay.Write(&b, f, replay.Origin{}, messages); err != nil {

@@ -79,7 +79,7 @@ func TestReplaySamplesForProviders(t *testing.T) {
 		lines := strings.SplitAfter(string(raw), "\n")
 		for _, from := range []int{0, 1, 7, len(lines) / 3, len(lines) / 2, len(lines) - 4} {
 			log := strings.Join(append(lines[:1:1], lines[min(max(1, from), len(lines)):]...), "")
-			messages := replay.Truncate(replay.Repair(read(t, s, log)), replay.DefaultToolResults)
+			messages := replay.Truncate(replay.Repair(read(t, s, log)), 2)
 			for _, f := range []replay.Format{replay.OpenAI, replay.Anthropic, replay.AISDK} {
 				var b bytes.Buffer
 				if err := replay.Write(&b, f, replay.Origin{}, messages); err != nil {

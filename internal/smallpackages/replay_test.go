@@ -77,7 +77,7 @@ func TestReplayTruncate(t *testing.T) {
 	in := []replay.Message{replaySaid("", "a"), tool("a", long), replaySaid("", "b"), tool("b", long), replaySaid("", "c"), tool("c", long), replaySaid("", "d"), tool("d", "x")}
 	short := "[read: truncated, was 100 chars]"
 	want := []replay.Message{replaySaid("", "a"), tool("a", short), replaySaid("", "b"), tool("b", short), replaySaid("", "c"), tool("c", long), replaySaid("", "d"), tool("d", "x")}
-	check(t, want, replay.Truncate(in, replay.DefaultToolResults))
+	check(t, want, replay.Truncate(in, 2))
 	check(t, in, replay.Truncate(in, -1))
 	check(t, in, replay.Truncate(in, 4))
 	if got := replay.Truncate(in, 0); got[7].Text != "x" || got[5].Text != short {

@@ -99,6 +99,9 @@ func archiveOne(ctx context.Context, run *workspace.Run, store *archive.Store, s
 		put = removal.PutFile
 	}
 	entry, err := put(ctx, run, store, s)
+	if s.Kind == session.KindDatabase && err != nil && ctx.Err() == nil && failure.ExitCode(err) != failure.ExitBusy && !errors.As(err, new(*archive.UnenteredError)) {
+		err = errors.New(s.Reason + "; nor can the file be archived: " + err.Error())
+	}
 	row := NewArchiveRow(entry)
 	row.Outcome = "archived"
 	if unentered := (*archive.UnenteredError)(nil); errors.As(err, &unentered) {

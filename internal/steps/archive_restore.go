@@ -68,6 +68,16 @@ func Restore(ctx context.Context, run *workspace.Run, w *workspace.Workspace, pl
 	return noteRestored(run, plan)
 }
 
+// CheckArchive holds the entry of an archive that is about to be put back against the
+// ledger and the receipts.
+func CheckArchive(ctx context.Context, run *workspace.Run, entry archive.Entry) error {
+	returns, err := audit.NewReturns(ctx, run)
+	if err != nil {
+		return err
+	}
+	return returns.Archive(entry.ID, entry.SHA256)
+}
+
 // WarnOfLonger says that an archive is only the beginning of a longer one, if it is.
 func WarnOfLonger(ctx context.Context, run *workspace.Run, archives *archive.Store, entry archive.Entry) error {
 	longer, err := selection.LongerArchive(ctx, archives, entry)

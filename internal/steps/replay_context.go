@@ -2,6 +2,7 @@ package steps
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -34,8 +35,18 @@ type ReplayOptions struct {
 	Format          string
 	NoRepair        bool
 	KeepToolResults int
+	CutResults      bool // KeepToolResults was asked for
 	Check           string
 	Recent          bool
+}
+
+// WholeResults is how many of the last tool results stay whole: as many as was asked for,
+// else as many as the runtime leaves. -1 are all.
+func (o *ReplayOptions) WholeResults(runtime string) int {
+	if o.CutResults {
+		return o.KeepToolResults
+	}
+	return cmp.Or(workspace.TraitsOf(runtime).WholeResults, -1)
 }
 
 // Validate refuses options that contradict each other.

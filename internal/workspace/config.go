@@ -440,3 +440,32 @@ func serveDefaults() map[string]any {
 		SchedulesKey:             []any{},
 	}
 }
+
+// ledgerConfig says where heads of the ledger are kept beside this machine's state.
+type ledgerConfig struct {
+	Heads []string `mapstructure:"heads" json:"-"`   // addresses, which may hold a token
+	Name  string   `mapstructure:"name" json:"name"` // of this ledger there; "": the host and the data directory
+}
+
+func ledgerDefaults() map[string]any {
+	return map[string]any{"ledger.heads": []string{}, "ledger.name": ""}
+}
+
+// compressionAuto compresses what is ours alone.
+const compressionAuto = "auto"
+
+// archiveDefaults are the defaults of what is said of archives.
+func archiveDefaults() map[string]any {
+	return map[string]any{
+		"archive.dir":         "",
+		"archive.compression": compressionAuto,
+		"archive.supersede":   true,
+		"archive.remote":      "",
+		"archive.endpoint":    "",
+		"archive.region":      "",
+		"archive.local_keep":  "",
+		"archive.retain":      "",
+		"archive.recipients":  []string{},
+		"archive.identity":    "",
+	}
+}

@@ -211,7 +211,7 @@ func (s *Settings) secret(file, variable string) (string, error) {
 type Failing struct{ Err error }
 
 // EventsHint is the hint for what a target of events takes.
-const EventsHint = "docs/events.md shows how targets are written"
+const EventsHint = "docs/events.md shows how targets are written; a command is [{name: log, run: [logger, -t, sessctl]}], a webhook [{name: ops, url: \"https://example.org/hook\"}]"
 
 // ListKeys are the keys whose values are lists of targets, and what an entry has.
 func ListKeys() map[string][]string {

@@ -24,16 +24,6 @@ import (
 	"github.com/sessctl/sessctl/pkg/memory/remote/weaviate"
 )
 
-// ledgerConfig says where heads of the ledger are kept beside this machine's state.
-type ledgerConfig struct {
-	Heads []string `mapstructure:"heads" json:"-"`   // addresses, which may hold a token
-	Name  string   `mapstructure:"name" json:"name"` // of this ledger there; "": the host and the data directory
-}
-
-func ledgerDefaults() map[string]any {
-	return map[string]any{"ledger.heads": []string{}, "ledger.name": ""}
-}
-
 // HeadsHint is the hint for a place that there is none of.
 const HeadsHint = "a file, git:DIRECTORY, s3 (archive.remote), postgres (memory.remote.url), ssh:HOST or https://... (docs/ledger.md)"
 

@@ -316,6 +316,17 @@ func LineLeaf(l retention.Line) (ledger.Leaf, bool) {
 	return ledger.Leaf{Kind: kind, At: l.Time.UnixMilli(), ID: l.Archive, Agent: l.Agent, What: l.Kind, Bytes: l.Bytes, SHA256: l.SHA256, Why: shortRule(l.Rule)}, ok
 }
 
+// LeafLine is the line of the audit log that a leaf is of, without the path, which the
+// ledger does not have.
+func LeafLine(f ledger.Leaf) retention.Line {
+	l := retention.Line{Time: f.When(), Kind: f.What, SHA256: f.SHA256, Bytes: f.Bytes, Archive: f.ID, Agent: f.Agent, Rule: f.Why}
+	actions := map[ledger.Kind]string{ledger.Removed: retention.ActionShrink, ledger.Purged: retention.ActionPurge, ledger.Returned: retention.ActionUndelete, ledger.Restored: retention.ActionRestore}
+	if l.Action = actions[f.Kind]; f.Kind == ledger.Removed && retention.GoesToTrash(f.What) {
+		l.Action = retention.ActionTrash
+	}
+	return l
+}
+
 // shortRule is a rule as far as a leaf has room for it.
 func shortRule(rule string) string {
 	const most = 80

@@ -153,3 +153,21 @@ func ArchiveReader(a *Settings, e archive.Entry) session.Store {
 	}
 	return store
 }
+
+// setDirectoriesAside renames directories in the places of files that are made again, or
+// that the ledger knows: nothing can be written there, and what they hold is none of ours.
+// The caller holds the lock.
+func setDirectoriesAside(run *Run) {
+	for _, path := range []string{run.Audit().Path, run.placesFile(), filepath.Join(run.DataDir(), "verified.jsonl"), run.MemoryDir() + "-forgotten.json"} {
+		info, err := run.Pins.Lstat(path)
+		if err != nil || !info.IsDir() {
+			continue
+		}
+		aside := path + ".damaged-" + run.Now().UTC().Format("20060102T150405.000Z")
+		if err := run.Pins.MoveDir(path, aside); err != nil {
+			run.PassOver(Note{Path: path, Message: "a directory is in its place: " + err.Error()})
+			continue
+		}
+		run.Notice(Note{Path: path, Message: "a directory was in its place, and is now " + filepath.Base(aside), Hint: "sessctl doctor says what is lost; look at the directory, and remove it"})
+	}
+}

@@ -19,17 +19,19 @@ const reserveSize = 128 << 10
 func (s *Settings) reservePath() string { return filepath.Join(s.DataDir(), "reserve") }
 
 // KeepReserve makes the file that keeps room for a run's record and its events, unless
-// it is there. The caller holds a lock. A disk that has no room for it is told by what
-// needs the room.
+// it is there. The caller holds a lock. That it cannot be made is told, and no failure.
 func KeepReserve(run *Run) {
 	path := run.reservePath()
 	if info, err := run.Pins.Lstat(path); err == nil && info.Size() == reserveSize {
 		return
 	}
-	_ = run.Pins.ReplaceFile(path, 0o600, func(w io.Writer) error {
+	err := run.Pins.ReplaceFile(path, 0o600, func(w io.Writer) error {
 		_, err := io.CopyN(w, rand.Reader, reserveSize) // a file system that compresses gives no room for zeros
 		return err
 	})
+	if err != nil {
+		run.Notice(Note{Path: path, Message: "no room is kept for the record of a run on a full disk: " + err.Error()})
+	}
 }
 
 // OfReserve reports whether a file is what a killed run has left of the reserve.

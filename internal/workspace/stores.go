@@ -216,14 +216,6 @@ func NoStores(a *Settings) error {
 	}
 }
 
-// StoresDocument is `stores --json`.
-type StoresDocument struct {
-	Schema int         `json:"schema"`
-	Stores []StoreRow  `json:"stores"`
-	Unread []UnreadRow `json:"unread"` // what was seen and not read
-	Notes  []Note      `json:"notes"`
-}
-
 // StoreRow is one store of sessions, and how much it holds.
 type StoreRow struct {
 	Runtime    string             `json:"runtime"`

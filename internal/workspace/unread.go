@@ -13,6 +13,14 @@ import (
 	"github.com/sessctl/sessctl/pkg/session"
 )
 
+// StoresDocument is `stores --json`.
+type StoresDocument struct {
+	Schema int         `json:"schema"`
+	Stores []StoreRow  `json:"stores"`
+	Unread []UnreadRow `json:"unread"` // what was seen and not read
+	Notes  []Note      `json:"notes"`
+}
+
 // UnreadRow is what was seen and not read for one cause, in JSON documents.
 type UnreadRow struct {
 	Cause   session.Cause `json:"cause"`

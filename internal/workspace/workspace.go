@@ -147,6 +147,9 @@ func (w *Workspace) open(ctx context.Context, run *Run, m Mode) (err error) {
 		if w.lock, err = run.Lock(ctx); err != nil {
 			return err
 		}
+		if m.Recover == nil {
+			sweepOwn(run)
+		}
 		w.endHistory = func() { EndHistory(run) }
 		beginReceipts(run)
 	}
@@ -437,18 +440,7 @@ func (s *Settings) OutputLimit() int64 {
 // Sweep removes what killed runs left half-written in our own directories and
 // in the archives of these sessions. The lock makes it safe.
 func (w *Workspace) Sweep(ctx context.Context, run *Run, sessions []Found) {
-	catalogued := true
-	sweepHead(&run.Settings)
-	for _, dir := range run.OwnDirs() {
-		sweep := func() error { return run.Pins.Sweep(dir, 0) }
-		if dir == run.LedgerDir() { // it is written under a lock of its own
-			sweep = LedgerOf(run).Sweep
-		}
-		if err := sweep(); err != nil {
-			run.PassOverBroken(dir, unfinished, err)
-			catalogued = catalogued && dir != run.CatalogueDir()
-		}
-	}
+	catalogued := sweepOwn(run)
 	swept, seen := map[string]bool{}, map[[3]string]bool{}
 	for _, s := range sessions {
 		if !catalogued {
@@ -561,9 +553,6 @@ func (run *Run) OpenArchive() (*archive.Store, error) {
 	return archive.Open(run.CatalogueDir(), o)
 }
 
-// compressionAuto compresses what is ours alone.
-const compressionAuto = "auto"
-
 // storedPlain reports the sessions whose archives are not compressed unless that
 // is asked for: those in a place that is the runtime's as well, where other
 // programs read them, and those of logs that are compressed already.
@@ -619,9 +608,9 @@ func (r Archiver) PutEntry(ctx context.Context, ref session.Ref, snap session.Sn
 	var err error
 	e, there := archive.Entry{}, false
 	if snap.SHA256 != "" {
-		e, there = r.Store.Existing(ctx, meta, snap.SHA256)
+		e, there, err = r.Store.Existing(ctx, meta, snap.SHA256)
 	}
-	if !there {
+	if !there && err == nil {
 		e, err = r.Store.Put(ctx, meta, src, snap.Size, r.Now())
 	}
 	if err == nil && ref.Kind == session.KindStored {
@@ -714,8 +703,12 @@ func (run *Run) Lock(ctx context.Context) (*DataLock, error) {
 		lock.Unlock()
 		return nil, err
 	}
+	setDirectoriesAside(run)
 	if err := notePlace(run); err != nil {
 		run.PassOverBroken(run.placesFile(), "where the data directory is cannot be noted", err)
+	}
+	if lock.file.Abandoned() {
+		endDeletions(ctx, run)
 	}
 	beginHistory(ctx, run, lock.file.Abandoned())
 	return lock, nil
@@ -757,19 +750,6 @@ func (run *Run) OthersAtWork() bool { return run.Held == nil && AtWork(&run.Sett
 // directory, so that its loss, or its rollback, is seen.
 func StateHead(s *Settings) heads.File {
 	return heads.File{Path: filepath.Join(s.Xdg("XDG_STATE_HOME", filepath.Join(".local", "state")), "sessctl", "heads", dataDirDigest(s)+".head"), Make: true}
-}
-
-// sweepHead removes what a killed run has left beside the copy of the head of this
-// data directory; other data directories have theirs in the same place. The caller
-// holds the lock.
-func sweepHead(s *Settings) {
-	dir, base := filepath.Split(StateHead(s).Path)
-	names, _ := os.ReadDir(dir) // usually there is none
-	for _, name := range names {
-		if strings.HasPrefix(name.Name(), "."+base+".") && strings.HasSuffix(name.Name(), ".tmp") {
-			_ = durable.RemoveFile(filepath.Join(dir, name.Name())) // the next run tries again
-		}
-	}
 }
 
 // dataDirDigest tells the data directories of a machine apart.

@@ -93,7 +93,11 @@ func (c *catalogue) Examine(ctx context.Context, f Filter) ([]Entry, []Damage, e
 // anew.
 func (c *catalogue) Damaged(ctx context.Context) ([]Damage, error) {
 	_, damaged, err := c.Examine(ctx, Filter{})
-	return damaged, err
+	if err != nil {
+		return damaged, err
+	}
+	_, more, err := c.beginningsPlaces()
+	return append(damaged, more...), err
 }
 
 // Get returns the entry with an id, or with the only id that starts so:

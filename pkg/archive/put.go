@@ -42,16 +42,20 @@ func (s *Store) Put(ctx context.Context, m Meta, src io.Reader, size int64, now 
 
 // Existing returns the archive of a session's bytes with this hash (lower-case
 // hexadecimal), if there is one whose file verifies: [Store.Put] would return the
-// same.
-func (s *Store) Existing(ctx context.Context, m Meta, sha256Hex string) (e Entry, ok bool) {
-	m, err := m.normalise()
+// same. An error says that it cannot be made durable: a second try would seem to do it,
+// as a system tells of a failed sync once.
+func (s *Store) Existing(ctx context.Context, m Meta, sha256Hex string) (e Entry, ok bool, err error) {
+	m, err = m.normalise()
 	if err != nil {
-		return Entry{}, false
+		return Entry{}, false, nil
 	}
 	if e, err = s.load(ID(m, sha256Hex)); err != nil || s.VerifyFile(ctx, e) != nil {
-		return Entry{}, false
+		return Entry{}, false, nil
 	}
-	return e, s.syncNames(e) == nil
+	if err := s.syncNames(e); err != nil {
+		return Entry{}, false, fmt.Errorf("archive session %s: %w", m.Session, err)
+	}
+	return e, true, nil
 }
 
 // source is what is to be archived.

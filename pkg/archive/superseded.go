@@ -16,6 +16,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/sessctl/sessctl/pkg/durable"
 )
 
 // A superseded archive has no file and no entry of its own any more: its session is the
@@ -51,8 +53,12 @@ func (c *catalogue) Supersede(ctx context.Context, e, by Entry) error {
 	if err == nil {
 		err = c.pins.MakeDir(filepath.Join(c.dir, SupersededName), 0o700)
 	}
+	path := c.beginningsPath(e.Meta)
+	if info, lookErr := c.pins.Lstat(path); err == nil && lookErr == nil && info.IsDir() {
+		err = c.pins.MoveDir(path, path+".damaged") // nobody reads it, and nobody could write here
+	}
 	if err == nil {
-		err = c.pins.AppendLine(c.beginningsPath(e.Meta), text, 0o600)
+		err = c.pins.AppendLine(path, text, 0o600)
 	}
 	if err != nil {
 		return fmt.Errorf("note that archive %s is the beginning of another: %w", e.ID, err)
@@ -117,21 +123,33 @@ func (c *catalogue) entered(id string) bool {
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
+// beginningsFiles are the files of sessions. What is in the place of one, and is none,
+// is left out, and [Store.Damaged] names it.
 func (c *catalogue) beginningsFiles() (paths []string, err error) {
+	paths, _, err = c.beginningsPlaces()
+	return paths, err
+}
+
+func (c *catalogue) beginningsPlaces() (paths []string, damaged []Damage, err error) {
 	dir := filepath.Join(c.dir, SupersededName)
 	files, err := c.pins.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+		return nil, nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("list archives: %w", err)
+		return nil, nil, fmt.Errorf("list archives: %w", err)
 	}
 	for _, file := range files {
-		if filepath.Ext(file.Name()) == logEnd {
-			paths = append(paths, filepath.Join(dir, file.Name()))
+		path := filepath.Join(dir, file.Name())
+		switch {
+		case filepath.Ext(path) != logEnd:
+		case file.IsDir():
+			damaged = append(damaged, Damage{path, fmt.Errorf("what leads from superseded archives to later ones: %w", durable.ErrNotRegular)})
+		default:
+			paths = append(paths, path)
 		}
 	}
-	return paths, nil
+	return paths, damaged, nil
 }
 
 // beginnings reads the lines of a session, nil if they do not have the text has. A line

@@ -6,6 +6,9 @@ import (
 	"path/filepath"
 )
 
+// IsFileOf is isFileOf.
+var IsFileOf = isFileOf
+
 // ReplaceFileStepping is ReplaceFile with step called before each step.
 func ReplaceFileStepping(path string, step func(string), write func(io.Writer) error) error {
 	j := jobFor(path, 0o600)

@@ -2,6 +2,7 @@ package durable_test
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -9,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gofrs/flock"
 	"github.com/google/go-cmp/cmp"
 	"github.com/sessctl/sessctl/pkg/durable"
 )
@@ -112,5 +114,31 @@ func TestLookAtLock(t *testing.T) {
 		t.Fatal("it was left locked: ", err)
 	} else if err := again.Unlock(); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// Between the opening of a lock file and its locking somebody may put another in its
+// place, which a second process could lock: the first does not have "the" lock then.
+func TestLockOfAReplacedFile(t *testing.T) {
+	path, other := inDir(t, "lock"), inDir(t, "other")
+	held := flock.New(path)
+	if ok, err := held.TryLock(); !ok || err != nil {
+		t.Fatal(ok, err)
+	}
+	defer func() { _ = held.Unlock() }()
+	if !durable.IsFileOf(held, path) {
+		t.Error("the file that was locked is at its place, and is taken for another")
+	}
+	if err := errors.Join(os.WriteFile(other, nil, 0o600), os.Rename(other, path)); err != nil {
+		t.Fatal(err)
+	}
+	if durable.IsFileOf(held, path) {
+		t.Error("another file is at the place of the one that was locked, and is taken for it")
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if durable.IsFileOf(held, path) {
+		t.Error("no file is at the place of the one that was locked")
 	}
 }

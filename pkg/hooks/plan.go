@@ -23,6 +23,10 @@ var ErrNoRuntime = errors.New("the runtime's directory does not exist")
 // ErrDangling is returned where a file of settings is a link that leads nowhere.
 var ErrDangling = errors.New("the link leads nowhere")
 
+// ErrNoRecord is returned where what an installation has kept of the settings before it
+// cannot be read: without it they would not come back to the byte.
+var ErrNoRecord = errors.New("it is no record that this version knows")
+
 // ErrChanged is returned by [Plan.Execute] if a file is not what the plan saw.
 var ErrChanged = errors.New("the file has changed meanwhile")
 
@@ -349,8 +353,11 @@ func (r records) read(runtime string) (record, error) {
 	if err != nil && !exists(err) {
 		return known, nil
 	}
-	if err == nil {
-		err = json.Unmarshal(text, &known)
+	if err == nil && json.Unmarshal(text, &known) != nil {
+		err = ErrNoRecord
+	}
+	if err == nil && (known.Schema != 1 || known.Runtime != runtime) {
+		err = ErrNoRecord
 	}
 	if err != nil {
 		return known, fmt.Errorf("read what was registered with %s (%s): %w", runtime, r.path(runtime), err)

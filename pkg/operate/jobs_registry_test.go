@@ -246,6 +246,10 @@ func TestJobsDamagedFile(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(p.dir, "half.json")); err != nil {
 		t.Error(err)
 	}
+	now, err := jobs.Unreadable(nil, p.dir)
+	if then := r.Unreadable(); len(then) != 2 || len(now) != 2 || err != nil {
+		t.Errorf("told when it was opened %v, now %v, %v; want two of each", then, now, err)
+	}
 }
 
 // TestLinkInThePlaceOfTheJobs: a link that takes the place of the directory while

@@ -165,10 +165,6 @@ func (s Selection) fill(messages []Message, candidates []turn, room int) []Messa
 	return out
 }
 
-// DefaultToolResults is how many of the last tool results stay whole
-// (docs/dev/decisions.md D20).
-const DefaultToolResults = 2
-
 // Truncate leaves the last keep tool results whole and puts "[name: truncated,
 // was N chars]" in the place of the older ones; N counts code points. Below
 // zero all stay whole. A result that is shorter than that note stays too.

@@ -29,7 +29,7 @@ const (
 // WriteHTML writes a report as one file: it needs no network, and no script to be
 // read. Times are shown in the zone of location.
 func WriteHTML(w io.Writer, d Document, location *time.Location) error {
-	t, err := template.New("report").Funcs(reportFuncs(location)).Parse(reportTemplate)
+	t, err := template.New("report").Funcs(reportFuncs(location, madeAt(d))).Parse(reportTemplate)
 	if err != nil {
 		return err
 	}
@@ -236,7 +236,15 @@ func portion(part, whole int64) float64 {
 
 func bytesText(n int64) string { return humanize.IBytes(uint64(max(n, 0))) }
 
-func reportFuncs(location *time.Location) template.FuncMap {
+// madeAt is when a report was made, the beginning of time if it does not say.
+func madeAt(d Document) time.Time {
+	at, _ := time.Parse(time.RFC3339, d.MadeAt)
+	return at
+}
+
+// reportFuncs are what the page is written with. made is when: what a runtime deletes when
+// it starts and is due by then goes at its next start.
+func reportFuncs(location *time.Location, made time.Time) template.FuncMap {
 	shown := func(layout string) func(string) string {
 		return func(text string) string {
 			at, err := time.Parse(time.RFC3339, text)
@@ -248,7 +256,12 @@ func reportFuncs(location *time.Location) template.FuncMap {
 	}
 	return template.FuncMap{
 		"bytes": bytesText, "count": countText, "part": portion,
-		"when": shown("2006-01-02 15:04"), "day": shown("2006-01-02"), "zone": shown("MST"),
+		"when": shown("2006-01-02 15:04"), "day": shown("2006-01-02"), "goes": func(at string) string {
+			if t, err := time.Parse(time.RFC3339, at); err == nil && !t.After(made) {
+				return "at its next start"
+			}
+			return shown("2006-01-02")(at)
+		}, "zone": shown("MST"),
 		"took": func(seconds float64) string {
 			return time.Duration(seconds * float64(time.Second)).Round(time.Second / 10).String()
 		},

@@ -105,7 +105,7 @@ func NewPages(name string, head Head, limit int, location *time.Location, write 
 	if p.limit <= 0 {
 		p.limit = pageBytes
 	}
-	funcs := reportFuncs(location)
+	funcs := reportFuncs(location, time.Time{})
 	funcs["link"] = pageLink
 	var err error
 	p.template, err = template.New("page").Funcs(funcs).Parse(pageTemplate)

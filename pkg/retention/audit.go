@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"time"
 
@@ -20,6 +21,10 @@ const (
 	ActionShrink   = "shrink"   // rows were removed from a runtime's database
 	ActionRequest  = "request"  // a job was asked for, of a server
 )
+
+// KindSession is the kind of a log, or of what belongs to one, in the trash and in the
+// audit log.
+const KindSession = "session"
 
 // Line is one line of the audit log.
 type Line struct {
@@ -60,11 +65,15 @@ func (a Audit) Append(l Line) error {
 	return a.Witness(l)
 }
 
-// Lines returns the log, oldest first. A line that cannot be read, which a
-// killed run left, is passed over. A log that is not there is empty.
+// maxLine bounds a line of the log, in bytes.
+const maxLine = 1 << 20
+
+// Lines returns the log, oldest first. A line that cannot be read, which a killed run
+// left, or that is longer than any is, is passed over. A log that is not there, or in
+// whose place is something else, is empty; the ledger knows what it had.
 func (a Audit) Lines() ([]Line, error) {
 	f, err := a.Pins.OpenRegular(a.Path)
-	if errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, durable.ErrNotRegular) {
 		return nil, nil
 	}
 	if err != nil {
@@ -72,18 +81,21 @@ func (a Audit) Lines() ([]Line, error) {
 	}
 	defer f.Close()
 	var all []Line
-	lines := bufio.NewScanner(f)
-	lines.Buffer(nil, 1<<20)
-	for lines.Scan() {
+	in, whole := bufio.NewReaderSize(f, maxLine), true
+	for {
+		text, err := in.ReadSlice('\n')
 		var l Line
-		if json.Unmarshal(lines.Bytes(), &l) == nil {
+		if err != bufio.ErrBufferFull && whole && json.Unmarshal(text, &l) == nil {
 			all = append(all, l)
 		}
+		whole = err != bufio.ErrBufferFull
+		switch {
+		case errors.Is(err, io.EOF):
+			return all, nil
+		case err != nil && whole:
+			return nil, fmt.Errorf("read the audit log: %w", err)
+		}
 	}
-	if err := lines.Err(); err != nil {
-		return nil, fmt.Errorf("read the audit log: %w", err)
-	}
-	return all, nil
 }
 
 // DeletedArchives are the archives that were deleted on purpose and not brought back,

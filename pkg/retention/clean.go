@@ -356,7 +356,7 @@ func (c *Clean) Recover() error {
 		}
 		moved, err := c.Trash.recover(item, &ended)
 		if err == nil && !moved && c.Trash.isAt(item.From) { // else it is lost, which --undelete tells
-			err = c.Trash.drop(item.ID)
+			err = c.dropUnused(item)
 		}
 		if err != nil {
 			return fmt.Errorf("finish an earlier clean: %w", err)
@@ -466,9 +466,9 @@ func (c *Clean) secured(ctx context.Context, p *SessionPlan, f File) (archive.En
 	return e, nil
 }
 
-// put moves a file into the trash: first the line that says so, then the
-// record, then the file, which nobody else has open meanwhile and which must
-// still be what the plan saw.
+// put moves a file into the trash: first the record, then the line that says so,
+// then the file, which nobody else has open meanwhile and which must still be what
+// the plan saw. So whatever the log says is in the trash has a record.
 func (c *Clean) put(p *SessionPlan, f File, e archive.Entry) error {
 	item, err := c.item(p, f, e)
 	if err != nil {
@@ -488,11 +488,11 @@ func (c *Clean) put(p *SessionPlan, f File, e archive.Entry) error {
 	if err := held.Check(); err != nil {
 		return err
 	}
-	if err := c.Audit.Append(item.line(ActionTrash, item.At, e.ID)); err != nil {
+	if err := c.Trash.Record(item); err != nil {
 		return err
 	}
-	if err := c.Trash.record(item); err != nil {
-		return err
+	if err := c.Audit.Append(item.line(ActionTrash, item.At, e.ID)); err != nil {
+		return errors.Join(err, c.dropUnlessMoved(item))
 	}
 	err = held.MoveAside()
 	if errors.Is(err, session.ErrBusy) {
@@ -509,7 +509,12 @@ func (c *Clean) dropUnlessMoved(item Item) error {
 	if err != nil || moved {
 		return err
 	}
-	return c.Trash.drop(item.ID)
+	return c.dropUnused(item)
+}
+
+func (c *Clean) dropUnused(item Item) error {
+	s, _ := SessionOf(item) // of another record the path says enough
+	return c.Trash.dropUnused(c.Audit, item, s.Archive, c.Now())
 }
 
 // item is the record of a file to be deleted.
@@ -521,7 +526,7 @@ func (c *Clean) item(p *SessionPlan, f File, e archive.Entry) (Item, error) {
 	now := c.Now().UTC()
 	id := fmt.Sprintf("%s-%s", fileID(f.Path), now.Format(trashTime))
 	return Item{
-		ID: id, Kind: "session", From: f.Path, To: Place(f.Path, id), SHA256: e.SHA256, Bytes: f.Seen.Size,
+		ID: id, Kind: KindSession, From: f.Path, To: Place(f.Path, id), SHA256: e.SHA256, Bytes: f.Seen.Size,
 		At: now, Until: now.Add(c.Grace), Rule: c.Rule, Detail: detail,
 	}, nil
 }
@@ -658,7 +663,7 @@ func (c *Clean) keepAgain(ctx context.Context, item Item, s TrashedSession, now 
 	if item.Detail, err = json.Marshal(s); err != nil {
 		return nil, err
 	}
-	if err := c.Trash.record(item); err != nil {
+	if err := c.Trash.Record(item); err != nil {
 		return nil, err
 	}
 	return fmt.Errorf("%w: archived again as %s", errWrittenLate, e.ID), nil

@@ -543,10 +543,10 @@ func (p *Prune) recoverItem(ctx context.Context, item Item, ended *movesEnded) e
 		return err
 	}
 	if item.Kind == kindFile {
-		if inTrash {
+		if inTrash || !p.Trash.isAt(item.From) { // it is lost, which --undelete tells
 			return nil
 		}
-		return p.Trash.drop(item.ID)
+		return p.Trash.dropUnused(p.Audit, item, e.ID, p.Now())
 	}
 	entered, err := p.Archives.Get(ctx, e.ID)
 	known := err == nil && entered.SupersededBy == "" // with a file of its own
@@ -558,10 +558,16 @@ func (p *Prune) recoverItem(ctx context.Context, item Item, ended *movesEnded) e
 		return p.Archives.Drop(ctx, e)
 	case inTrash:
 		return nil
-	case !known && exists(item.From):
-		return errors.Join(p.Archives.Readmit(ctx, e), p.Trash.drop(item.ID))
+	case !known && !exists(item.From):
+		return nil // it is lost, which --undelete tells
+	case !known:
+		if err := p.Archives.Readmit(ctx, e); errors.Is(err, archive.ErrCorrupt) {
+			return nil // the record says what it should be
+		} else if err != nil {
+			return err
+		}
 	}
-	return p.Trash.drop(item.ID)
+	return p.Trash.dropUnused(p.Audit, item, e.ID, p.Now())
 }
 
 // ArchiveOf is the catalogue's entry of an archive in the trash.
@@ -592,8 +598,11 @@ func (p *Prune) Execute(ctx context.Context, plan *PrunePlan) error {
 		if err := p.lookAgain(ctx, purge); err != nil {
 			return fmt.Errorf("empty the trash: %w", err)
 		}
-		line := purge.Item.line(ActionPurge, p.Now().UTC(), purge.Entry.ID)
-		if err := errors.Join(p.Audit.Append(line), p.Trash.Remove(purge.Item)); err != nil {
+		err := p.Audit.Append(purge.Item.line(ActionPurge, p.Now().UTC(), purge.Entry.ID))
+		if err == nil {
+			err = p.Trash.Remove(purge.Item)
+		}
+		if err != nil {
 			return fmt.Errorf("empty the trash: %w", err)
 		}
 	}
@@ -622,9 +631,14 @@ const (
 	kindFile = "archive file"
 )
 
-// discard moves one archive into the trash: first the line that says so, after where it
-// is read from then on, then the record, the file, and the catalogue's entry, unless
-// only the file goes.
+// GoesToTrash reports whether what is of a kind waits in the trash when it is deleted.
+func GoesToTrash(kind string) bool {
+	return kind == KindSession || kind == kindArchive || kind == kindFile
+}
+
+// discard moves one archive into the trash: first the record, then where it is read from
+// then on, the line that says so, the file, and the catalogue's entry, unless only the
+// file goes.
 func (p *Prune) discard(ctx context.Context, a ArchivePlan) error {
 	e := a.Entry
 	if err := p.Archives.Look(e); err != nil {
@@ -653,28 +667,46 @@ func (p *Prune) discard(ctx context.Context, a ArchivePlan) error {
 			return err
 		}
 	}
+	if err := p.Trash.Record(item); err != nil {
+		return err
+	}
 	if a.By != nil {
 		if err := p.Archives.Supersede(ctx, e, *a.By); err != nil {
 			return err
 		}
 	}
 	if err := p.Audit.Append(item.line(ActionTrash, now, e.ID)); err != nil {
-		return err
+		return errors.Join(err, p.Trash.dropUnused(p.Audit, item, e.ID, now))
 	}
-	if err := p.Trash.Put(item); err != nil || a.OffSite != nil {
+	if err := p.Trash.move(item.From, item.To); err != nil || a.OffSite != nil {
 		return err
 	}
 	return p.Archives.Drop(ctx, e)
 }
 
-// Undelete brings back the archive whose record has an id, or the only one whose
-// id starts so. [ErrNotInTrash] is returned when there is none, or are several.
-func (p *Prune) Undelete(ctx context.Context, id string) (archive.Entry, error) {
+// Waits returns the archive whose record has an id, or the only one whose id starts
+// so, and reads its file where it waits. [ErrNotInTrash] is returned when there is
+// none, or are several.
+func (p *Prune) Waits(ctx context.Context, id string) (Item, archive.Entry, error) {
 	item, err := p.Trash.Get(id)
 	if err != nil {
-		return archive.Entry{}, err
+		return item, archive.Entry{}, err
 	}
 	e, err := ArchiveOf(item)
+	if err != nil || !p.Trash.isAt(item.To) && exists(item.From) {
+		return item, e, err // it was brought back half-way, or never went
+	}
+	waiting := e
+	waiting.Path = item.To
+	if err := p.Archives.VerifyFile(ctx, waiting); err != nil {
+		return item, e, fmt.Errorf("archive %s stays in the trash: %w", item.ID, err)
+	}
+	return item, e, nil
+}
+
+// Undelete brings back the archive that [Prune.Waits] returns, if it is whole.
+func (p *Prune) Undelete(ctx context.Context, id string) (archive.Entry, error) {
+	item, e, err := p.Waits(ctx, id)
 	if err != nil {
 		return e, err
 	}

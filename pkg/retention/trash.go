@@ -67,14 +67,14 @@ func (t Trash) path(id string) string { return filepath.Join(t.Dir, id+".json") 
 
 // Put makes the record durable and moves the file. It may be repeated.
 func (t Trash) Put(item Item) error {
-	if err := t.record(item); err != nil {
+	if err := t.Record(item); err != nil {
 		return err
 	}
 	return t.move(item.From, item.To)
 }
 
-// record makes the record durable, and the directory that the file goes to.
-func (t Trash) record(item Item) error {
+// Record makes the record durable, and the directory that the file goes to.
+func (t Trash) Record(item Item) error {
 	item.Schema = 1
 	text, err := json.MarshalIndent(item, "", "  ")
 	if err != nil {
@@ -175,6 +175,32 @@ func (t Trash) Get(idOrPrefix string) (Item, error) {
 	return items[0], nil
 }
 
+// SetAsideUnreadable renames the records that cannot be read, so that others of the
+// same files can be made: nothing is removed.
+func (t Trash) SetAsideUnreadable() error {
+	entries, err := t.Pins.ReadDir(t.Dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	for _, e := range entries {
+		path := filepath.Join(t.Dir, e.Name())
+		if !strings.HasSuffix(path, ".json") || strings.HasPrefix(e.Name(), ".") {
+			continue
+		}
+		if _, unreadable := t.read(path); unreadable == nil {
+			continue
+		}
+		move := t.Pins.MoveFile
+		if e.IsDir() {
+			move = t.Pins.MoveDir
+		}
+		if err := move(path, path+".damaged"); err != nil {
+			return fmt.Errorf("set a record of the trash aside: %w", err)
+		}
+	}
+	return err
+}
+
 // TakeBack moves a file back to where it was. fs.ErrExist is returned when
 // something else is there by now. The record stays until drop. The directory
 // is there, as the trash is in it, unless its disk is not mounted: one that was made
@@ -226,6 +252,70 @@ func (t Trash) Remove(item Item) error {
 
 // drop removes a record whose file is not in the trash.
 func (t Trash) drop(id string) error { return t.Pins.RemoveFile(t.path(id)) }
+
+// dropUnused drops the record of a file that is at its place, and notes first in the
+// audit log that it was not deleted, or is back, if the log says otherwise.
+func (t Trash) dropUnused(audit Audit, item Item, archive string, now time.Time) error {
+	lines, err := audit.Lines()
+	if err != nil {
+		return err
+	}
+	isOf := func(l Line) bool { return l.Time.Equal(item.At) }
+	if slices.ContainsFunc(t.Waiting(lines)[item.From], isOf) {
+		line := item.line(ActionUndelete, now.UTC(), archive)
+		line.Rule = "it was at its place"
+		if err := audit.Append(line); err != nil {
+			return err
+		}
+	}
+	return t.drop(item.ID)
+}
+
+// Waiting are the lines of the audit log about what must be in the trash by now, by
+// the path where it was: it was put there, and neither came back nor left for good.
+func (t Trash) Waiting(lines []Line) map[string][]Line {
+	waiting := map[string][]Line{}
+	for _, l := range lines {
+		path := t.Moves.Path(l.Path)
+		switch {
+		case path == "": // it was made again from the ledger, which has no paths
+		case l.Action == ActionTrash:
+			waiting[path] = append(waiting[path], l)
+		case l.Action == ActionUndelete, l.Action == ActionPurge:
+			waiting[path] = without(waiting[path], l)
+		}
+	}
+	return waiting
+}
+
+// without leaves out of the lines about a path the one that a later line is about: the
+// first with its bytes, or the first, as what waits may have been written to.
+func without(lines []Line, later Line) []Line {
+	i := slices.IndexFunc(lines, func(l Line) bool { return l.SHA256 == later.SHA256 })
+	if len(lines) == 0 {
+		return nil
+	}
+	return slices.Delete(lines, max(i, 0), max(i, 0)+1)
+}
+
+// PlaceOf is where waits in the trash what a line of the audit log is about and was at
+// a path by now, and the id of its record.
+func PlaceOf(l Line, path string) (to, id string) {
+	of := l.Archive
+	if l.Kind == KindSession {
+		of = fileID(l.Path)
+	}
+	id = of + "-" + l.Time.UTC().Format(trashTime)
+	return Place(path, id), id
+}
+
+// RecordOf is the record of a deleted log as the line of the audit log tells of it,
+// for one whose record was lost.
+func RecordOf(l Line, of TrashedSession, until time.Time) (Item, error) {
+	detail, err := json.Marshal(of)
+	to, id := PlaceOf(l, l.Path)
+	return Item{ID: id, Kind: l.Kind, From: l.Path, To: to, SHA256: l.SHA256, Bytes: l.Bytes, At: l.Time, Until: until, Rule: l.Rule, Detail: detail}, err
+}
 
 // Recover says how far the run that made a record came: moved is true when the
 // file is in the trash. It moves nothing, but ends a move, in whichever

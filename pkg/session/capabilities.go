@@ -67,9 +67,15 @@ type Traits struct {
 	Indexed bool
 	// ReadOnly says that nothing of the runtime is ever changed, deleted or put back.
 	ReadOnly bool
+	// Irreversible says that what is changed in its sessions is never changed back: a
+	// log is in the archive only.
+	Irreversible bool
 	// Purges says that the runtime deletes logs by itself, by their age or number,
 	// without a [Ref.Expires] that says when (docs/dev/formats.md, "Overview").
 	Purges bool
+	// WholeResults is how many of the last tool results it sends whole to its model,
+	// cutting those before; 0 for a runtime that sends all.
+	WholeResults int
 	// Outputs says that a [KindOutput] is the output of a tool, as text, which
 	// [ReadOutput] reads.
 	Outputs bool

@@ -38,7 +38,7 @@ func (e *Extractive) indexed(u *uses, text string, runes int) (whole string, r r
 		if space < 4 {
 			break
 		}
-		if !t.telling() || told[t.key] {
+		if !t.telling() || told[t.key] || isCommonplace(t.key) {
 			continue
 		}
 		name := e.spelled(t)
@@ -54,6 +54,22 @@ func (e *Extractive) indexed(u *uses, text string, runes int) (whole string, r r
 		return text, r
 	}
 	return text + "\n\n" + indexTitle + "\n\n" + strings.TrimPrefix(list, ", "), r
+}
+
+// isCommonplace reports whether a name tells nothing of the work: a media type, a
+// version of HTTP, an encoding, a device.
+func isCommonplace(key string) bool {
+	key = strings.ToLower(key)
+	kind, rest, two := strings.Cut(strings.TrimPrefix(key, "/"), "/")
+	switch kind {
+	case "text", "application", "image", "audio", "video", "font", "multipart":
+		return two && !strings.ContainsAny(rest, "/") && !strings.Contains(rest, ".") && kind+"/"+rest == key
+	case "http":
+		return two && strings.Trim(rest, "0123456789.") == ""
+	case "dev":
+		return two && strings.HasPrefix(key, "/") && !strings.Contains(rest, "/")
+	}
+	return strings.HasPrefix(key, "utf-8") || strings.HasPrefix(key, "utf-16") || key == "utf8"
 }
 
 // termsOf are the terms of a text.

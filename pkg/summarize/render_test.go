@@ -332,3 +332,15 @@ func TestThirdPersonWithoutAModel(t *testing.T) {
 		t.Errorf("there are headings or lists in\n%s", prose)
 	}
 }
+
+// TestCommonplaceNames: what every log has tells nothing of this one.
+func TestCommonplaceNames(t *testing.T) {
+	for name, want := range map[string]bool{
+		"/dev/null": true, "text/html": true, "HTTP/2": true, "http/1.1": true, "UTF-8": true, "application/json": true, "image/svg+xml": true,
+		"/dev/shm/cache": false, "text/intro.md": false, "application/web/main": false, "/text/html": false, "http/server": false, "dev/null": false, "config.yaml": false, "utf8.go": false,
+	} {
+		if got := isCommonplace(name); got != want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}

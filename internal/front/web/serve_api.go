@@ -187,8 +187,11 @@ func NewJobDocument(j jobs.Job) JobDocument {
 }
 
 // NewJobsDocument is what is said of all jobs.
-func NewJobsDocument(all []jobs.Job) JobsDocument {
+func NewJobsDocument(all []jobs.Job, unreadable []error) JobsDocument {
 	doc := JobsDocument{Schema: 1, Jobs: make([]Job, 0, len(all)), Notes: []workspace.Note{}}
+	for _, err := range unreadable {
+		doc.Notes = append(doc.Notes, workspace.Note{Message: err.Error()})
+	}
 	for _, j := range all {
 		doc.Jobs = append(doc.Jobs, newJob(j))
 	}

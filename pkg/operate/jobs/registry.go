@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -61,6 +62,8 @@ type Registry struct {
 
 	mu   sync.Mutex
 	jobs []Job // oldest first, without the documents of results
+
+	unreadable []error // files that were no jobs when the directory was opened
 }
 
 // Open opens the jobs of a directory, which it makes. [durable.ErrLocked] is
@@ -100,6 +103,7 @@ func (r *Registry) load() error {
 	for _, err := range damaged {
 		r.o.Report(err)
 	}
+	r.unreadable = damaged
 	for _, j := range all {
 		if again := r.revive(j); again.State != j.State || again.Reason != j.Reason {
 			j = again
@@ -227,6 +231,20 @@ func (r *Registry) List() []Job {
 	all := append([]Job{}, r.jobs...)
 	slices.Reverse(all)
 	return all
+}
+
+// Unreadable says of each file that was no job when the directory was opened why not:
+// what was accepted there is not done.
+func (r *Registry) Unreadable() []error { return r.unreadable }
+
+// Unreadable is [Registry.Unreadable] of the jobs of a directory, as they are now. It
+// changes nothing. Without the directory there are none.
+func Unreadable(pins *durable.Pins, dir string) ([]error, error) {
+	_, damaged, err := directory{dir, pins}.readAll()
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return damaged, err
 }
 
 // Run works on jobs, one at a time, until ctx is done. work gets a context that

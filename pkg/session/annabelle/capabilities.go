@@ -9,7 +9,7 @@ func Traits() session.Traits {
 	return session.Traits{
 		Runtime: session.RuntimeAnnabelle, Homes: []string{"~/.annabelle/sessions", "~/.hexa-puffs/sessions"},
 		Variables: []string{"THINKER_SESSIONS_DIR", "HEXA_PUFFS_HOME"},
-		Formats:   []session.Format{session.FormatAnnabelle}, Purges: true, NextStart: nextStart, SummaryStyle: session.StyleThird,
+		Formats:   []session.Format{session.FormatAnnabelle}, Purges: true, NextStart: nextStart, SummaryStyle: session.StyleThird, WholeResults: 2,
 	}
 }
 

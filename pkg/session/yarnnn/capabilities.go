@@ -7,7 +7,7 @@ import (
 // Traits says what holds for every store of this runtime.
 func Traits() session.Traits {
 	return session.Traits{
-		Runtime: session.RuntimeYarnnn, Formats: []session.Format{session.FormatYarnnn}, SummaryStyle: session.StyleSentences,
+		Runtime: session.RuntimeYarnnn, Formats: []session.Format{session.FormatYarnnn}, SummaryStyle: session.StyleSentences, Irreversible: true,
 	}
 }
 
