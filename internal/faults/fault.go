@@ -268,10 +268,12 @@ func toldOfDate(got crashloop.Outcome) bool {
 }
 
 // toldOfHead says that the home, or what it lies in, could not be synced for the
-// copy of the ledger's head below it, and that the run says so: see [excused].
+// copy of the ledger's head below it, or that a place of heads could not be written,
+// and that the run says so: see [excused].
 func toldOfHead(b *Bench, c crashloop.Call, got crashloop.Outcome) bool {
 	above := c.Name == "fsync" && strings.HasPrefix(b.home.Sessions(), c.Path+"/")
-	return above && strings.Contains(got.Output, "was not given the head of the ledger")
+	place := strings.HasPrefix(c.Path+"/", filepath.Join(b.home.Dir, headsDisk)+"/")
+	return (above || place) && strings.Contains(got.Output, "was not given the head of the ledger")
 }
 
 // toldOfReserve says that the file could not be made that keeps room for what a run
