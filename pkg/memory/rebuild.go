@@ -66,9 +66,15 @@ func (s rebuilding) Rebuild(ctx context.Context, b Rebuild, records iter.Seq2[Re
 			return err
 		}
 		w.work.made = made
+		var fresh []string // summaries that memory does not have
 		for r, err := range ahead(records, aheadBy) {
 			if err != nil {
 				return err
+			}
+			if r.Category == CategorySummary {
+				if _, known, err := w.rowOf(r.ID); err != nil || !known {
+					fresh = append(fresh, r.ID) // an error comes again when it is put
+				}
 			}
 			if err := w.put(b.Source.complete(r)); err != nil {
 				return fmt.Errorf("store record %s of %s: %w", r.ID, b.Source.Session, err)
@@ -83,7 +89,7 @@ func (s rebuilding) Rebuild(ctx context.Context, b Rebuild, records iter.Seq2[Re
 		if err := w.finish(); err != nil {
 			return err
 		}
-		return b.finish(ctx, tx, &result)
+		return errors.Join(b.finish(ctx, tx, &result), b.withholdSummaries(ctx, tx, fresh, &result))
 	}
 	tombstones, err := forgetting(s).countTombstones(ctx)
 	if tombstones > 0 { // what is taken out again must leave no trace, see EndRebuild
@@ -159,6 +165,19 @@ func (b Rebuild) finish(ctx context.Context, tx *sql.Tx, result *RebuildResult) 
 	if err == nil && b.Remade.At > 0 {
 		_, err = tx.ExecContext(ctx, "INSERT OR REPLACE INTO state (name, value) VALUES (?,?)", remadeState(b.Source), fmt.Sprint(b.Remade.At, " ", b.Remade.OutputLimit, " ", b.Remade.Redaction))
 	}
+	return err
+}
+
+// withholdSummaries takes out new summaries of a session of which everything was
+// forgotten: they would quote it.
+func (b Rebuild) withholdSummaries(ctx context.Context, tx *sql.Tx, fresh []string, result *RebuildResult) error {
+	list, _ := json.Marshal(fresh) // strings are always JSON
+	marks := database.Marks(b.Archives)
+	args := append([]any{string(list), b.Source.Runtime, b.Source.Agent, b.Source.Session, b.Category}, database.Args(b.Archives)...)
+	buried, err := remove(ctx, tx, `id IN (SELECT value FROM json_each(?))
+		AND NOT EXISTS (SELECT 1 FROM records r WHERE r.runtime=? AND r.agent=? AND r.session=? AND r.category=? AND r.archive IN (`+marks+`))
+		AND EXISTS (SELECT 1 FROM temp.begun b JOIN tombstones t ON t.archive=b.beginning WHERE t.end_byte>0)`, args)
+	result.Buried += buried
 	return err
 }
 

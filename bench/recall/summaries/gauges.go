@@ -162,7 +162,10 @@ func (r *row) add(c *cut, text string) {
 }
 
 // comparison is the table of texts.
-type comparison struct{ rows []*row }
+type comparison struct {
+	rows     []*row
+	recaller recaller // without a program, recall is left out
+}
 
 func (t *comparison) add(name string, size int, c *cut, text string) {
 	i := slices.IndexFunc(t.rows, func(r *row) bool { return r.name == name && r.size == size })
@@ -191,6 +194,7 @@ const (
 	endBeside  = "end of the log before these"
 	wholeLog   = "the whole log"
 	tenth      = "compacted to a tenth"
+	tenthAsked = "a tenth, with a recall of the next message"
 	endTenth   = "a tenth: the end of the log"
 )
 
@@ -201,8 +205,8 @@ func sizes() []int { return []int{2000, 4000, 10000} }
 const keptBytes = 60_000
 
 // compare measures all texts at all cuts of some logs.
-func compare(ctx context.Context, logs []*realLog) (*comparison, error) {
-	t := &comparison{}
+func compare(ctx context.Context, logs []*realLog, r recaller) (*comparison, error) {
+	t := &comparison{recaller: r}
 	for _, l := range logs {
 		for _, c := range l.cuts(0) {
 			if err := t.measure(ctx, c); err != nil {
@@ -244,7 +248,27 @@ func (t *comparison) measure(ctx context.Context, c *cut) error {
 	t.add(wholeLog, 0, c, whole)
 	text, err := c.compacted(ctx, len(whole)/10)
 	t.add(tenth, 0, c, text)
+	if err != nil {
+		return err
+	}
 	t.add(endTenth, 0, c, c.ends(len(whole)/10))
+	return t.asked(ctx, c, text, len(whole)/10)
+}
+
+// asked measures a compaction and what recall finds with the next message: a fifth of
+// the room is for that. Where no person says anything more, all is the compaction's.
+func (t *comparison) asked(ctx context.Context, c *cut, unasked string, most int) error {
+	found, err := t.recaller.recalled(ctx, c)
+	if err != nil || t.recaller.program == "" {
+		return err
+	}
+	if found == "" {
+		t.add(tenthAsked, 0, c, unasked)
+		return nil
+	}
+	found = strings.ToValidUTF8(found[:min(len(found), most/5)], "")
+	text, err := c.compacted(ctx, most-len(found))
+	t.add(tenthAsked, 0, c, text+"\n"+found)
 	return err
 }
 

@@ -90,7 +90,12 @@ func printNext(ctx context.Context, out *bytes.Buffer, directories []string) err
 	if err != nil {
 		return err
 	}
-	t, err := compare(ctx, logs)
+	r, err := newRecaller(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(r.dir) }()
+	t, err := compare(ctx, logs, r)
 	if err == nil {
 		t.print(out)
 	}

@@ -188,7 +188,7 @@ func TestNextFloor(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	table, err := compare(t.Context(), logs)
+	table, err := compare(t.Context(), logs, recaller{})
 	if err != nil {
 		t.Fatal(err)
 	}
