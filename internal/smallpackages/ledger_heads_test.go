@@ -143,22 +143,6 @@ func tableOfHeads(t *testing.T) heads.Place {
 	return inTable{postgres.Heads{URL: server.DSN, As: "here"}}
 }
 
-func ledgerOf(t *testing.T, leaves ...ledger.Leaf) (*ledger.Log, ledger.Head) {
-	t.Helper()
-	l := ledger.Open(filepath.Join(t.TempDir(), "ledger"), nil)
-	return l, grown(t, l, leaves...)
-}
-
-func grown(t *testing.T, l *ledger.Log, leaves ...ledger.Leaf) ledger.Head {
-	t.Helper()
-	mustAppend(t, l, leaves...)
-	head, err := l.Seal(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return head
-}
-
 // TestHeadsOfEveryPlace publishes heads of a ledger that grows, is put back, is
 // rewritten and is begun anew, to a place of each kind.
 func TestHeadsOfEveryPlace(t *testing.T) {

@@ -394,6 +394,22 @@ func TestLedgerWrongOrder(t *testing.T) {
 	}
 }
 
+func ledgerOf(t *testing.T, leaves ...ledger.Leaf) (*ledger.Log, ledger.Head) {
+	t.Helper()
+	l := ledger.Open(filepath.Join(t.TempDir(), "ledger"), nil)
+	return l, grown(t, l, leaves...)
+}
+
+func grown(t *testing.T, l *ledger.Log, leaves ...ledger.Leaf) ledger.Head {
+	t.Helper()
+	mustAppend(t, l, leaves...)
+	head, err := l.Seal(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return head
+}
+
 // TestLedgerBegunAnew gives up heads, and only those that it names.
 func TestLedgerBegunAnew(t *testing.T) {
 	before, head := ledgerOf(t, ledgerLeaves(0, 3)...)
