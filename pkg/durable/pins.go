@@ -34,8 +34,9 @@ type Pins struct {
 // tops are the directories at which links are followed. Their owner has the lock.
 type tops struct {
 	roots map[string]*os.Root // by path; nil until it is opened
-	// refused are tops in whose place a link was when they had just been made, and
-	// what was said then: for the rest of the run it is not followed.
+	// refused are directories in whose place a link was when they, or what lies below
+	// them, had just been made, and what was said then: for the rest of the run it is
+	// not followed.
 	refused map[string]error
 }
 
@@ -98,7 +99,7 @@ func (p *Pins) Top(dir string) {
 // open opens a top: from the one that it is below, if that is open, else by its
 // path.
 func (ts *tops) open(top string) (root *os.Root, err error) {
-	if err := ts.refused[top]; err != nil {
+	if err := ts.refusal(top); err != nil {
 		return nil, err
 	}
 	if above, below := ts.nearest(filepath.Dir(top)); ts.roots[above] != nil {
@@ -344,6 +345,9 @@ func (p *Pins) MakeDir(dir string, perm os.FileMode) error {
 // make makes a top and opens it from the directory in which it was made, so
 // that nothing can come between the two.
 func (ts *tops) make(top string, perm os.FileMode) error {
+	if err := ts.refusal(top); err != nil {
+		return err
+	}
 	above := filepath.Dir(top)
 	for above != filepath.Dir(above) {
 		if _, err := os.Stat(above); !errors.Is(err, fs.ErrNotExist) {
@@ -377,15 +381,30 @@ func (ts *tops) make(top string, perm os.FileMode) error {
 }
 
 // refuse returns the error of a top that could not be made or opened. If a link has
-// its name, that is nobody's who was there before.
+// its name, or that of a directory on the way to it from root, that is nobody's who was
+// there before.
 func (ts *tops) refuse(top string, root *os.Root, below string, err error) error {
-	if info, look := root.Lstat(below); look == nil && info.Mode()&fs.ModeSymlink != 0 {
+	for ; below != "."; top, below = filepath.Dir(top), filepath.Dir(below) {
+		info, look := root.Lstat(below)
+		if look != nil || info.Mode()&fs.ModeSymlink == 0 {
+			continue
+		}
 		if ts.refused == nil {
 			ts.refused = map[string]error{}
 		}
 		ts.refused[top] = err
 	}
 	return err
+}
+
+// refusal is why a directory, or one that it lies below, was refused.
+func (ts *tops) refusal(dir string) error {
+	for ; ts.refused != nil && dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+		if err := ts.refused[dir]; err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // MakeDirIn makes a directory below root, which is held open, as [MakeDir] does.
