@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sessctl/sessctl/pkg/retention"
 	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/sessctl/sessctl/pkg/session/sqlitefile"
 )
@@ -59,8 +60,8 @@ func (run *Run) passedOver(all Inventory) (unread []session.Unread) {
 			paths, _ := filepath.Glob(pattern) // the patterns are ours
 			for _, path := range paths {
 				info, err := os.Stat(path)
-				if err != nil || !info.Mode().IsRegular() || listed.has(p.owner, path) {
-					continue
+				if err != nil || !info.Mode().IsRegular() || listed.has(p.owner, path) || filepath.Base(filepath.Dir(path)) == retention.DirName {
+					continue // what clean has put aside is its own, and archived
 				}
 				unread = append(unread, session.Unread{Runtime: p.owner, Path: path, Bytes: info.Size(), Cause: p.cause})
 			}
