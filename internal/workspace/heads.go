@@ -73,7 +73,7 @@ func headPlace(run *Run, address string) (heads.Place, error) {
 	case kind == "file" && filepath.IsAbs(rest):
 		return heads.File{Path: rest}, nil
 	case kind == "git" && filepath.IsAbs(rest):
-		return heads.Repository{Dir: rest, As: LedgerName(&run.Settings)}, nil
+		return heads.Repository{Dir: rest, As: LedgerName(&run.Settings), Tell: func(text string) { run.Notice(Note{Message: text}) }}, nil
 	case kind == "ssh" && plainName().MatchString(rest):
 		return heads.Host{Host: rest, As: LedgerName(&run.Settings)}, nil
 	case address == "s3":
