@@ -179,6 +179,12 @@ func published(s *Settings, head ledger.Head, places []heads.Place) bool {
 	return err == nil && bytes.Equal(text, publishedText(head, places))
 }
 
+// HadHead reports whether a place had the head when a run asked all of them.
+func HadHead(s *Settings, place string) bool {
+	text, err := durable.ReadSmall(publishedFile(s), 1<<20)
+	return err == nil && bytes.Contains(text, []byte("\n"+place+"\n"))
+}
+
 func notePublished(s *Settings, head ledger.Head, places []heads.Place) error {
 	return durable.ReplaceFile(publishedFile(s), 0o600, func(w io.Writer) error {
 		_, err := w.Write(publishedText(head, places))
