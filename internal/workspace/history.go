@@ -265,8 +265,13 @@ func ReceiptHash(receipts compact.Receipts, id string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	return HashOfCore(core), nil
+}
+
+// HashOfCore is the hash of that part as the ledger has it.
+func HashOfCore(core []byte) string {
 	sum := sha256.Sum256(core)
-	return hex.EncodeToString(sum[:]), nil
+	return hex.EncodeToString(sum[:])
 }
 
 func receiptLeaf(receipts compact.Receipts, r compact.Receipt) (ledger.Leaf, error) {
@@ -313,7 +318,13 @@ func actionKind(action string) (ledger.Kind, bool) {
 // LineLeaf is the leaf of a line of the audit log, false for one that has none.
 func LineLeaf(l retention.Line) (ledger.Leaf, bool) {
 	kind, ok := actionKind(l.Action)
-	return ledger.Leaf{Kind: kind, At: l.Time.UnixMilli(), ID: l.Archive, Agent: l.Agent, What: l.Kind, Bytes: l.Bytes, SHA256: l.SHA256, Why: shortRule(l.Rule)}, ok
+	return ledger.Leaf{Kind: kind, At: l.Time.UnixMilli(), ID: l.Archive, Agent: l.Agent, What: l.Kind, Bytes: l.Bytes, SHA256: l.SHA256, Why: shortRule(l.Rule), Line: l.Hash, Record: l.Record}, ok
+}
+
+// witnessRecord enters that what waits in the trash gets another record.
+func witnessRecord(run *Run, item retention.Item) error {
+	of, _ := retention.SessionOf(item) // of an archive its hash says enough
+	return Witness(run, ledger.Leaf{Kind: ledger.Recorded, At: run.Now().UnixMilli(), ID: of.Archive, What: item.Kind, Bytes: item.Bytes, SHA256: item.SHA256, Record: item.Sum()})
 }
 
 // LeafLine is the line of the audit log that a leaf is of, without the path, which the
