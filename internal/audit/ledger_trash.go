@@ -131,7 +131,7 @@ func (w *witness) changed(item retention.Item) bool { return changedRecord(w.kno
 
 func changedRecord(known ledger.State, item retention.Item) bool {
 	return !known.Records[item.Hash] && slices.ContainsFunc(known.Lines, func(f ledger.Leaf) bool {
-		return f.Kind == ledger.Removed && f.What == item.Kind && f.At == item.At.UnixMilli()
+		return f.Kind == ledger.Removed && f.At == item.At.UnixMilli()
 	})
 }
 

@@ -164,7 +164,7 @@ func PullRecords(ctx context.Context, run *workspace.Run, records objects.Record
 	_, unmarked := run.Pins.Lstat(mark)
 	l := lackingRecords(there, here, o.Host, unmarked == nil)
 	l.tell(run, o)
-	if o.DryRun || len(l.wanted) == 0 {
+	if o.DryRun || len(l.wanted) == 0 && unmarked != nil {
 		return len(l.wanted), nil
 	}
 	if err := run.Pins.ReplaceFile(mark, 0o600, func(w io.Writer) error { _, err := io.WriteString(w, o.Host+"\n"); return err }); err != nil {
@@ -182,6 +182,7 @@ func PullRecords(ctx context.Context, run *workspace.Run, records objects.Record
 			entered++
 		}
 	}
+	workspace.AdoptFound(ctx, run)
 	if refused != nil {
 		return entered, refused
 	}

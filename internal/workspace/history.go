@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"sync"
 
 	"github.com/sessctl/sessctl/pkg/archive"
@@ -179,7 +180,15 @@ func markUnadopted(run *Run) error {
 // ErrUnlisted is returned where archives or receipts cannot be listed.
 var ErrUnlisted = errors.New("what is there cannot be listed")
 
-// AdoptUnknown enters the archives and receipts that the ledger does not know, and
+// AdoptFound enters what was found elsewhere and brought here. What cannot be read is
+// entered by the next run.
+func AdoptFound(ctx context.Context, run *Run) {
+	if run.history != nil {
+		adoptDue(ctx, run, true, false)
+	}
+}
+
+// AdoptUnknown enters the archives, receipts and pins that the ledger does not know, and
 // returns how many there were. adopted says so of them: nobody has seen them made. What
 // cannot be listed is an error, and the rest is entered.
 func AdoptUnknown(ctx context.Context, run *Run, adopted bool) (int, error) {
@@ -190,8 +199,9 @@ func AdoptUnknown(ctx context.Context, run *Run, adopted bool) (int, error) {
 	adopted = adopted || known.Size == 0
 	found, archivesErr := unknownArchives(ctx, run, known, adopted)
 	more, receiptsErr := unknownReceipts(run, known, adopted)
-	found = append(found, more...)
-	err = errors.Join(archivesErr, receiptsErr)
+	pins, pinsErr := unknownPins(run, known, adopted)
+	found = slices.Concat(found, more, pins)
+	err = errors.Join(archivesErr, receiptsErr, pinsErr)
 	if err != nil {
 		err = fmt.Errorf("%w: %w", ErrUnlisted, err)
 	}
