@@ -67,7 +67,7 @@ func (w *witness) unrecordedLines() (map[string][]retention.Line, error) {
 	}
 	for path, lines := range waiting {
 		waiting[path] = slices.DeleteFunc(lines, func(l retention.Line) bool {
-			isOf := func(item retention.Item) bool { return item.From == path && item.At.Equal(l.Time) }
+			isOf := func(item retention.Item) bool { return item.From == path && item.At.UnixMilli() == l.Time.UnixMilli() }
 			return slices.ContainsFunc(items, isOf) || w.settled(l, path)
 		})
 	}
