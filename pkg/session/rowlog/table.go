@@ -201,17 +201,20 @@ func (t Tables) Version(ctx context.Context, conn Querier) (version int, err err
 	return version, nil
 }
 
-// Filled returns those of the tables that are there and have rows.
-func (t Tables) Filled(ctx context.Context, conn Querier, names ...string) (filled []string, err error) {
-	for _, name := range names {
-		if _, there := t[name]; !there {
+// Unread returns the tables with rows in which something is said and that are not read:
+// also one of that name, and every one that has columns for who says what.
+func (t Tables) Unread(ctx context.Context, conn Querier, also string, read func(name string) bool) (filled []string, err error) {
+	for _, name := range slices.Sorted(maps.Keys(t)) {
+		says := t[name].Has("role") && slices.ContainsFunc([]string{"content", "content_json", "text", "body", "data"}, func(c string) bool { return t[name].Has(c) })
+		if read(name) || name != also && !says {
 			continue
 		}
 		var rows bool
-		if err := conn.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM "+Quoted(name)+")").Scan(&rows); err != nil {
+		err := conn.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM "+Quoted(name)+")").Scan(&rows)
+		if err != nil && !sqlitefile.IsDamaged(err) { // what is on other pages can be read
 			return nil, fmt.Errorf("look into %s: %w", name, err)
 		}
-		if rows {
+		if rows || err != nil {
 			filled = append(filled, name)
 		}
 	}

@@ -73,7 +73,7 @@ func (d *Database) readSchema(ctx context.Context) (err error) {
 		d.Schema, err = d.tables.Version(ctx, d.conn)
 	}
 	if err == nil {
-		d.Unread, err = d.tables.Filled(ctx, d.conn, threadTable)
+		d.Unread, err = d.tables.Unread(ctx, d.conn, threadTable, func(name string) bool { return name == messageTable })
 	}
 	return err
 }
