@@ -64,6 +64,9 @@ func Open(ctx context.Context, f File) (*Database, error) {
 	d.Database, err = sqlitefile.Open(ctx, f, func(ctx context.Context, conn *sql.Conn) (err error) {
 		d.conn = conn
 		if d.tables, d.Schema, err = readSchema(ctx, conn); err == nil {
+			err = d.tables.Seek(ctx, conn, "session_id")
+		}
+		if err == nil {
 			d.Unread, err = d.tables.Unread(ctx, conn, "", func(name string) bool { return name == messageTable })
 		}
 		return err
@@ -300,7 +303,7 @@ type table struct{ rowlog.Table }
 
 // CountMessages returns the number of messages of a session.
 func (d *Database) CountMessages(ctx context.Context, session string) (n int, err error) {
-	err = d.conn.QueryRowContext(ctx, "SELECT count(*) FROM messages WHERE session_id = ?", session).Scan(&n)
+	err = d.conn.QueryRowContext(ctx, "SELECT count(*) FROM messages WHERE "+d.tables[messageTable].Of("session_id", "?"), session).Scan(&n)
 	if err != nil {
 		return 0, fmt.Errorf("count messages of %s: %w", session, err)
 	}

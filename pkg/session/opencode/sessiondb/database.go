@@ -40,6 +40,9 @@ func Open(ctx context.Context, f File) (*Database, error) {
 	d.Database, err = sqlitefile.Open(ctx, f, func(ctx context.Context, conn *sql.Conn) (err error) {
 		d.conn = conn
 		if d.tables, err = readSchema(ctx, conn); err == nil {
+			err = d.tables.Seek(ctx, conn, "session_id", "message_id")
+		}
+		if err == nil {
 			_, read := extra(d.tables)
 			d.Unread, err = d.tables.Unread(ctx, conn, boardTable, func(name string) bool { return read[name] != "" })
 		}
@@ -116,7 +119,7 @@ func hasJournal(tables rowlog.Tables) bool {
 // to, and the conditions by which they do: the database's own foreign keys, and the
 // column session_id.
 func extra(tables rowlog.Tables) (names []string, where map[string]string) {
-	known := map[string]string{sessionTable: "id = ?1", messageTable: "session_id = ?1", partTable: "session_id = ?1"}
+	known := map[string]string{sessionTable: "id = ?1", messageTable: tables[messageTable].Of("session_id", "?1"), partTable: tables[partTable].Of("session_id", "?1")}
 	return tables.Owned(known, "session_id", func(name string) bool {
 		switch name {
 		case eventTable, countTable, projectTable, shareTable:
