@@ -139,8 +139,9 @@ func (t Table) placesOf(column string) string { return "places of " + t.Name + "
 
 // Seek reads every table once that has one of the columns and no index that begins with
 // it, and keeps in memory, as long as the connection lives, which rows have which
-// value: without that every session would read the table as a whole. A table with a
-// damaged page stays as it is.
+// value: without that every session would read the table as a whole. Of a table that
+// has a damaged page too nobody can tell whose rows are lost, so that no session of it is
+// whole: that is an error.
 func (t Tables) Seek(ctx context.Context, conn *sql.Conn, columns ...string) error {
 	rows, err := conn.QueryContext(ctx, `SELECT m.name, c.name FROM sqlite_schema m JOIN pragma_table_info(m.name) c
 		WHERE m.type = 'table' AND m.rootpage > 0 AND c.name IN ('`+strings.Join(columns, "', '")+`')
@@ -155,16 +156,10 @@ func (t Tables) Seek(ctx context.Context, conn *sql.Conn, columns ...string) err
 		return c, err
 	})
 	for _, c := range all {
-		x := t[c.table]
-		if x.Name == "" || err != nil {
-			continue
-		}
-		if err = x.seek(ctx, conn, c.name); err == nil {
+		if x, there := t[c.table]; there && err == nil {
+			err = x.seek(ctx, conn, c.name)
 			x.sought = append(slices.Clip(x.sought), c.name)
 			t[c.table] = x
-		}
-		if sqlitefile.IsDamaged(err) {
-			err = nil
 		}
 	}
 	return err
@@ -178,7 +173,11 @@ func (t Table) seek(ctx context.Context, conn *sql.Conn, column string) error {
 		"CREATE TEMP TABLE " + places + " (value, place, PRIMARY KEY (value, place)) WITHOUT ROWID",
 		"INSERT INTO " + places + " SELECT " + Quoted(column) + ", rowid FROM main." + Quoted(t.Name) + " WHERE " + Quoted(column) + " IS NOT NULL",
 	} {
-		if _, err := conn.ExecContext(ctx, query); err != nil {
+		_, err := conn.ExecContext(ctx, query)
+		if sqlitefile.IsDamaged(err) {
+			return fmt.Errorf("the table %s has no index by %s, and damaged pages of which nobody can tell whose rows are lost: %w", t.Name, column, err)
+		}
+		if err != nil {
 			return fmt.Errorf("look through %s: %w", t.Name, err)
 		}
 	}
