@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"context"
 	"slices"
 
 	"github.com/sessctl/sessctl/internal/failure"
@@ -56,6 +57,15 @@ func (a *app) takePart(c *cobra.Command) {
 	c.RunE = func(c *cobra.Command, args []string) error {
 		return selection.ForAgentMeant(c.Context(), a.Run, agent.Value, func() error { return run(c, args) })
 	}
+}
+
+// projectNames are the projects to show agents by to a person, or in a document. Rows
+// for programs have the agents' own names, and need not be looked for.
+func (a *app) projectNames(ctx context.Context) selection.Projects {
+	if !a.JSON && !a.OutTTY {
+		return nil
+	}
+	return selection.ProjectNames(ctx, a.Run)
 }
 
 // takesName reports whether the value of a flag says which session, archive,

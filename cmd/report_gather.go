@@ -55,6 +55,7 @@ func gatherReport(ctx context.Context, a *app, o pages.ReportOptions) (report.Do
 	}
 	r.growth()
 	doc.Pending, doc.Purges = look.Waiting(), look.Purges()
+	audit.NamePurges(look.ProjectNames(), doc.Purges)
 	if doc.Records.Read = !o.Quick; doc.Records.Read {
 		if err := r.records(ctx); err != nil {
 			return doc, err
@@ -81,16 +82,17 @@ func (r *reporter) alerts(found []monitor.Alert) {
 
 // context adds up sessions by runtime and by agent.
 func (r *reporter) context(context.Context) error {
-	rows := slices.Clone(r.seen.Rows)
+	rows, names := slices.Clone(r.seen.Rows), r.seen.ProjectNames()
 	selection.SortRows(rows, "tokens")
 	c := &r.doc.Context
 	runtimes, agents := map[string]*report.Share{}, map[[2]string]*report.Share{}
 	whole := &report.Share{}
 	c.List, c.Agents, c.Runtimes = []report.Session{}, []report.Share{}, []report.Share{}
 	for i, row := range rows {
+		row.ProjectName = names.Of(row.Runtime, row.Agent)
 		owner := [2]string{row.Runtime, row.Agent}
 		if agents[owner] == nil {
-			agents[owner] = &report.Share{Runtime: row.Runtime, Agent: row.Agent}
+			agents[owner] = &report.Share{Runtime: row.Runtime, Agent: row.Agent, ProjectName: names.Of(row.Runtime, row.Agent)}
 		}
 		if runtimes[row.Runtime] == nil {
 			runtimes[row.Runtime] = &report.Share{Runtime: row.Runtime}

@@ -93,7 +93,7 @@ func (p *reportPrinter) context() {
 		}
 	}
 	shares("RUNTIME", c.Runtimes, func(s report.Share) string { return s.Runtime })
-	shares("AGENT", c.Agents, func(s report.Share) string { return s.Agent })
+	shares("AGENT", c.Agents, func(s report.Share) string { return cmp.Or(s.ProjectName, s.Agent) })
 	t := table{empty: "no sessions", columns: []column{{name: "SESSION", least: 12, middle: true}, {name: "TITLE", least: 12, drop: 3}, {name: "AGENT", least: 8, middle: true}, {name: "TOKENS", right: true}, {name: "CONTEXT", drop: 1}, {name: "SIZE", right: true, drop: 2}, {name: "STATE", drop: 4}}}
 	for _, s := range c.List {
 		tokens, context := wording.Count(s.Tokens), selection.UnknownFigure
@@ -102,7 +102,7 @@ func (p *reportPrinter) context() {
 		} else if s.Window > 0 {
 			context = selection.Bar(s.Tokens, s.Window)
 		}
-		t.rows = append(t.rows, []string{s.Session, s.Title, s.Agent, tokens, context, wording.Bytes(s.Bytes), s.State})
+		t.rows = append(t.rows, []string{s.Session, s.Title, cmp.Or(s.ProjectName, s.Agent), tokens, context, wording.Bytes(s.Bytes), s.State})
 	}
 	p.table(t)
 }
@@ -138,7 +138,7 @@ func (p *reportPrinter) purges() {
 		{name: "AGENT", least: 10}, {name: "RUNTIME", drop: 2}, {name: "LOGS", right: true}, {name: "FIRST"}, {name: "LAST", drop: 1}, {name: "WITHOUT ARCHIVE", right: true}, {name: "WITHIN A WEEK", right: true},
 	}}
 	for _, x := range p.doc.Purges {
-		t.rows = append(t.rows, []string{x.Agent, x.Runtime, wording.Count(int64(x.Sessions)), pages.GoesOn(x.First, p.Now()), pages.GoesOn(x.Last, p.Now()), wording.Count(int64(x.Unarchived)), wording.Count(int64(x.Soon))})
+		t.rows = append(t.rows, []string{cmp.Or(x.ProjectName, x.Agent), x.Runtime, wording.Count(int64(x.Sessions)), pages.GoesOn(x.First, p.Now()), pages.GoesOn(x.Last, p.Now()), wording.Count(int64(x.Unarchived)), wording.Count(int64(x.Soon))})
 	}
 	t.warn = func(row, column int) bool { return column == 6 && p.doc.Purges[row].Soon > 0 }
 	p.table(t)

@@ -72,6 +72,7 @@ func runSizes(ctx context.Context, a *app, o selection.SizesOptions) error {
 	if err != nil {
 		return err
 	}
+	doc.NameProjects(a.projectNames(ctx))
 	return renderSizes(a, doc)
 }
 
