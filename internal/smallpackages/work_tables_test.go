@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sessctl/sessctl/pkg/session"
+	"github.com/sessctl/sessctl/pkg/summarize/state"
 	"github.com/sessctl/sessctl/pkg/work"
 )
 
@@ -100,6 +101,60 @@ func TestWorkPatchesInShells(t *testing.T) {
 		}
 		if got := strings.Join(lines(all), " + "); got != want {
 			t.Errorf("%q: %s, want %s", script, got, want)
+		}
+	}
+}
+
+// TestWorkEditsAreInSummaries: what is an edit for the index of work is a changed file in
+// a summary, and nothing else is.
+func TestWorkEditsAreInSummaries(t *testing.T) {
+	const patch = "*** Begin Patch\n*** Update File: a.go\n@@\n-x\n+y\n*** Delete File: old.go\n*** End Patch"
+	shell := func(words ...string) string {
+		arguments, _ := json.Marshal(map[string]any{"command": words, "workdir": "/w"})
+		return string(arguments)
+	}
+	text, _ := json.Marshal(patch)
+	for _, c := range []struct{ tool, arguments, want string }{
+		{"shell", shell("apply_patch", patch), "a.go, old.go removed"},
+		{"shell", shell("bash", "-lc", "apply_patch <<'EOF'\n"+patch+"\nEOF"), "a.go, old.go removed"},
+		{"shell", shell("bash", "-lc", "cd pkg && apply_patch <<'EOF'\n"+patch+"\nEOF"), "pkg/a.go, pkg/old.go removed"},
+		{"shell", shell("bash", "-lc", "cd /else && apply_patch '"+patch+"'"), "/else/a.go, /else/old.go removed"},
+		{"shell", shell("bash", "-lc", "cat <<'EOF'\n"+patch+"\nEOF"), ""},
+		{"exec_command", `{"cmd":"ls"}`, ""},
+		{"apply_patch", string(text), "a.go, old.go removed"},
+		{"apply_patch", `{"input":` + string(text) + `}`, "a.go, old.go removed"},
+		{"Edit", `{"file_path":"a.go","old_string":"*** Begin Patch\n*** Update File: b.go","new_string":"y"}`, "a.go"},
+		{"Write", `{"content":"x","file_path":"/w/a.go"}`, "/w/a.go"},
+		{"str_replace_editor", `{"path":"a.go","command":"str_replace"}`, "a.go"},
+		{"str_replace_editor", `{"path":"a.go","command":"view"}`, ""},
+		{"mcp__files__move_file", `{"source":"a.go","destination":"b.go"}`, "a.go removed, b.go"},
+		{"delete_file", `{"target_file":"a.go"}`, "a.go removed"},
+	} {
+		var r state.Reader
+		call := asked("1", c.tool, c.arguments)
+		for _, m := range []*session.Message{call, answered("1", "Done.")} {
+			r.Add(m)
+		}
+		var got []string
+		edited := 0
+		for _, f := range r.State().Files {
+			if f.Edits > 0 {
+				edited++
+				got = append(got, f.Path+map[bool]string{true: " removed"}[f.Removed])
+			}
+		}
+		slices.Sort(got)
+		if got := strings.Join(got, ", "); got != c.want {
+			t.Errorf("%s %s: %q, want %q", c.tool, c.arguments, got, c.want)
+		}
+		all, _ := told(t, call)
+		for _, a := range all {
+			if a.Kind == work.KindEdit || a.Kind == work.KindWrite || a.Kind == work.KindDelete {
+				edited--
+			}
+		}
+		if edited != 0 {
+			t.Errorf("%s %s: the summary and %v differ", c.tool, c.arguments, lines(all))
 		}
 	}
 }

@@ -42,11 +42,13 @@ func NewOllama(o RemoteOptions) (*Ollama, error) {
 		return nil, err
 	}
 	prefix := prefixesOf(model)
-	return &Ollama{remote{
+	ollama := &Ollama{remote{
 		client: newClient(base, o), prefix: prefix,
 		protocol: ollamaProtocol{model: model, dim: o.Dim},
 		expected: Model{Provider: "ollama", Name: model, Dim: cmp.Or(o.Dim, knownDim(model)), Prefix: prefix.identity()},
-	}}, nil
+	}}
+	ollama.revision = ollama.digest
+	return ollama, nil
 }
 
 // OllamaURL makes a base URL of what the variable OLLAMA_HOST holds: a host, a
@@ -72,64 +74,6 @@ func OllamaURL(host string) string {
 		name = "127.0.0.1"
 	}
 	return strings.TrimRight((&url.URL{Scheme: scheme, Host: net.JoinHostPort(name, cmp.Or(given, port)), Path: path}).String(), "/")
-}
-
-// Identify asks the server for the digest of the model, and for the dimension
-// if neither the options nor the name say it. ErrUnavailable is returned if
-// the server does not answer or has no such model.
-func (o *Ollama) Identify(ctx context.Context) (Model, error) {
-	o.mutex.Lock()
-	m := o.model
-	o.mutex.Unlock()
-	if m.Dim > 0 {
-		return m, nil
-	}
-	m = o.expected
-	var err error
-	if m.Revision, err = o.digest(ctx); err != nil {
-		return Model{}, err
-	}
-	if m.Dim == 0 {
-		if m.Dim, err = o.probeDim(ctx); err != nil {
-			return Model{}, err
-		}
-	}
-	o.mutex.Lock()
-	defer o.mutex.Unlock()
-	o.model = m
-	return m, nil
-}
-
-// EmbedDocuments returns a unit vector a text. A text that is too long for the
-// model is embedded in parts. After the call the server is asked whether the
-// model is still the one that Identify saw; if not, ErrUnavailable is returned
-// and no vector.
-func (o *Ollama) EmbedDocuments(ctx context.Context, texts []string) ([][]float32, error) {
-	m, err := o.Identify(ctx)
-	if err != nil {
-		return nil, err
-	}
-	vectors, err := o.embedDocuments(ctx, m, texts)
-	if err != nil {
-		return nil, err
-	}
-	digest, err := o.digest(ctx)
-	if err == nil && digest != m.Revision {
-		err = fmt.Errorf("%w: the model %s was %s and is %s now", ErrUnavailable, m.Name, m.Revision, digest)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return vectors, nil
-}
-
-// EmbedQuery returns a unit vector, or ErrNoVector for a text of white space.
-func (o *Ollama) EmbedQuery(ctx context.Context, text string) ([]float32, error) {
-	m, err := o.Identify(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return o.embedQuery(ctx, m, text)
 }
 
 // digest asks for the first digits of the digest of the model's manifest.

@@ -2,7 +2,6 @@ package embed
 
 import (
 	"cmp"
-	"context"
 	"strings"
 
 	"github.com/sessctl/sessctl/internal/modelhttp"
@@ -36,48 +35,6 @@ func NewOpenAI(o RemoteOptions) (*OpenAI, error) {
 		// No reply says which weights made it: the place has to stand for them.
 		expected: Model{Provider: "openai", Name: o.Model, Revision: base.Host + base.Path, Dim: cmp.Or(o.Dim, knownDim(o.Model)), Prefix: prefix.identity()},
 	}}, nil
-}
-
-// Identify returns the identity of the vectors. The server is asked only if
-// neither the options nor the name of the model say the dimension;
-// ErrUnavailable is returned if it does not answer then.
-func (o *OpenAI) Identify(ctx context.Context) (Model, error) {
-	o.mutex.Lock()
-	m := o.model
-	o.mutex.Unlock()
-	if m.Dim > 0 {
-		return m, nil
-	}
-	m = o.expected
-	if m.Dim == 0 {
-		var err error
-		if m.Dim, err = o.probeDim(ctx); err != nil {
-			return Model{}, err
-		}
-	}
-	o.mutex.Lock()
-	defer o.mutex.Unlock()
-	o.model = m
-	return m, nil
-}
-
-// EmbedDocuments returns a unit vector a text. A text that is too long for the
-// model is embedded in parts.
-func (o *OpenAI) EmbedDocuments(ctx context.Context, texts []string) ([][]float32, error) {
-	m, err := o.Identify(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return o.embedDocuments(ctx, m, texts)
-}
-
-// EmbedQuery returns a unit vector, or ErrNoVector for a text of white space.
-func (o *OpenAI) EmbedQuery(ctx context.Context, text string) ([]float32, error) {
-	m, err := o.Identify(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return o.embedQuery(ctx, m, text)
 }
 
 // openAIProtocol is POST /v1/embeddings.

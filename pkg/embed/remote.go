@@ -44,7 +44,8 @@ type remote struct {
 	*client
 	protocol protocol
 	prefix   taskPrefix
-	expected Model // Revision and Dim may be missing
+	expected Model                                     // Revision and Dim may be missing
+	revision func(ctx context.Context) (string, error) // asks the server for that of the model; nil if it cannot say
 
 	mutex sync.Mutex
 	model Model  // once it is known
@@ -60,6 +61,56 @@ func (r *remote) Expected() Model { return r.expected }
 // Address is the base URL of the server. It holds no key.
 func (r *remote) Address() string { return r.base.String() }
 
+// Identify returns the identity of the vectors. The server is asked for the revision
+// of the model, and for the dimension if neither the options nor the name of the model
+// say it. ErrUnavailable is returned if it does not answer or has no such model.
+func (r *remote) Identify(ctx context.Context) (m Model, err error) {
+	r.mutex.Lock()
+	m = r.model
+	r.mutex.Unlock()
+	if m.Dim > 0 {
+		return m, nil
+	}
+	m = r.expected
+	if r.revision != nil {
+		if m.Revision, err = r.revision(ctx); err != nil {
+			return Model{}, err
+		}
+	}
+	if m.Dim == 0 {
+		if m.Dim, err = r.probeDim(ctx); err != nil {
+			return Model{}, err
+		}
+	}
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	r.model = m
+	return m, nil
+}
+
+// EmbedDocuments returns a unit vector a text. A text that is too long for the
+// model is embedded in parts. After the call a server that can say so is asked
+// whether the model is still the one that Identify saw; if not, ErrUnavailable is
+// returned and no vector.
+func (r *remote) EmbedDocuments(ctx context.Context, texts []string) ([][]float32, error) {
+	m, err := r.Identify(ctx)
+	if err != nil {
+		return nil, err
+	}
+	vectors, err := r.embedDocuments(ctx, m, texts)
+	if err != nil || r.revision == nil {
+		return vectors, err
+	}
+	revision, err := r.revision(ctx)
+	if err == nil && revision != m.Revision {
+		err = fmt.Errorf("%w: the model %s was %s and is %s now", ErrUnavailable, m.Name, m.Revision, revision)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return vectors, nil
+}
+
 // embedDocuments implements Embedder for a model of known identity.
 func (r *remote) embedDocuments(ctx context.Context, m Model, texts []string) ([][]float32, error) {
 	for i, text := range texts {
@@ -73,8 +124,12 @@ func (r *remote) embedDocuments(ctx context.Context, m Model, texts []string) ([
 	return r.embedSplit(ctx, job{texts: texts, prefix: r.prefix.document, dim: m.Dim})
 }
 
-// embedQuery implements QueryEmbedder for a model of known identity.
-func (r *remote) embedQuery(ctx context.Context, m Model, text string) ([]float32, error) {
+// EmbedQuery returns a unit vector, or ErrNoVector for a text of white space.
+func (r *remote) EmbedQuery(ctx context.Context, text string) ([]float32, error) {
+	m, err := r.Identify(ctx)
+	if err != nil {
+		return nil, err
+	}
 	if strings.TrimSpace(text) == "" {
 		return nil, ErrNoVector
 	}

@@ -342,27 +342,13 @@ func (c *Clean) Recover() error {
 	if !exists(c.Trash.Dir) {
 		return nil
 	}
-	if err := c.Trash.Pins.Sweep(c.Trash.Dir, 0); err != nil {
-		return err
-	}
-	items, err := c.Trash.List()
-	if err != nil {
-		return err
-	}
-	var ended movesEnded
-	for _, item := range items {
-		if !exists(filepath.Dir(item.From)) {
-			continue // a disk that is not mounted: what is there is not known
-		}
-		moved, err := c.Trash.recover(item, &ended)
+	return c.Trash.recoverEach("clean", func(item Item, ended *movesEnded) error {
+		moved, err := c.Trash.recover(item, ended)
 		if err == nil && !moved && c.Trash.isAt(item.From) { // else it is lost, which --undelete tells
 			err = c.dropUnused(item)
 		}
-		if err != nil {
-			return fmt.Errorf("finish an earlier clean: %w", err)
-		}
-	}
-	return nil
+		return err
+	})
 }
 
 func exists(path string) bool {

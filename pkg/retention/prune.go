@@ -511,23 +511,7 @@ func (p *Prune) stillOffSite(ctx context.Context, e archive.Entry) error {
 // trash is not in the catalogue any more, unless only its file was to go, and one
 // whose file is not was never deleted.
 func (p *Prune) Recover(ctx context.Context) error {
-	if err := p.Trash.Pins.Sweep(p.Trash.Dir, 0); err != nil {
-		return err
-	}
-	items, err := p.Trash.List()
-	if err != nil {
-		return err
-	}
-	var ended movesEnded
-	for _, item := range items {
-		if !exists(filepath.Dir(item.From)) {
-			continue // a disk that is not mounted: what is there is not known
-		}
-		if err := p.recoverItem(ctx, item, &ended); err != nil {
-			return fmt.Errorf("finish an earlier prune: %w", err)
-		}
-	}
-	return nil
+	return p.Trash.recoverEach("prune", func(item Item, ended *movesEnded) error { return p.recoverItem(ctx, item, ended) })
 }
 
 // recoverItem looks how far the run came that deleted an archive, or brought one

@@ -344,6 +344,28 @@ func (t Trash) recover(item Item, ended *movesEnded) (moved bool, err error) {
 	return true, nil
 }
 
+// recoverEach finishes what a killed run began with each of the records; a record whose
+// directory is not there stays: on a disk that is not mounted it is not known what is.
+func (t Trash) recoverEach(command string, finish func(Item, *movesEnded) error) error {
+	if err := t.Pins.Sweep(t.Dir, 0); err != nil {
+		return err
+	}
+	items, err := t.List()
+	if err != nil {
+		return err
+	}
+	var ended movesEnded
+	for _, item := range items {
+		if !exists(filepath.Dir(item.From)) {
+			continue
+		}
+		if err := finish(item, &ended); err != nil {
+			return fmt.Errorf("finish an earlier %s: %w", command, err)
+		}
+	}
+	return nil
+}
+
 // movesEnded are the directories in which one recovery has ended the moves that
 // were killed half-way.
 type movesEnded struct{ dirs map[string]bool }

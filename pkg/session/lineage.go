@@ -1,6 +1,8 @@
 package session
 
 import (
+	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"slices"
@@ -72,6 +74,29 @@ func (l *Lineage) Parent(record int, goes func(record int) bool) (id string, mov
 		return "", moved
 	}
 	return l.ids[at], moved
+}
+
+// EachRecord hands out the lines of a log of so many records that are not blank, each
+// with its number from 0, to be written or left out. Behind them there is a torn line,
+// which is copied, or nothing: an error is returned for a log that grew while it was
+// read.
+func EachRecord(ctx context.Context, w io.Writer, log io.ReaderAt, size int64, records int, torn bool, write func(whole *io.SectionReader, record int) error) error {
+	record := -1
+	return jsonl.NewReader(io.NewSectionReader(log, 0, size), jsonl.Options{}).Each(ctx, func(l jsonl.Line) error {
+		if len(bytes.TrimSpace(l.Raw)) == 0 {
+			return nil
+		}
+		whole := io.NewSectionReader(log, l.Offset, l.Length)
+		record++
+		switch {
+		case record == records && torn && !l.Complete:
+			_, err := io.Copy(w, whole)
+			return err
+		case record >= records:
+			return io.ErrUnexpectedEOF
+		}
+		return write(whole, record)
+	})
 }
 
 // maxChanged is the longest line, in bytes, in which something is changed.

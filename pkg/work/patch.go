@@ -8,14 +8,16 @@ import (
 	"github.com/sessctl/sessctl/pkg/jsonl"
 )
 
-// PatchedPaths returns the files that a patch in Codex' envelope names, each once.
-func PatchedPaths(patch []byte) (paths []string) {
-	for _, a := range patchedFiles(patch) {
-		if !slices.Contains(paths, a.Path) {
-			paths = append(paths, a.Path)
-		}
+// Changes returns what a call does to files, as a [Reader] tells it of the call: each
+// file that it writes, edits or deletes. arguments are raw JSON, which c reads.
+func Changes(c *jsonl.Cursor, tool string, arguments []byte) []*Action {
+	if v, _ := verbOf(tool); v == runs && !bytes.Contains(arguments, []byte(patchBegin)) {
+		return nil
 	}
-	return paths
+	made, _ := readCall(c, tool, arguments)
+	return slices.DeleteFunc(made.actions, func(a *Action) bool {
+		return a.Kind != KindWrite && a.Kind != KindEdit && a.Kind != KindDelete
+	})
 }
 
 // patchedFiles makes an action of each file operation of a patch in Codex'

@@ -10,7 +10,7 @@
 //
 // Three things make a log more than a list of messages. One answer of the
 // model is several records, one for each block, with the same message id and
-// its usage repeated. Records that say nothing (attachments, progress, notes
+// its usage repeated. Records that say nothing (notes, progress
 // of the runtime) stand between messages in the tree, and parallel tool
 // results hang each on its own call, so the path from the last record to the
 // root misses some of them. And a compaction is a boundary without a parent,

@@ -94,6 +94,10 @@ func (o *oracle) record(line int, r object) {
 		} else {
 			s.typed(blocks)
 		}
+	case kind == "attachment" && slices.Contains([]string{"file", "directory", "mcp_resource", "selected_lines_in_ide"}, attachment.text("type")):
+		if s.ofFile(r["rendered"], attachment["content"]); s.Words == "" && s.Images == 0 {
+			return
+		}
 	default:
 		return
 	}
@@ -300,6 +304,29 @@ func tag(text, name string) string {
 	_, rest, _ := strings.Cut(text, "<"+name+">")
 	inside, _, _ := strings.Cut(rest, "</"+name+">")
 	return strings.TrimSpace(inside)
+}
+
+// ofFile reads what was sent of an attached file, else the file.
+func (s *said) ofFile(rendered, content json.RawMessage) {
+	var sent []json.RawMessage
+	if json.Unmarshal(rendered, &sent) == nil {
+		for _, x := range sent {
+			if content, has := objectOf(x)["content"]; has {
+				s.take(blocksOf(content))
+			}
+		}
+	}
+	file := objectOf(objectOf(content)["file"])
+	switch {
+	case s.Words != "" || s.Images > 0:
+	case file.text("base64") != "":
+		s.Images++
+	case objectOf(content) == nil:
+		s.say(object{"text": content}.text("text"))
+	default:
+		s.say(file.text("content"))
+	}
+	s.inject("attachment")
 }
 
 func (o *oracle) ofAssistant(s *said, r, message object) {

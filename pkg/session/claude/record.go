@@ -19,6 +19,7 @@ const (
 	user             // what a person, a tool or the runtime said to the model
 	assistant        // one block of what the model said
 	queued           // what a person typed while the model was at work
+	attached         // a file that a person attached, or one that a compaction has put back
 	boundary         // the context starts anew from here
 	link             // says nothing, but stands in the tree
 	bookkeeping      // known, says nothing
@@ -47,7 +48,7 @@ func kindOf(name []byte) kind {
 
 // says reports whether records of the kind are messages for the reader.
 func (k kind) says() bool {
-	return k == user || k == assistant || k == queued || k == prompt || k == pastedText
+	return k == user || k == assistant || k == queued || k == attached || k == prompt || k == pastedText
 }
 
 // record is one decoded line. Its slices are valid until the next decode.
@@ -75,6 +76,9 @@ type record struct {
 	tail    []byte // and the last one
 
 	attachment []byte // its type
+	rendered   []byte // the same: what of it was sent, raw JSON; versions before 2.1.330 do not say
+	file       []byte // the same: the text
+	picture    []byte // the same: what is no text, as base64
 	mode       []byte // of a queued command
 	sender     []byte // the same: who it is of
 	prompt     []byte // the same, raw JSON
@@ -132,6 +136,11 @@ var records = fields.New(func(d *decoder) []fields.Field {
 		fields.Text("compactMetadata.preservedSegment.headUuid", &r.head),
 		fields.Text("compactMetadata.preservedSegment.tailUuid", &r.tail),
 		fields.Text("attachment.type", &r.attachment),
+		fields.Begin("attachment.content", func(d *decoder, _ bool) { d.record.file, d.record.picture = nil, nil }),
+		fields.Text("attachment.content", &r.file),
+		fields.Text("attachment.content.file.content", &r.file),
+		fields.Text("attachment.content.file.base64", &r.picture),
+		fields.Raw("rendered", &r.rendered),
 		fields.Text("attachment.commandMode", &r.mode),
 		fields.Raw("attachment.prompt", &r.prompt),
 		fields.Text("attachment.origin.kind", &r.sender),
@@ -219,6 +228,7 @@ var (
 	customInterrupted = []byte("claude.interrupted")
 	customSynthetic   = []byte("claude.synthetic")
 	customTask        = []byte("task-notification")
+	customFile        = []byte("attachment") // not the runtime's own: a person has attached it
 )
 
 // classify settles what the record is, now that all of it was read.
@@ -245,6 +255,8 @@ func (d *decoder) classify() {
 		r.kind = boundary
 	case string(r.name) == "attachment" && string(r.attachment) == "queued_command":
 		d.fromQueue()
+	case string(r.name) == "attachment" && isFile(r.attachment):
+		d.fromFile()
 	}
 	d.message.ID, d.message.Directory = r.id, r.cwd
 	if d.details && d.message.Role == session.RoleToolResult {
@@ -305,6 +317,48 @@ func (d *decoder) fromQueue() {
 		return
 	}
 	d.typedText()
+}
+
+// isFile reports whether an attachment of a type is what a person attached. All others
+// are the runtime's notes.
+func isFile(name []byte) bool {
+	switch string(name) {
+	case "file", "directory", "mcp_resource", "selected_lines_in_ide":
+		return true
+	}
+	return false
+}
+
+// fromFile makes a message of what was sent of an attached file, or of the file itself
+// if the record does not say what was sent. A record without either stays a link.
+func (d *decoder) fromFile() {
+	r, m := &d.record, &d.message
+	d.queue.Reset(r.rendered)
+	for ok := d.queue.EnterArray(); ok && d.queue.NextElement(); {
+		d.rendered(&d.queue)
+	}
+	switch {
+	case len(m.Parts) > 0:
+	case len(r.picture) > 0:
+		m.Parts = append(m.Parts, session.Part{Kind: session.PartImage, Size: int64(len(r.picture))})
+	default:
+		m.AddText(r.file)
+	}
+	if len(m.Parts) > 0 {
+		r.kind = attached
+		d.inject(customFile)
+	}
+}
+
+// rendered adds the texts of one message that was sent.
+func (d *decoder) rendered(c *jsonl.Cursor) {
+	before := len(d.message.Parts)
+	for ok := c.EnterObject(); ok && c.NextKey(); {
+		if string(c.Key()) == "content" {
+			d.message.Parts = d.message.Parts[:before] // the last one counts
+			fields.Content(c, d.message.AddText, d.oneBlock)
+		}
+	}
 }
 
 func isTask(name []byte) bool { return string(name) == "task-notification" }

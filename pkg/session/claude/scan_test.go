@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"hash/maphash"
 	"io"
 	"io/fs"
@@ -220,6 +221,31 @@ func TestScanRefusesOtherFormats(t *testing.T) {
 	}
 }
 
+// TestAttachedFiles: a file that a person attached is a message of its own, as it was
+// sent, and none of the person's words.
+func TestAttachedFiles(t *testing.T) {
+	file := func(more string) string { return rec("attachment", "f1", "u1", `,"attachment":{"type":`+more) }
+	for name, c := range map[string]struct{ record, want string }{
+		"as it was sent":  {file(`"file","content":{"file":{"content":"# Plan"}}},"rendered":[{"content":"Called the tool"},{"content":"1\t# Plan"}]`), "injected attachment Called the tool 1 # Plan 0"},
+		"an old one":      {file(`"file","content":{"type":"text","file":{"content":"# Plan"}}}`), "injected attachment # Plan 0"},
+		"a directory":     {file(`"directory","content":"a.go\nb.go"}`), "injected attachment a.go b.go 0"},
+		"a picture":       {file(`"file","content":{"type":"image","file":{"base64":"QUJD"}}},"rendered":null`), "injected attachment  1"},
+		"without content": {file(`"file","displayPath":"a"}`), ""},
+		"a note":          {file(`"date","content":"2026"},"rendered":[{"content":"Today"}]`), ""},
+	} {
+		log := logOf(rec("user", "u1", "", text("", "review @plan.md")), c.record, rec("assistant", "a1", "f1", text("m1", "Done.")))
+		got, scan := "", scanLog(t, log, nil)
+		for _, m := range scan.said {
+			if m.ID == "f1" {
+				got = fmt.Sprintf("%s %s %s %d", m.Role, m.Custom, m.Words, m.Images)
+			}
+		}
+		if got != c.want || scan.Tree.Forked() || scan.Records != 2 {
+			t.Errorf("%s: %q, want %q; %d records, forked %v", name, got, c.want, scan.Records, scan.Tree.Forked())
+		}
+	}
+}
+
 // Detection names the logs of Claude Code, and nothing else, as such.
 func TestDetectOverAllSamples(t *testing.T) {
 	root := samples.Beside(t, "samples")
@@ -274,6 +300,9 @@ var fuzzSeeds = []string{
 	`{"type":"assistant","uuid":"a1","parentUuid":"u1","message":{"id":"m","content":[{"type":"thinking","thinking":"t"},{"type":"text","text":"x"},{"type":"tool_use","id":"t1","name":"Bash","input":{"command":"ls"}}],"usage":{"input_tokens":1,"output_tokens":2}}}`,
 	`{"type":"user","uuid":"u2","parentUuid":"a1","message":{"content":[{"content":[{"type":"text","text":"out"},{"type":"image","source":{"type":"base64","data":"QUJD"}}],"type":"tool_result","tool_use_id":"t1","is_error":true},"more"]},"toolUseResult":{"stdout":"out"}}`,
 	`{"type":"attachment","uuid":"q1","attachment":{"type":"queued_command","prompt":[{"type":"text","text":"<bash-input>ls</bash-input>"}],"commandMode":"prompt"}}`,
+	`{"type":"attachment","uuid":"f1","attachment":{"type":"file","content":{"type":"text","file":{"content":"x"}}},"rendered":[{"content":"1\tx"},{"content":[{"type":"text","text":"y"}]}]}`,
+	`{"type":"attachment","uuid":"f2","attachment":{"type":"directory","content":"a\nb"},"rendered":null}`,
+	`{"type":"attachment","uuid":"f3","attachment":{"type":"file","content":{"type":"image","file":{"base64":"QUJD"}}}}`,
 	`{"type":"system","subtype":"compact_boundary","uuid":"b","parentUuid":null,"logicalParentUuid":"a1","compactMetadata":{"trigger":"auto","preservedSegment":{"headUuid":"a1","tailUuid":"u2"}}}`,
 	`{"type":"user","uuid":"u3","isMeta":true,"isCompactSummary":true,"isSidechain":true,"message":{"content":"<command-name>/x</command-name><command-args>y</command-args>"}}`,
 	`{"type":"user","uuid":"u4","message":{"content":"<command-message>x</command-message>\n<command-name>x</command-name>\n<command-args>do it</command-args>"}}`,

@@ -99,6 +99,8 @@ func TestTailTurns(t *testing.T) {
 		"a command for the model": {[]string{question, rec("assistant", "a1", "u1", text("m", "two")), rec("user", "u2", "a1", text("", "<command-name>/init</command-name>")),
 			rec("user", "u3", "u2", text("", "Look at the code."), `,"isMeta":true`)}, false},
 		"typed meanwhile":  {[]string{question, rec("assistant", "a1", "u1", text("m", "two")), rec("attachment", "q1", "a1", `,"attachment":{"type":"queued_command","prompt":"and this"}`)}, false},
+		"a file with it":   {[]string{question, rec("attachment", "f1", "u1", `,"attachment":{"type":"file","content":{"file":{"content":"x"}}}`)}, false},
+		"a file, answered": {[]string{question, rec("attachment", "f1", "u1", `,"attachment":{"type":"file","content":{"file":{"content":"x"}}}`), rec("assistant", "a1", "f1", text("m", "two"))}, true},
 		"a sub-agent":      {[]string{question, rec("assistant", "a1", "u1", text("m", "two")), rec("user", "s1", "", text("", "task"), inSidechain)}, true},
 		"another branch":   {[]string{question, rec("user", "u2", "u1", text("", "more")), rec("assistant", "a1", "u1", text("m", "two"))}, true},
 		"nothing but mode": {[]string{`{"type":"mode","mode":"normal","sessionId":"s"}`}, true},

@@ -137,16 +137,24 @@ func (s *Store) CountMessages(ctx context.Context, ref session.Ref) (int, error)
 // Place implements [session.Restorer]. The agent of a session whose manifest is
 // there is that of its directory.
 func (s *Store) Place(ctx context.Context, path string, now time.Time) (session.Place, error) {
-	place, err := s.Logs.Place(ctx, path, now)
+	return placed(ctx, &s.Logs, path, now, func(d *logfile.Dir, path string) string {
+		id := filepath.Base(filepath.Dir(path))
+		return session.AgentOfDirectory(manifestOf(d, id+messagesEnd).Directory, noAgent)
+	})
+}
+
+// placed is where a log is, or may be put back, with the agent that what lies beside
+// it names.
+func placed(ctx context.Context, logs *logfile.Logs, path string, now time.Time, agentOf func(d *logfile.Dir, path string) string) (session.Place, error) {
+	place, err := logs.Place(ctx, path, now)
 	if err != nil || !place.There {
 		return place, err
 	}
-	d, _, err := s.Directory(place.Path)
+	d, _, err := logs.Directory(place.Path)
 	if err != nil {
 		return place, err
 	}
 	defer d.Close()
-	id := filepath.Base(filepath.Dir(place.Path))
-	place.Ref.Agent = session.AgentOfDirectory(manifestOf(d, id+messagesEnd).Directory, noAgent)
+	place.Ref.Agent = agentOf(d, place.Path)
 	return place, nil
 }

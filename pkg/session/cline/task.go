@@ -208,17 +208,7 @@ func (s *Tasks) CountMessages(ctx context.Context, ref session.Ref) (int, error)
 // Place implements [session.Restorer]. The agent of a task whose history is there is
 // that of its directory.
 func (s *Tasks) Place(ctx context.Context, path string, now time.Time) (session.Place, error) {
-	place, err := s.Logs.Place(ctx, path, now)
-	if err != nil || !place.There {
-		return place, err
-	}
-	d, _, err := s.Directory(place.Path)
-	if err != nil {
-		return place, err
-	}
-	defer d.Close()
-	place.Ref.Agent = s.agentOf(d)
-	return place, nil
+	return placed(ctx, &s.Logs, path, now, func(d *logfile.Dir, _ string) string { return s.agentOf(d) })
 }
 
 // readTail reads a task as a whole. The context is what the last model call

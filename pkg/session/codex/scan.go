@@ -3,7 +3,6 @@ package codex
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -42,7 +41,7 @@ func (s *Store) Scan(ctx context.Context, r io.Reader, o session.ScanOptions, em
 		err = scan.failed
 	}
 	if err == nil {
-		result.Tree = scan.finishTree()
+		result.Tree = scan.tree.Tree()
 	}
 	return *result, err
 }
@@ -57,14 +56,10 @@ type scanner struct {
 	source  kind  // of what is said: said, shown or completed; 0 before it is known
 	waiting waiting
 
-	tree    *session.Tree // nil while it is built
-	builder *session.TreeBuilder
-	repeats *session.Repeats
+	tree    *session.TreeScan
 	outputs outputs
-	failure []byte  // why the last failed turn failed
-	nodes   int     // of the tree, so far
-	id      [8]byte // of the node that is added
-	turns   turns   // that are active
+	failure []byte // why the last failed turn failed
+	turns   turns  // that are active
 
 	ordinal  int    // of the next message
 	previous int64  // time of the record before
@@ -72,21 +67,9 @@ type scanner struct {
 }
 
 func newScanner(o session.ScanOptions, emit func(*session.Message) error) *scanner {
-	s := &scanner{emit: emit, tree: o.Tree, want: o.Thinking, outputs: newOutputs()}
+	s := &scanner{emit: emit, tree: session.NewTreeScan(o.Tree), want: o.Thinking, outputs: newOutputs()}
 	s.details = o.Details
-	if o.Tree == nil {
-		s.builder = session.NewTreeBuilder()
-	} else {
-		s.repeats = o.Tree.Repeats()
-	}
 	return s
-}
-
-func (s *scanner) finishTree() *session.Tree {
-	if s.tree != nil {
-		return s.tree
-	}
-	return s.builder.Tree()
 }
 
 // read takes one record.
@@ -161,13 +144,10 @@ func (s *scanner) say(m *session.Message, of kind) error {
 	if of == said || of == shown || of == completed {
 		s.lines.Result.Records++
 	}
-	if s.tree != nil {
-		m.Branch = s.tree.Branch(node)
-	}
 	switch {
 	case of == reasoning && !s.want:
 		return nil
-	case s.tree != nil && s.repeats.Repeated(node, m, nil):
+	case s.tree.Repeated(node, m):
 		s.lines.Result.Repeated++
 		return nil
 	}
@@ -180,30 +160,12 @@ func (s *scanner) say(m *session.Message, of kind) error {
 
 // link adds a message to the tree and returns its node.
 func (s *scanner) link(m *session.Message) int {
-	node := s.node(session.TreeEntry{})
-	if s.builder != nil {
-		s.builder.Said(node, m)
-	}
+	node := s.tree.Say(m)
 	if m.Role == session.RoleUser {
 		s.turns.add(node, m)
 	}
 	return node
 }
-
-// node adds an entry to the tree. Entries have no ids in a rollout, so they
-// are numbered.
-func (s *scanner) node(e session.TreeEntry) int {
-	n := s.nodes
-	s.nodes++
-	if s.builder != nil {
-		binary.LittleEndian.PutUint64(s.id[:], uint64(n))
-		e.ID = s.id[:]
-		s.builder.Add(e)
-	}
-	return n
-}
-
-func nodeID(n int) []byte { return binary.LittleEndian.AppendUint64(nil, uint64(n)) }
 
 // rollBack leaves the last turns: what comes next follows what was before them.
 //
@@ -217,9 +179,9 @@ func (s *scanner) rollBack(of *session.Message, turns int64) error {
 	case !ok:
 		return nil
 	case start == 0:
-		s.node(session.TreeEntry{Root: true})
+		s.tree.Add(session.TreeEntry{Root: true})
 	default:
-		s.node(session.TreeEntry{Parent: nodeID(start - 1)})
+		s.tree.Add(session.TreeEntry{Parent: session.NodeID(start - 1)})
 	}
 	if !rebuilt {
 		return nil

@@ -3,7 +3,6 @@ package gemini
 import (
 	"bufio"
 	"context"
-	"encoding/binary"
 	"errors"
 	"hash/maphash"
 	"io"
@@ -38,7 +37,7 @@ func (s *Store) Scan(ctx context.Context, r io.Reader, o session.ScanOptions, em
 		err = scan.failed
 	}
 	if err == nil {
-		scan.lines.Result.Tree = scan.finishTree()
+		scan.lines.Result.Tree = scan.tree.Tree()
 	}
 	return scan.lines.Result, err
 }
@@ -55,32 +54,16 @@ type scanner struct {
 	hold bool
 	seen *seen
 
-	tree    *session.Tree // nil while it is built
-	builder *session.TreeBuilder
-	repeats *session.Repeats
-	nodes   int     // of the tree, so far
-	id      [8]byte // of the node that is added
+	tree *session.TreeScan
 
 	ordinal  int   // of the next message
 	previous int64 // time of the record before
 }
 
 func newScanner(o session.ScanOptions, emit func(*session.Message) error) *scanner {
-	s := &scanner{emit: emit, tree: o.Tree, want: o.Thinking, seen: newSeen()}
+	s := &scanner{emit: emit, tree: session.NewTreeScan(o.Tree), want: o.Thinking, seen: newSeen()}
 	s.decoder.details = o.Details
-	if o.Tree == nil {
-		s.builder = session.NewTreeBuilder()
-	} else {
-		s.repeats = o.Tree.Repeats()
-	}
 	return s
-}
-
-func (s *scanner) finishTree() *session.Tree {
-	if s.tree != nil {
-		return s.tree
-	}
-	return s.builder.Tree()
 }
 
 // place is where a record stands in the source.
@@ -201,7 +184,7 @@ func (s *scanner) say(g *group, isCopy bool) error {
 	if len(g.messages) == 0 {
 		s.lines.Result.Repeated++
 	} else if node < 0 {
-		node = s.nodes
+		node = s.tree.Len()
 	}
 	if hash := s.seen.hash(g.id); len(g.id) > 0 && node >= 0 {
 		if _, ok := s.seen.ids[hash]; !ok {
@@ -223,21 +206,15 @@ var errStopped = errors.New("stopped")
 func (s *scanner) message(m *session.Message) error {
 	m.Ordinal = s.ordinal
 	s.ordinal++
-	node := s.node(session.TreeEntry{})
+	node := s.tree.Say(m)
 	s.seen.add(m, node)
-	if s.builder != nil {
-		s.builder.Said(node, m)
-	}
 	result := &s.lines.Result
 	if !m.Compaction {
 		result.Records++
 	}
-	if s.tree != nil {
-		m.Branch = s.tree.Branch(node)
-		if s.repeats.Repeated(node, m, nil) {
-			result.Repeated++
-			return nil
-		}
+	if s.tree.Repeated(node, m) {
+		result.Repeated++
+		return nil
 	}
 	if !s.want {
 		withoutThinking(m)
@@ -259,32 +236,19 @@ func withoutThinking(m *session.Message) {
 	m.Parts = kept
 }
 
-// node adds an entry to the tree. Nodes are numbered: one id may be written
-// many times.
-func (s *scanner) node(e session.TreeEntry) int {
-	n := s.nodes
-	s.nodes++
-	if s.builder != nil {
-		binary.LittleEndian.PutUint64(s.id[:], uint64(n))
-		e.ID = s.id[:]
-		s.builder.Add(e)
-	}
-	return n
-}
-
 // rewind takes a message and all after it back: what comes next follows what
 // was before it. A message that is not known takes everything back, as Gemini
 // does.
 func (s *scanner) rewind(id []byte) {
 	at, ok := s.seen.ids[s.seen.hash(id)]
-	if s.nodes == 0 {
+	if s.tree.Len() == 0 {
 		return
 	}
 	if !ok || at == 0 {
-		s.node(session.TreeEntry{Root: true})
+		s.tree.Add(session.TreeEntry{Root: true})
 		return
 	}
-	s.node(session.TreeEntry{Parent: binary.LittleEndian.AppendUint64(nil, uint64(at-1))})
+	s.tree.Add(session.TreeEntry{Parent: session.NodeID(at - 1)})
 }
 
 // seen remembers what was said: a few bytes for each message, its text, its

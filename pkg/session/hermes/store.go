@@ -109,20 +109,7 @@ func (s *Store) Tail(ctx context.Context, ref session.Ref) (session.Tail, error)
 	if ref.Kind != session.KindStored {
 		return session.Tail{}, fmt.Errorf("%w: %s is no session", session.ErrUnknownFormat, ref.Path)
 	}
-	db, id, release, err := s.Database(ctx, ref)
-	if err != nil {
-		return session.Tail{}, err
-	}
-	defer release()
-	log, err := db.Context(ctx, id)
-	if err != nil {
-		return session.Tail{}, err
-	}
-	tail, err := session.TailScan(ctx, log, ref.ModTime, s.Scan)
-	if err == nil {
-		tail.Messages, err = db.CountMessages(ctx, id)
-	}
-	return tail, err
+	return s.TailOf(ctx, ref, s.Scan, func(db *statedb.Database, id string) (io.Reader, error) { return db.Context(ctx, id) })
 }
 
 // Busy implements [session.Liveness]: by the program's own leases, by when the

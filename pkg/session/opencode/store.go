@@ -100,24 +100,13 @@ func logOf(ctx context.Context, db *sessiondb.Database, id string) (io.Reader, e
 // Tail implements [session.Store]: the rows since the message of the person
 // before the last answer are read, or all of them where that does not tell.
 func (s *Store) Tail(ctx context.Context, ref session.Ref) (session.Tail, error) {
-	db, id, release, err := s.Database(ctx, ref)
-	if err != nil {
-		return session.Tail{}, err
-	}
-	defer release()
-	from, err := db.Recent(ctx, id)
-	if err != nil {
-		return session.Tail{}, err
-	}
-	log, err := db.Since(ctx, id, from)
-	if err != nil {
-		return session.Tail{}, err
-	}
-	tail, err := session.TailScan(ctx, log, ref.ModTime, s.Scan)
-	if err == nil {
-		tail.Messages, err = db.CountMessages(ctx, id)
-	}
-	return tail, err
+	return s.TailOf(ctx, ref, s.Scan, func(db *sessiondb.Database, id string) (io.Reader, error) {
+		from, err := db.Recent(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		return db.Since(ctx, id, from)
+	})
 }
 
 // Busy implements [session.Liveness]: by when the session was changed, and by

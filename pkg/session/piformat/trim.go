@@ -172,20 +172,7 @@ func Trim(ctx context.Context, w io.Writer, log io.ReaderAt, size int64) error {
 	if err != nil {
 		return err
 	}
-	record := -1
-	return jsonl.NewReader(io.NewSectionReader(log, 0, size), jsonl.Options{}).Each(ctx, func(l jsonl.Line) error {
-		if len(bytes.TrimSpace(l.Raw)) == 0 {
-			return nil
-		}
-		whole := io.NewSectionReader(log, l.Offset, l.Length)
-		record++
-		switch {
-		case record == len(t.nodes) && t.torn && !l.Complete:
-			_, err := io.Copy(w, whole)
-			return err
-		case record >= len(t.nodes):
-			return io.ErrUnexpectedEOF // it grew while it was read
-		}
+	return session.EachRecord(ctx, w, log, size, len(t.nodes), t.torn, func(whole *io.SectionReader, record int) error {
 		return t.line(w, whole, t.nodes[record])
 	})
 }

@@ -114,20 +114,8 @@ func (t *trimming) decide() {
 // write writes what stays of a log: every record hangs on the nearest one that
 // stays, and every other byte of it is what it was.
 func (t *trimming) write(ctx context.Context, w io.Writer, log io.ReaderAt, size int64) error {
-	record := -1
-	return jsonl.NewReader(io.NewSectionReader(log, 0, size), jsonl.Options{}).Each(ctx, func(l jsonl.Line) error {
-		if len(bytes.TrimSpace(l.Raw)) == 0 {
-			return nil
-		}
-		whole := io.NewSectionReader(log, l.Offset, l.Length)
-		record++
-		switch {
-		case record == len(t.goes) && t.torn && !l.Complete:
-			_, err := io.Copy(w, whole)
-			return err
-		case record >= len(t.goes):
-			return io.ErrUnexpectedEOF // it grew while it was read
-		case t.goes[record]:
+	return session.EachRecord(ctx, w, log, size, len(t.goes), t.torn, func(whole *io.SectionReader, record int) error {
+		if t.goes[record] {
 			return nil
 		}
 		return t.line(w, whole, record)

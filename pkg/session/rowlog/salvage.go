@@ -12,16 +12,27 @@ import (
 // Weighing adds to sessions what the rows of a table say of them.
 type Weighing[S any] struct {
 	Conn  Querier
-	Query string // over a table with the column session_id
+	Query string // over a table with the column session_id, which it selects first
 	All   []S
 	ID    func(S) string
-	Take  func(*sql.Rows) error // adds a row to All
+	Into  []any    // what the columns behind the id are read into
+	Take  func(*S) // adds the row that was read to its session
+
+	place map[string]int
+}
+
+func (w *Weighing[S]) index() {
+	w.place = make(map[string]int, len(w.All))
+	for i, s := range w.All {
+		w.place[w.ID(s)] = i
+	}
 }
 
 // Run takes every row, in the order in which they lie. Where a damaged page ends that,
 // it begins anew with the rows of one session after the other: of a session that lies
 // on such a page those before it. Then the error is a [*sqlitefile.DamagedError].
 func (w Weighing[S]) Run(ctx context.Context) error {
+	w.index()
 	before := slices.Clone(w.All)
 	damage := w.rows(ctx, " NOT INDEXED")
 	if !sqlitefile.IsDamaged(damage) {
@@ -35,6 +46,7 @@ func (w Weighing[S]) Run(ctx context.Context) error {
 // over all of them has met a damaged page, the error damage. It returns a
 // [*sqlitefile.DamagedError].
 func (w Weighing[S]) Each(ctx context.Context, damage error) error {
+	w.index()
 	for _, s := range w.All {
 		if err := w.rows(ctx, " WHERE session_id = ?", w.ID(s)); err != nil && !sqlitefile.IsDamaged(err) {
 			return err
@@ -49,6 +61,15 @@ func (w Weighing[S]) rows(ctx context.Context, which string, args ...any) error 
 	if err != nil {
 		return fmt.Errorf("%s: %w", doing, err)
 	}
-	_, err = Collect(rows, doing, func(rows *sql.Rows) (struct{}, error) { return struct{}{}, w.Take(rows) })
+	_, err = Collect(rows, doing, func(rows *sql.Rows) (none struct{}, err error) {
+		var id sql.RawBytes
+		if err := rows.Scan(append([]any{&id}, w.Into...)...); err != nil {
+			return none, err
+		}
+		if i, ok := w.place[string(id)]; ok {
+			w.Take(&w.All[i])
+		}
+		return none, nil
+	})
 	return err
 }

@@ -38,6 +38,27 @@ func (s *Sessions[D]) OpenLog(ctx context.Context, ref session.Ref) (io.ReadClos
 	return Lend(log, err, release)
 }
 
+// TailOf reads the tail of a session from what open opens of it, and counts all its
+// messages.
+func (s *Sessions[D]) TailOf(ctx context.Context, ref session.Ref, scan scanFunc, open func(db D, id string) (io.Reader, error)) (session.Tail, error) {
+	db, id, release, err := s.Database(ctx, ref)
+	if err != nil {
+		return session.Tail{}, err
+	}
+	defer release()
+	log, err := open(db, id)
+	if err != nil {
+		return session.Tail{}, err
+	}
+	tail, err := session.TailScan(ctx, log, ref.ModTime, scan)
+	if err == nil {
+		tail.Messages, err = db.CountMessages(ctx, id)
+	}
+	return tail, err
+}
+
+type scanFunc = func(context.Context, io.Reader, session.ScanOptions, func(*session.Message) error) (session.Scan, error)
+
 // CountMessages implements [session.MessageCounter].
 func (s *Sessions[D]) CountMessages(ctx context.Context, ref session.Ref) (int, error) {
 	db, id, release, err := s.Database(ctx, ref)

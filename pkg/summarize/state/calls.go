@@ -1,6 +1,7 @@
 package state
 
 import (
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -27,6 +28,7 @@ type Call struct {
 	Purpose   string    // what the agent says that it calls the tool for
 	Paths     []string  // of the files that it is about
 	Texts     []string  // all other texts among its arguments, each at most some kilobytes
+	deleted   []string  // those of Paths that it removes
 	id        string
 }
 
@@ -54,11 +56,36 @@ func (c *Call) changes() bool {
 // CallOf reads a part that calls a tool.
 func CallOf(cursor *jsonl.Cursor, p *session.Part) Call {
 	c := Call{Tool: string(p.Name), Kind: work.Does(string(p.Name)), id: string(p.CallID)}
+	changes := work.Changes(cursor, c.Tool, p.Text)
+	if len(changes) > 0 && c.Kind == work.KindCommand { // a patch that a shell applies
+		c.Kind, c.Tool = work.KindEdit, "apply_patch"
+	}
 	r := argumentReader{call: &c, left: bodyBytes}
 	arguments, _ := secrets.RedactBytes(p.Text) // a name beside a value tells that it is a secret
 	cursor.Reset(arguments)
 	r.value("", cursor)
+	if len(changes) > 0 {
+		c.Paths = nil
+	}
+	for _, a := range changes {
+		c.change(a)
+	}
 	return c
+}
+
+// change takes in a file that the call changes. The directory that a command goes to
+// before it applies a patch is a part of the path.
+func (c *Call) change(a *work.Action) {
+	name := a.Path
+	if a.Directory != c.Directory {
+		name = path.Join(strings.TrimPrefix(a.Directory, c.Directory+"/"), name)
+	}
+	if a.Kind == work.KindDelete {
+		c.deleted = append(c.deleted, name)
+	}
+	if !slices.Contains(c.Paths, name) {
+		c.Paths = append(c.Paths, name)
+	}
 }
 
 // argumentReader takes the texts out of the arguments of a call.
@@ -117,7 +144,7 @@ func (r *argumentReader) text(key string, text []byte) {
 	switch key {
 	case "command", "cmd", "script":
 		if c.Kind == work.KindCommand {
-			c.command(kept, text)
+			c.Command = strings.TrimPrefix(kept, "bash -lc ")
 			return
 		}
 		if kept == "view" && c.Kind == work.KindEdit { // an editor that reads as well
@@ -140,23 +167,9 @@ func (r *argumentReader) text(key string, text []byte) {
 	case "id":
 		return
 	}
-	if c.changes() {
-		c.Paths = append(c.Paths, work.PatchedPaths(text)...)
-	}
 	if kept != "" {
 		c.Texts = append(c.Texts, kept)
 	}
-}
-
-// command takes a command line. One that is a patch changes files.
-func (c *Call) command(kept string, whole []byte) {
-	if strings.Contains(kept, "*** Begin Patch") {
-		if paths := work.PatchedPaths(whole); len(paths) > 0 {
-			c.Kind, c.Tool, c.Paths, c.Texts = work.KindEdit, "apply_patch", paths, append(c.Texts, kept)
-			return
-		}
-	}
-	c.Command = strings.TrimPrefix(kept, "bash -lc ")
 }
 
 // outcome is how a call ended, in a word or two.

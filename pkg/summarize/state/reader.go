@@ -232,7 +232,7 @@ func (r *Reader) touch(s *step) {
 		r.touched++
 		if s.call.changes() {
 			f.Edits++
-			f.Removed = s.call.Kind == work.KindDelete
+			f.Removed = slices.Contains(s.call.deleted, path)
 		} else {
 			f.Reads++
 		}

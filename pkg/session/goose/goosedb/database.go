@@ -109,23 +109,13 @@ func (d *Database) Sessions(ctx context.Context) ([]Session, error) {
 
 // weighEach weighs the messages of one session after the other.
 func (d *Database) weighEach(ctx context.Context, all []Session, damage error) error {
-	place := map[string]*Session{}
-	for i := range all {
-		place[all[i].ID] = &all[i]
-	}
-	const query = "SELECT session_id, octet_length(content_json), CAST(created_timestamp AS INTEGER) FROM messages"
-	w := rowlog.Weighing[Session]{Conn: d.conn, Query: query, All: all, ID: func(s Session) string { return s.ID }}
-	w.Take = func(rows *sql.Rows) error {
-		var id string
-		var size, at sql.NullInt64
-		if err := rows.Scan(&id, &size, &at); err != nil {
-			return err
-		}
-		s := place[id]
+	var size, at sql.NullInt64
+	w := rowlog.Weighing[Session]{Conn: d.conn, All: all, ID: func(s Session) string { return s.ID }, Into: []any{&size, &at}}
+	w.Query = "SELECT session_id, octet_length(content_json), CAST(created_timestamp AS INTEGER) FROM messages"
+	w.Take = func(s *Session) {
 		s.Messages++
 		s.Bytes += size.Int64
 		s.Changed = later(s.Changed, Moment(at.Int64))
-		return nil
 	}
 	return w.Each(ctx, damage)
 }

@@ -211,29 +211,17 @@ func texts() []string {
 // weigh counts the messages of all sessions and the bytes of their texts, and
 // looks for the newest. The table is read in the order in which it lies.
 func (d *Database) weigh(ctx context.Context, all []Session) error {
-	place := map[string]int{}
-	for i, s := range all {
-		place[s.ID] = i
-	}
 	t := table{d.tables[messageTable]}
-	query := "SELECT session_id, " + t.number("timestamp") + ", " + t.size(texts()...) + " FROM messages"
-	w := rowlog.Weighing[Session]{Conn: d.conn, Query: query, All: all, ID: func(s Session) string { return s.ID }}
-	w.Take = func(rows *sql.Rows) error {
-		var id sql.RawBytes
-		var at sql.NullFloat64
-		var size int64
-		if err := rows.Scan(&id, &at, &size); err != nil {
-			return err
+	var at sql.NullFloat64
+	var size int64
+	w := rowlog.Weighing[Session]{Conn: d.conn, All: all, ID: func(s Session) string { return s.ID }, Into: []any{&at, &size}}
+	w.Query = "SELECT session_id, " + t.number("timestamp") + ", " + t.size(texts()...) + " FROM messages"
+	w.Take = func(s *Session) {
+		s.Bytes += size
+		s.Messages++
+		if when := moment(at); when.After(s.Active) {
+			s.Active = when
 		}
-		if i, ok := place[string(id)]; ok {
-			s := &all[i]
-			s.Bytes += size
-			s.Messages++
-			if when := moment(at); when.After(s.Active) {
-				s.Active = when
-			}
-		}
-		return nil
 	}
 	err := w.Run(ctx)
 	for i := range all {

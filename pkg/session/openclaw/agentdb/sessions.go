@@ -82,23 +82,13 @@ func (d *Database) windows(ctx context.Context) ([]Session, error) {
 
 // weighEach weighs the records of one session after the other.
 func (d *Database) weighEach(ctx context.Context, all []Session, damage error) error {
-	place := map[string]*Session{}
-	for i := range all {
-		place[all[i].ID] = &all[i]
-	}
-	query := "SELECT session_id, " + d.columns.eventBytes() + ", created_at FROM transcript_events"
-	w := rowlog.Weighing[Session]{Conn: d.conn, Query: query, All: all, ID: func(s Session) string { return s.ID }}
-	w.Take = func(rows *sql.Rows) error {
-		var id string
-		var size, at sql.NullInt64
-		if err := rows.Scan(&id, &size, &at); err != nil {
-			return err
-		}
-		s := place[id]
+	var size, at sql.NullInt64
+	w := rowlog.Weighing[Session]{Conn: d.conn, All: all, ID: func(s Session) string { return s.ID }, Into: []any{&size, &at}}
+	w.Query = "SELECT session_id, " + d.columns.eventBytes() + ", created_at FROM transcript_events"
+	w.Take = func(s *Session) {
 		s.Records++
 		s.Bytes += size.Int64 + 1
 		s.Changed = time.UnixMilli(at.Int64)
-		return nil
 	}
 	return w.Each(ctx, damage)
 }

@@ -146,26 +146,16 @@ func (d *Database) Sessions(ctx context.Context) ([]Session, error) {
 // tables are read in the order in which they lie: by an index every row would be
 // looked for.
 func (d *Database) weigh(ctx context.Context, all []Session) error {
-	place := map[string]int{}
-	for i, s := range all {
-		place[s.ID] = i
-	}
 	damaged := (*sqlitefile.DamagedError)(nil)
 	for _, name := range []string{messageTable, partTable} {
-		w := rowlog.Weighing[Session]{Conn: d.conn, Query: "SELECT session_id, octet_length(data) FROM " + name, All: all, ID: func(s Session) string { return s.ID }}
-		w.Take = func(rows *sql.Rows) error {
-			var id sql.RawBytes
-			var size sql.NullInt64
-			if err := rows.Scan(&id, &size); err != nil {
-				return err
+		var size sql.NullInt64
+		w := rowlog.Weighing[Session]{Conn: d.conn, All: all, ID: func(s Session) string { return s.ID }, Into: []any{&size}}
+		w.Query = "SELECT session_id, octet_length(data) FROM " + name
+		w.Take = func(s *Session) {
+			s.Bytes += size.Int64
+			if name == messageTable {
+				s.Messages++
 			}
-			if i, ok := place[string(id)]; ok {
-				all[i].Bytes += size.Int64
-				if name == messageTable {
-					all[i].Messages++
-				}
-			}
-			return nil
 		}
 		if err := w.Run(ctx); err != nil && !errors.As(err, &damaged) {
 			return err
