@@ -120,7 +120,7 @@ func runArchive(ctx context.Context, a *app, o steps.ArchiveOptions) error {
 }
 
 func renderArchives(ctx context.Context, a *app, doc steps.ArchiveDocument) error {
-	doc.NameProjects(a.projectNames(ctx))
+	doc.NameProjects(projectNames(ctx, a))
 	doc.Notes = a.Notes
 	if a.JSON {
 		return a.printJSON(doc)

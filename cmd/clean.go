@@ -138,7 +138,7 @@ func agreeToClean(a *app, c *removal.Cleaner) error {
 }
 
 func renderClean(ctx context.Context, a *app, c *removal.Cleaner) error {
-	c.NameProjects(a.projectNames(ctx))
+	c.NameProjects(projectNames(ctx, a))
 	doc := c.NewDocument()
 	going := 0
 	for _, r := range c.Rows {

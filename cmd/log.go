@@ -88,7 +88,7 @@ func runLog(ctx context.Context, a *app, o audit.LogOptions) error {
 		}
 	}
 	doc := audit.NewLogDocument(a.Run, o, rows)
-	doc.NameProjects(a.projectNames(ctx))
+	doc.NameProjects(projectNames(ctx, a))
 	return renderLog(a, o, doc)
 }
 

@@ -61,7 +61,7 @@ func (a *app) takePart(c *cobra.Command) {
 
 // projectNames are the projects to show agents by to a person, or in a document. Rows
 // for programs have the agents' own names, and need not be looked for.
-func (a *app) projectNames(ctx context.Context) selection.Projects {
+func projectNames(ctx context.Context, a *app) selection.Projects {
 	if !a.JSON && !a.OutTTY {
 		return nil
 	}

@@ -110,7 +110,7 @@ func runRecall(ctx context.Context, a *app, o recall.Options) error {
 	if o.ForModel {
 		return printForModel(a, doc)
 	}
-	doc.NameProjects(a.projectNames(ctx))
+	doc.NameProjects(projectNames(ctx, a))
 	return renderRecall(a, o, doc)
 }
 

@@ -253,7 +253,7 @@ func (r *reporter) records(ctx context.Context) error {
 	for i, err := range t.Failed {
 		selection.TellUnread(r.app.Run, logs[i].Path, err)
 	}
-	d := &r.doc.Records
+	d, names := &r.doc.Records, r.seen.ProjectNames()
 	d.Logs, d.Bytes, d.Base64, d.Duplicate = t.Doc.Sessions, t.Doc.Bytes, t.Doc.Base64, t.Doc.Duplicate
 	d.Types, d.Largest = []report.TypeShare{}, []report.Record{}
 	for _, row := range t.Doc.Types {
@@ -263,7 +263,7 @@ func (r *reporter) records(ctx context.Context) error {
 	for _, large := range t.Largest {
 		s := logs[large.Log]
 		d.Largest = append(d.Largest, report.Record{
-			Runtime: s.Runtime, Agent: s.Agent, Session: s.ID, Path: r.Tilde(s.Path), Line: large.Line, Type: large.Type, What: audit.WhatFills(large),
+			Runtime: s.Runtime, Agent: s.Agent, ProjectName: names.Of(s.Runtime, s.Agent), Session: s.ID, Path: r.Tilde(s.Path), Line: large.Line, Type: large.Type, What: audit.WhatFills(large),
 			Bytes: large.Bytes, Base64: large.Base64, Duplicate: large.Duplicate,
 		})
 	}

@@ -202,7 +202,7 @@ func (p *reportPrinter) records() {
 		wording.Bytes(r.Base64), selection.PercentOf(r.Base64, r.Bytes), wording.Bytes(r.Duplicate), selection.PercentOf(r.Duplicate, r.Bytes))
 	t := table{empty: "no records", columns: []column{{name: "WHAT"}, {name: "SIZE", right: true}, {name: "TYPE", least: 10, drop: 2}, {name: "AGENT", least: 8, drop: 1}, {name: "WHERE", least: 20}}}
 	for _, x := range r.Largest {
-		t.rows = append(t.rows, []string{x.What, wording.Bytes(x.Bytes), x.Type, x.Agent, fmt.Sprintf("line %d of %s", x.Line, x.Path)})
+		t.rows = append(t.rows, []string{x.What, wording.Bytes(x.Bytes), x.Type, cmp.Or(x.ProjectName, x.Agent), fmt.Sprintf("line %d of %s", x.Line, x.Path)})
 	}
 	p.table(t)
 }

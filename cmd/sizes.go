@@ -72,7 +72,7 @@ func runSizes(ctx context.Context, a *app, o selection.SizesOptions) error {
 	if err != nil {
 		return err
 	}
-	doc.NameProjects(a.projectNames(ctx))
+	doc.NameProjects(projectNames(ctx, a))
 	return renderSizes(a, doc)
 }
 

@@ -258,16 +258,17 @@ type TypeShare struct {
 
 // Record is one record of a log.
 type Record struct {
-	Runtime   string `json:"runtime"`
-	Agent     string `json:"agent"`
-	Session   string `json:"session"`
-	Path      string `json:"path"`
-	Line      int    `json:"line"`
-	Type      string `json:"type"`
-	What      string `json:"what"` // what most of it is: base64, repeated text, tool output, text
-	Bytes     int64  `json:"bytes"`
-	Base64    int64  `json:"base64_bytes"`
-	Duplicate int64  `json:"duplicate_bytes"`
+	Runtime     string `json:"runtime"`
+	Agent       string `json:"agent"`
+	ProjectName string `json:"project_name"` // what people call the agent
+	Session     string `json:"session"`
+	Path        string `json:"path"`
+	Line        int    `json:"line"`
+	Type        string `json:"type"`
+	What        string `json:"what"` // what most of it is: base64, repeated text, tool output, text
+	Bytes       int64  `json:"bytes"`
+	Base64      int64  `json:"base64_bytes"`
+	Duplicate   int64  `json:"duplicate_bytes"`
 }
 
 // Note is something that a reader of the report should know.
