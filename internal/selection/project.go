@@ -26,8 +26,8 @@ import (
 type Projects map[agentset.ID]string
 
 // ProjectsHere finds the projects of all agents that a store, the archive or memory has.
-// Stores that cannot be read hide theirs, which whoever lists sessions is told; of memory
-// a note says so.
+// Stores that cannot be read hide theirs, which whoever lists sessions is told, and so does
+// memory, see [ForAgentMeant].
 func ProjectsHere(ctx context.Context, run *workspace.Run) (Projects, error) {
 	if err := listWorks(ctx, run); err != nil {
 		return nil, err
@@ -89,20 +89,16 @@ func rememberedAgents(ctx context.Context, run *workspace.Run) ([]agentset.ID, e
 		return nil, nil
 	}
 	if err != nil {
-		return nil, tellUnknownAgents(ctx, run, err)
+		run.Unasked = err
+		return nil, ctx.Err()
 	}
 	defer memories.Close()
 	owners, err := memories.Owners(ctx)
 	if err != nil {
-		return nil, tellUnknownAgents(ctx, run, err)
+		run.Unasked = err
+		return nil, ctx.Err()
 	}
 	return owners, nil
-}
-
-// tellUnknownAgents tells that memory could not be asked for agents.
-func tellUnknownAgents(ctx context.Context, run *workspace.Run, err error) error {
-	run.Notice(workspace.Note{Path: run.MemoryDir(), Message: "memory cannot be read, so agents that only it knows are not counted to their projects: " + err.Error(), Hint: "sessctl doctor says more"})
-	return ctx.Err()
 }
 
 // ProjectsOf finds the project of each agent of the stores, the archive and memory. home

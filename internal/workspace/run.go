@@ -121,7 +121,8 @@ type Stores struct {
 	// and Projects what each is called, see selection.ProjectNames.
 	Works     agentset.Directories
 	Projects  map[agentset.ID]string
-	EndsLater bool // logs are listed by their beginnings; ReadEnds reads their ends
+	Unasked   error // why memory could not be asked for agents
+	EndsLater bool  // logs are listed by their beginnings; ReadEnds reads their ends
 }
 
 // foreignFile is a session that belongs to another user.
