@@ -121,7 +121,7 @@ func runArchive(ctx context.Context, a *app, o steps.ArchiveOptions) error {
 }
 
 func renderArchives(ctx context.Context, a *app, doc steps.ArchiveDocument) error {
-	doc.NameProjects(projectNames(ctx, a))
+	doc.NameProjects(selection.ShownNames(ctx, a.Run, a.OutTTY))
 	doc.Notes = a.Notes
 	if a.JSON {
 		return a.printJSON(doc)

@@ -138,7 +138,7 @@ func agreeToClean(a *app, c *removal.Cleaner) error {
 }
 
 func renderClean(ctx context.Context, a *app, c *removal.Cleaner) error {
-	c.NameProjects(projectNames(ctx, a))
+	c.NameProjects(selection.ShownNames(ctx, a.Run, a.OutTTY))
 	doc := c.NewDocument()
 	going := 0
 	for _, r := range c.Rows {

@@ -88,7 +88,7 @@ func runLog(ctx context.Context, a *app, o audit.LogOptions) error {
 		}
 	}
 	doc := audit.NewLogDocument(a.Run, o, rows)
-	doc.NameProjects(projectNames(ctx, a))
+	doc.NameProjects(selection.ShownNames(ctx, a.Run, a.OutTTY))
 	return renderLog(a, o, doc)
 }
 

@@ -1,7 +1,6 @@
 package cmd
 
 import (
-	"context"
 	"slices"
 
 	"github.com/sessctl/sessctl/internal/failure"
@@ -57,15 +56,6 @@ func (a *app) takePart(c *cobra.Command) {
 	c.RunE = func(c *cobra.Command, args []string) error {
 		return selection.ForAgentMeant(c.Context(), a.Run, agent.Value, func() error { return run(c, args) })
 	}
-}
-
-// projectNames are the projects to show agents by to a person, or in a document. Rows
-// for programs have the agents' own names, and need not be looked for.
-func projectNames(ctx context.Context, a *app) selection.Projects {
-	if !a.JSON && !a.OutTTY {
-		return nil
-	}
-	return selection.ProjectNames(ctx, a.Run)
 }
 
 // takesName reports whether the value of a flag says which session, archive,

@@ -67,6 +67,15 @@ func allWorks(ctx context.Context, run *workspace.Run) (agentset.Directories, er
 	return works, store.Works(ctx, ownCache(run, "agents"), works)
 }
 
+// ShownNames are [ProjectNames] for a document, or for a person. Rows for programs have the
+// agents' own names, and no project is looked for.
+func ShownNames(ctx context.Context, run *workspace.Run, person bool) Projects {
+	if !run.JSON && !person {
+		return nil
+	}
+	return ProjectNames(ctx, run)
+}
+
 // listWorks lists the stores to see which agents they have.
 func listWorks(ctx context.Context, run *workspace.Run) error {
 	opened, before := run.Opened != nil, run.Incomplete
