@@ -160,7 +160,7 @@ func TestNotesMakeNoBranches(t *testing.T) {
 	}
 	for _, r := range logReaders() {
 		store := r.open("")
-		if name := store.Runtime(); !reported[name] {
+		if name := store.Runtime(); !reported[name] && !strings.HasSuffix(r.log, ".json") {
 			for _, said := range branched(t, store, r.text(t)) {
 				if strings.Contains(said, "abandoned") {
 					t.Errorf("%s reports a branch, and no table above says when it may", name)
