@@ -215,7 +215,7 @@ func runArchivePull(ctx context.Context, a *app, dryRun bool, host string) error
 		doc.Archives = append(doc.Archives, row)
 	}
 	w.Progress.Clear()
-	if doc.Records, err = steps.PullRecords(ctx, a.Run, objects.Records{Bucket: bucket}, steps.PullOptions{Host: host, Asked: asked, DryRun: dryRun}); err != nil {
+	if doc.Records, err = steps.PullRecords(ctx, a.Run, objects.Records{Bucket: bucket}, steps.PullOptions{Host: host, Asked: asked, DryRun: dryRun, Returns: returns}); err != nil {
 		return errors.Join(printUpload(a, doc), workspace.ExplainBucket(err))
 	}
 	tellRecords(a, doc, "entered")

@@ -133,12 +133,8 @@ func rebuild(ctx context.Context, w *workspace.Workspace, a *app, agent agentset
 		}
 	}
 	w.Progress.Of(1, 1)
-	damaged, err := w.Archives.Damaged(ctx)
-	if err != nil {
+	if err := report.AddUnlisted(ctx, w, a.Run, agent); err != nil {
 		return nil, err
-	}
-	for _, d := range damaged {
-		report.Problems = append(report.Problems, audit.RebuildProblem{Problem: audit.Problem{Path: d.Path, Message: d.Err.Error()}, Damaged: true})
 	}
 	return report, workspace.TellUnwiped(a.Run, w.Memory.EndRebuild(ctx))
 }

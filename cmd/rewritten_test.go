@@ -12,6 +12,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -239,6 +240,11 @@ func (h *historyHome) archives() []string {
 // trashed are the logs that clean deleted.
 func (h *historyHome) trashed() []string {
 	return h.glob(".pi", "agent", "sessions", "*", ".sessctl-trash", "*")
+}
+
+// trashRecords say what is in the trash.
+func (h *historyHome) trashRecords() []string {
+	return h.glob(".local", "share", "sessctl", "trash", "*", "*.json")
 }
 
 func (h *historyHome) entries() []string {
@@ -486,7 +492,25 @@ var rewritings = map[string]func(h *historyHome) bool{
 	"a byte of a file of the trash":    func(h *historyHome) bool { return h.edit(h.one(h.trashed()), h.flipped) },
 	"a file of the trash removed":      func(h *historyHome) bool { p := h.one(h.trashed()); return p != "" && h.remove(p) },
 	"two files of the trash exchanged": func(h *historyHome) bool { return h.exchange(h.trashed()) },
-	"what is superseded removed":       func(h *historyHome) bool { return h.remove(h.data("archives", "superseded")) },
+	"a record of the trash removed":    func(h *historyHome) bool { p := h.one(h.trashRecords()); return p != "" && h.remove(p) },
+	"all records of the trash removed": func(h *historyHome) bool { return h.remove(h.data("trash")) },
+	"a byte of a record of the trash":  func(h *historyHome) bool { return h.edit(h.one(h.trashRecords()), h.flipped) },
+	"the hash of a record of the trash": func(h *historyHome) bool {
+		return h.edit(h.one(h.trashRecords()), func(text []byte) []byte {
+			return regexp.MustCompile(`"sha256": *"[0-9a-f]{8}`).ReplaceAll(text, []byte(`"sha256": "01234567`))
+		})
+	},
+	"how long something waits in the trash": func(h *historyHome) bool {
+		return h.edit(h.one(h.trashRecords()), func(text []byte) []byte {
+			return regexp.MustCompile(`"until": *"20..`).ReplaceAll(text, []byte(`"until": "2019`))
+		})
+	},
+	"a byte of the audit log": func(h *historyHome) bool { return h.edit(h.data("audit.jsonl"), h.flipped) },
+	"the paths of the audit log": func(h *historyHome) bool {
+		return h.edit(h.data("audit.jsonl"), replaced(`/sessions/`, `/session/`))
+	},
+	"two records of the trash exchanged": func(h *historyHome) bool { return h.exchange(h.trashRecords()) },
+	"what is superseded removed":         func(h *historyHome) bool { return h.remove(h.data("archives", "superseded")) },
 	"what is superseded emptied": func(h *historyHome) bool {
 		return h.edit(h.one(h.glob(".local", "share", "sessctl", "archives", "superseded", "*")), func([]byte) []byte { return nil })
 	},

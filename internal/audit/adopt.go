@@ -86,6 +86,10 @@ func lostArchives(ctx context.Context, run *workspace.Run, store *archive.Store)
 	for _, e := range append(slices.Clone(entries), superseded...) {
 		delete(known.Archives, e.ID)
 	}
+	if len(known.Archives) == 0 {
+		return nil, nil
+	}
+	beside := besideLogs(ctx, run)
 	for _, id := range slices.Sorted(maps.Keys(known.Archives)) {
 		f := known.Archives[id]
 		l := archive.Lost{Meta: archive.Meta{Runtime: f.Runtime, Agent: f.Agent, Session: f.Session, Reason: "adopt"}, SHA256: f.SHA256, Bytes: f.Bytes}
@@ -93,9 +97,25 @@ func lostArchives(ctx context.Context, run *workspace.Run, store *archive.Store)
 			continue
 		}
 		l.Dirs = placesOf(&l.Meta, id, entries, receipts)
+		for _, dir := range beside[l.Runtime] {
+			l.Dirs = append(l.Dirs, filepath.Join(dir, l.Agent))
+		}
 		lost = append(lost, l)
 	}
 	return lost, nil
+}
+
+// besideLogs are the directories in which archives of what the stores have now would be,
+// by runtime: where neither entries nor receipts are left, nothing else says it.
+func besideLogs(ctx context.Context, run *workspace.Run) map[string][]string {
+	dirs := map[string][]string{}
+	all, _, _ := run.ListStores(ctx) // a store that cannot be read says nothing, and who lists sessions tells of it
+	for _, s := range all.Sessions {
+		if dir := run.ArchiveDir(workspace.ArchiveMeta(s.Ref)); !slices.Contains(dirs[s.Runtime], dir) {
+			dirs[s.Runtime] = append(dirs[s.Runtime], dir)
+		}
+	}
+	return dirs
 }
 
 // placesOf are the directories in which the file of an archive may be: where a receipt

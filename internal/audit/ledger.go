@@ -32,8 +32,12 @@ func AgainstLedger(ctx context.Context, run *workspace.Run) ([]WitnessedProblem,
 	if err != nil || len(found) == 0 || !run.OthersAtWork() {
 		return found, leaves, err
 	}
-	run.Notice(workspace.Note{Path: run.LedgerDir(), Message: "another sessctl is running: what is there is not compared with the ledger"})
+	notCompared(run)
 	return nil, leaves, nil
+}
+
+func notCompared(run *workspace.Run) {
+	run.Notice(workspace.Note{Path: run.LedgerDir(), Message: "another sessctl is running: what is there is not compared with the ledger"})
 }
 
 // againstLedger is AgainstLedger, whoever is at work.
@@ -57,6 +61,11 @@ type witness struct {
 	run   *workspace.Run
 	known ledger.State
 	found []WitnessedProblem
+}
+
+func newWitness(ctx context.Context, run *workspace.Run) (*witness, error) {
+	known, err := workspace.LedgerOf(run).State(ctx)
+	return &witness{run: run, known: known}, err
 }
 
 func (w *witness) compare(ctx context.Context) ([]WitnessedProblem, error) {
@@ -175,12 +184,19 @@ func (w *witness) forgotten(context.Context) error {
 // VerifyLedger computes the hashes of the ledger again, and compares all that is there
 // with it.
 func VerifyLedger(ctx context.Context, run *workspace.Run) ([]WitnessedProblem, int64, error) {
-	_, err := workspace.LedgerOf(run).Verify(ctx)
-	if ctx.Err() != nil {
-		return nil, 0, ctx.Err()
-	}
-	if err != nil {
-		return []WitnessedProblem{{Problem: Problem{Path: run.LedgerDir(), Message: err.Error(), Advice: workspace.AdviseLedger}}}, 0, nil
+	var damage error
+	sure, err := workspace.Settled(run, func() (bool, error) {
+		_, damage = workspace.LedgerOf(run).Verify(ctx)
+		return damage == nil, ctx.Err()
+	})
+	switch {
+	case err != nil:
+		return nil, 0, err
+	case !sure:
+		notCompared(run)
+		return nil, 0, nil
+	case damage != nil:
+		return []WitnessedProblem{{Problem: Problem{Path: run.LedgerDir(), Message: damage.Error(), Advice: workspace.AdviseLedger}}}, 0, nil
 	}
 	return AgainstLedger(ctx, run)
 }

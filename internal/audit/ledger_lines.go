@@ -11,33 +11,42 @@ import (
 // AdviseLines is what to do about an audit log that lacks lines.
 const AdviseLines = "restore it from a backup, or sessctl doctor --fix writes the lines again as the ledger has them, without paths; until then nothing is deleted"
 
-// lineKey tells the lines of the audit log apart.
-type lineKey struct {
-	kind    ledger.Kind
-	at      int64
-	archive string
+// LostLines are the lines that the ledger says were in the audit log, and that it lacks,
+// or has otherwise.
+func LostLines(run *workspace.Run, known ledger.State) ([]ledger.Leaf, error) {
+	_, lost, err := witnessedLines(run, known)
+	return lost, err
 }
 
-func keyOf(f ledger.Leaf) lineKey { return lineKey{f.Kind, f.At, f.ID} }
-
-// LostLines are the lines that the ledger says were in the audit log, and that it lacks.
-func LostLines(run *workspace.Run, known ledger.State) (lost []ledger.Leaf, err error) {
+// witnessedLines are the lines of the audit log that the ledger has, word for word or as
+// [RestoreLines] made them again, and the leaves of those that the log lacks.
+func witnessedLines(run *workspace.Run, known ledger.State) (there []retention.Line, lost []ledger.Leaf, err error) {
 	lines, err := run.Audit().Lines()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	there := map[lineKey]bool{}
+	leaves := map[string]int{}
+	for i, f := range known.Lines {
+		leaves[f.Line], leaves[workspace.LeafLine(f).Sum()] = i, i
+	}
+	found := make([]bool, len(known.Lines))
 	for _, l := range lines {
-		if f, ok := workspace.LineLeaf(l); ok {
-			there[keyOf(f)] = true
+		i, ok := leaves[l.Hash]
+		if !ok && l.Action == retention.ActionTrash && l.Sum() == l.Hash { // made again, with its path
+			without := l
+			without.Path = ""
+			i, ok = leaves[without.Sum()]
+		}
+		if ok {
+			found[i], there = true, append(there, l)
 		}
 	}
-	for _, f := range known.Lines {
-		if !there[keyOf(f)] {
+	for i, f := range known.Lines {
+		if !found[i] {
 			lost = append(lost, f)
 		}
 	}
-	return lost, nil
+	return there, lost, nil
 }
 
 // RestoreLines writes the lines again that the audit log has lost, and returns how many

@@ -23,12 +23,16 @@ const againFor = 7 * 24 * time.Hour
 // RestoreRecords mends what of the trash has lost its records, and returns how much. The
 // record of a log is made again, and an archive comes back. The caller holds the lock.
 func RestoreRecords(ctx context.Context, run *workspace.Run, archives *archive.Store) (n int, err error) {
+	w, err := newWitness(ctx, run)
+	if err != nil {
+		return 0, err
+	}
 	for _, t := range []retention.Trash{run.SessionTrash(), run.ArchiveTrash()} {
-		if err := t.SetAsideUnreadable(); err != nil {
+		if err := t.SetAside(w.changed); err != nil {
 			return 0, err
 		}
 	}
-	lost, err := unrecordedLines(ctx, run)
+	lost, err := w.unrecordedLines()
 	if err != nil {
 		return 0, err
 	}
@@ -48,18 +52,13 @@ func RestoreRecords(ctx context.Context, run *workspace.Run, archives *archive.S
 }
 
 // unrecordedLines are the lines about what waits in the trash and has no record there.
-func unrecordedLines(ctx context.Context, run *workspace.Run) (map[string][]retention.Line, error) {
-	known, err := workspace.LedgerOf(run).State(ctx)
-	if err != nil {
-		return nil, err
-	}
-	w := &witness{run: run, known: known}
+func (w *witness) unrecordedLines() (map[string][]retention.Line, error) {
 	waiting, err := w.waiting()
 	if err != nil {
 		return nil, err
 	}
 	var items []retention.Item
-	for _, t := range []retention.Trash{run.SessionTrash(), run.ArchiveTrash()} {
+	for _, t := range []retention.Trash{w.run.SessionTrash(), w.run.ArchiveTrash()} {
 		more, err := t.List()
 		if err != nil {
 			return nil, err
@@ -68,7 +67,7 @@ func unrecordedLines(ctx context.Context, run *workspace.Run) (map[string][]rete
 	}
 	for path, lines := range waiting {
 		waiting[path] = slices.DeleteFunc(lines, func(l retention.Line) bool {
-			isOf := func(item retention.Item) bool { return item.From == path && item.At.Equal(l.Time) }
+			isOf := func(item retention.Item) bool { return item.From == path && item.At.UnixMilli() == l.Time.UnixMilli() }
 			return slices.ContainsFunc(items, isOf) || w.settled(l, path)
 		})
 	}
@@ -86,7 +85,7 @@ func recordLog(ctx context.Context, run *workspace.Run, archives *archive.Store,
 	if err != nil {
 		return err
 	}
-	return run.SessionTrash().Record(item)
+	return run.SessionTrash().RecordAgain(item)
 }
 
 // recordArchive brings an archive back whose record is lost, or notes that it is gone.

@@ -23,6 +23,7 @@ import (
 // in the trash and has no record.
 const (
 	adviseTrash   = "the archive has what was deleted: sessctl restore brings it back from there"
+	adviseChanged = "sessctl doctor --fix puts the record aside and makes it again, or brings the archive back"
 	adviseRecord  = "sessctl doctor --fix makes the record again; if the log does not wait in .sessctl-trash beside its place, sessctl restore brings it back from its archive"
 	adviseArchive = "sessctl doctor --fix brings the archive back if it waits in .sessctl-trash beside its place; when it was deleted its bytes were elsewhere too: sessctl log --limit 0 says where"
 )
@@ -51,17 +52,7 @@ func (w *witness) trash(ctx context.Context) error {
 // waiting are the lines of the audit log, as far as the ledger knows them, about what
 // must be in the trash, by the path where it was.
 func (w *witness) waiting() (map[string][]retention.Line, error) {
-	all, err := w.run.Audit().Lines()
-	known := map[lineKey]bool{}
-	for _, f := range w.known.Lines {
-		known[keyOf(f)] = true
-	}
-	var lines []retention.Line
-	for _, l := range all {
-		if f, ok := workspace.LineLeaf(l); ok && known[keyOf(f)] {
-			lines = append(lines, l)
-		}
-	}
+	lines, _, err := witnessedLines(w.run, w.known)
 	return w.run.SessionTrash().Waiting(lines), err
 }
 
@@ -120,8 +111,8 @@ func (w *witness) unrecorded(t retention.Trash, items []retention.Item, waiting 
 				w.problem(p, adviseRecord, "the record of a log in the trash is lost: %s, deleted on %s", path, l.Time.Format(time.DateOnly))
 			case !ok:
 				w.problem(p, adviseArchive, "the record of archive %s in the trash is lost: %s, deleted on %s", l.Archive, path, l.Time.Format(time.DateOnly))
-			case item.SHA256 != l.SHA256 && !w.madeSince(item):
-				w.problem(p, adviseTrash, "the record of what is in the trash was changed: %s", path)
+			case w.changed(item):
+				w.problem(p, adviseChanged, "the record of what is in the trash was changed: %s", path)
 			}
 		}
 	}
@@ -134,10 +125,14 @@ func (w *witness) settled(l retention.Line, path string) bool {
 	return !workspace.Exists(filepath.Dir(path)) || workspace.Exists(path) && !workspace.Exists(to)
 }
 
-// madeSince reports whether what waits in the trash was written to, and archived again.
-func (w *witness) madeSince(item retention.Item) bool {
-	of, err := retention.SessionOf(item)
-	return err == nil && hashIn(w.known, of.Archive) == item.SHA256
+// changed reports whether a record is none of those that the ledger has of what went
+// into the trash then. What it does not know of was there before it, or did not go.
+func (w *witness) changed(item retention.Item) bool { return changedRecord(w.known, item) }
+
+func changedRecord(known ledger.State, item retention.Item) bool {
+	return !known.Records[item.Hash] && slices.ContainsFunc(known.Lines, func(f ledger.Leaf) bool {
+		return f.Kind == ledger.Removed && f.At == item.At.UnixMilli()
+	})
 }
 
 // purged reports whether a file was about to leave the trash for good.

@@ -281,6 +281,32 @@ func (r *RebuildReport) Fail(id, path string, err error) {
 	r.Problems = append(r.Problems, RebuildProblem{Problem{ID: id, Path: path, Message: err.Error()}, damaged})
 }
 
+// AddUnlisted adds the archives whose entry cannot be read, and those that the ledger has
+// and the catalogue has not.
+func (r *RebuildReport) AddUnlisted(ctx context.Context, w *workspace.Workspace, run *workspace.Run, agent agentset.Set) error {
+	damaged, err := w.Archives.Damaged(ctx)
+	if err != nil {
+		return err
+	}
+	unreadable := map[string]bool{}
+	for _, d := range damaged {
+		unreadable[idOf(d.Path)] = true
+		r.Problems = append(r.Problems, RebuildProblem{Problem{Path: d.Path, Message: d.Err.Error()}, true})
+	}
+	lost, err := lostArchives(ctx, run, w.Archives)
+	if err != nil && ctx.Err() == nil {
+		run.Notice(workspace.Note{Path: run.LedgerDir(), Message: "archives are not compared with the ledger: " + err.Error()})
+	}
+	for _, l := range lost {
+		id := archive.ID(l.Meta, l.SHA256)
+		if unreadable[id] || !agent.Holds(l.Runtime, l.Agent) || run.Global.Runtime != "" && run.Global.Runtime != l.Runtime {
+			continue
+		}
+		r.Problems = append(r.Problems, RebuildProblem{Problem{ID: id, Path: filepath.Join(run.CatalogueDir(), id+".json"), Message: "the ledger has it, and the catalogue does not: sessctl archives adopt looks for its file"}, true})
+	}
+	return ctx.Err()
+}
+
 // ArchivedSession is all archives of one session.
 type ArchivedSession struct {
 	Source  memory.Source

@@ -96,7 +96,7 @@ func Prove(ctx context.Context, run *workspace.Run, o ProveOptions) (ProveDocume
 	p := prover{Run: run, log: workspace.LedgerOf(run), options: o}
 	request, err := p.request(ctx)
 	if err != nil {
-		return ProveDocument{}, err
+		return ProveDocument{}, explainProve(o, err)
 	}
 	path := workspace.Absolute(o.Output)
 	if err := errors.Join(workspace.RefuseOwn(ctx, run, path, "--output"), workspace.RefuseSession(ctx, run, path, "--output")); err != nil {
@@ -151,6 +151,9 @@ func (p *prover) request(ctx context.Context) (r proof.Request, err error) {
 	}
 	if p.options.Head != "" {
 		kept, err := readHead(p.options.Head)
+		if err == nil {
+			_, err = p.log.Continues([]byte(kept))
+		}
 		if err != nil {
 			return r, err
 		}
@@ -347,6 +350,7 @@ func explainProve(o ProveOptions, err error) error {
 	}{
 		{fs.ErrExist, "exists", "name another file, or replace it with --force", failure.ExitFailed},
 		{proof.ErrUncovered, "uncovered", "have it made with sessctl prove --head, or without a selection", failure.ExitFailed},
+		{ledger.ErrContradicts, "rewritten", "sessctl doctor says more", failure.ExitIntegrity},
 		{proof.ErrRewritten, "rewritten", "sessctl doctor says more", failure.ExitIntegrity},
 		{proof.ErrRefused, "no_proof", "docs/ledger.md says what is checked", failure.ExitIntegrity},
 		{ledger.ErrDamaged, "ledger", "sessctl doctor says more", failure.ExitIntegrity},

@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -86,14 +87,50 @@ func (r *Returns) Receipt(id string) error {
 	}
 	hash, err := workspace.ReceiptHash(r.run.Receipts(), id)
 	if err == nil && hash != f.SHA256 {
-		err = fmt.Errorf("receipt %s: %w: it is not the one that the ledger has", id, compact.ErrDamagedRecord)
+		err = fmt.Errorf("receipt %s: %w", id, errOtherReceipt)
 	}
 	return err
 }
 
+// ReceiptText checks the text of a receipt that is about to be entered, as Receipt does.
+// One that the ledger does not know is no contradiction.
+func (r *Returns) ReceiptText(id string, text []byte) error {
+	f, ok := r.known.Receipts[id]
+	if !ok {
+		return nil
+	}
+	core, err := compact.CoreOf(bytes.NewReader(text))
+	if err == nil && workspace.HashOfCore(core) != f.SHA256 {
+		err = errOtherReceipt
+	}
+	if err != nil {
+		return fmt.Errorf("receipt %s: %w", id, err)
+	}
+	return nil
+}
+
+var errOtherReceipt = fmt.Errorf("%w: it is not the one that the ledger has", compact.ErrDamagedRecord)
+
+// Record checks that a record of the trash is one that the ledger has. The error is
+// [errChanged] if not.
+func (r *Returns) Record(item retention.Item) error {
+	switch {
+	case changedRecord(r.known, item):
+		return errChanged
+	case r.known.Size > 0 && !r.known.Records[item.Hash]:
+		r.run.Notice(workspace.Note{Path: item.To, Message: "the record of it in the trash is not compared with the ledger, which does not know it"})
+	}
+	return nil
+}
+
+var errChanged = fmt.Errorf("%w: its record in the trash was changed", archive.ErrCorrupt)
+
 // Trashed checks what a record of the trash says of a log against the ledger, and
 // against the archive that has its bytes.
 func (r *Returns) Trashed(ctx context.Context, archives *archive.Store, item retention.Item) error {
+	if err := r.Record(item); err != nil {
+		return err
+	}
 	of, err := retention.SessionOf(item)
 	if err != nil || of.Archive == "" {
 		return err // it was empty

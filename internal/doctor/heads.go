@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"context"
+	"slices"
 
 	"github.com/sessctl/sessctl/internal/workspace"
 	"github.com/sessctl/sessctl/pkg/ledger/heads"
@@ -14,7 +15,11 @@ const adviseHead = "put the data directory back from a newer backup; or, if this
 // examineHeads asks for the heads of the ledger that were given away, and holds the
 // ledger against them.
 func examineHeads(ctx context.Context, run *workspace.Run, report *findings) error {
-	all, err := workspace.CompareHeads(ctx, run)
+	var all []heads.Seen
+	sure, err := workspace.Settled(run, func() (sound bool, err error) {
+		all, err = workspace.CompareHeads(ctx, run)
+		return !slices.ContainsFunc(all, func(s heads.Seen) bool { return s.State == heads.Contradicts }), err
+	})
 	if err != nil {
 		unusable(report, "ledger.heads", err)
 		return nil
@@ -22,6 +27,10 @@ func examineHeads(ctx context.Context, run *workspace.Run, report *findings) err
 	for _, seen := range all {
 		switch seen.State {
 		case heads.Contradicts:
+			if !sure {
+				report.note(seen.Place, "is not compared with the ledger: another sessctl is running", "")
+				continue
+			}
 			report.damaged(seen.Place, seen.Reason, adviseHead)
 		case heads.GivenUp:
 			report.note(seen.Place, "has a head of the ledger before, which was given up: the next run replaces it", "")

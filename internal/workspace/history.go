@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"sync"
 
 	"github.com/sessctl/sessctl/pkg/archive"
@@ -179,7 +180,15 @@ func markUnadopted(run *Run) error {
 // ErrUnlisted is returned where archives or receipts cannot be listed.
 var ErrUnlisted = errors.New("what is there cannot be listed")
 
-// AdoptUnknown enters the archives and receipts that the ledger does not know, and
+// AdoptFound enters what was found elsewhere and brought here. What cannot be read is
+// entered by the next run.
+func AdoptFound(ctx context.Context, run *Run) {
+	if run.history != nil {
+		adoptDue(ctx, run, true, false)
+	}
+}
+
+// AdoptUnknown enters the archives, receipts and pins that the ledger does not know, and
 // returns how many there were. adopted says so of them: nobody has seen them made. What
 // cannot be listed is an error, and the rest is entered.
 func AdoptUnknown(ctx context.Context, run *Run, adopted bool) (int, error) {
@@ -190,8 +199,9 @@ func AdoptUnknown(ctx context.Context, run *Run, adopted bool) (int, error) {
 	adopted = adopted || known.Size == 0
 	found, archivesErr := unknownArchives(ctx, run, known, adopted)
 	more, receiptsErr := unknownReceipts(run, known, adopted)
-	found = append(found, more...)
-	err = errors.Join(archivesErr, receiptsErr)
+	pins, pinsErr := unknownPins(run, known, adopted)
+	found = slices.Concat(found, more, pins)
+	err = errors.Join(archivesErr, receiptsErr, pinsErr)
 	if err != nil {
 		err = fmt.Errorf("%w: %w", ErrUnlisted, err)
 	}
@@ -265,8 +275,13 @@ func ReceiptHash(receipts compact.Receipts, id string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	return HashOfCore(core), nil
+}
+
+// HashOfCore is the hash of that part as the ledger has it.
+func HashOfCore(core []byte) string {
 	sum := sha256.Sum256(core)
-	return hex.EncodeToString(sum[:]), nil
+	return hex.EncodeToString(sum[:])
 }
 
 func receiptLeaf(receipts compact.Receipts, r compact.Receipt) (ledger.Leaf, error) {
@@ -313,7 +328,13 @@ func actionKind(action string) (ledger.Kind, bool) {
 // LineLeaf is the leaf of a line of the audit log, false for one that has none.
 func LineLeaf(l retention.Line) (ledger.Leaf, bool) {
 	kind, ok := actionKind(l.Action)
-	return ledger.Leaf{Kind: kind, At: l.Time.UnixMilli(), ID: l.Archive, Agent: l.Agent, What: l.Kind, Bytes: l.Bytes, SHA256: l.SHA256, Why: shortRule(l.Rule)}, ok
+	return ledger.Leaf{Kind: kind, At: l.Time.UnixMilli(), ID: l.Archive, Agent: l.Agent, What: l.Kind, Bytes: l.Bytes, SHA256: l.SHA256, Why: shortRule(l.Rule), Line: l.Hash, Record: l.Record}, ok
+}
+
+// witnessRecord enters that what waits in the trash gets another record.
+func witnessRecord(run *Run, item retention.Item) error {
+	of, _ := retention.SessionOf(item) // of an archive its hash says enough
+	return Witness(run, ledger.Leaf{Kind: ledger.Recorded, At: run.Now().UnixMilli(), ID: of.Archive, What: item.Kind, Bytes: item.Bytes, SHA256: item.SHA256, Record: item.Sum()})
 }
 
 // LeafLine is the line of the audit log that a leaf is of, without the path, which the

@@ -98,14 +98,8 @@ func keptHeads(ctx context.Context, run *Run) (all [][]byte, unasked []string, e
 // carriedOver are the leaves of what must stay as it is, and of which only the ledger
 // before had witnessed that: pins, and how many records were forgotten.
 func carriedOver(run *Run) (leaves []ledger.Leaf, err error) {
-	pinned, err := ListPinned(run)
-	if err != nil {
+	if leaves, err = unknownPins(run, ledger.State{}, true); err != nil {
 		return nil, err
-	}
-	for _, p := range pinned.Sessions {
-		f := PinLeaf(p)
-		f.Kind, f.What = ledger.Adopted, ledger.OfPin
-		leaves = append(leaves, f)
 	}
 	if n, known := memory.ForgottenRecords(run.MemoryDir()); known && n > 0 {
 		leaves = append(leaves, ledger.Leaf{Kind: ledger.Forgotten, At: run.Now().UnixMilli(), What: "before", Count: n})

@@ -95,6 +95,22 @@ func LostPins(run *Run, known ledger.State) (lost []ledger.Leaf, err error) {
 	return lost, nil
 }
 
+// unknownPins are the leaves of pins that the ledger does not know.
+func unknownPins(run *Run, known ledger.State, adopted bool) (found []ledger.Leaf, err error) {
+	listed, err := ListPinned(run)
+	for _, p := range listed.Sessions {
+		if _, ok := known.Pins[ledger.Pin{Runtime: p.Runtime, Agent: p.Agent, Session: p.Session}]; ok {
+			continue
+		}
+		f := PinLeaf(p)
+		if adopted {
+			f.Kind, f.What = ledger.Adopted, ledger.OfPin
+		}
+		found = append(found, f)
+	}
+	return found, err
+}
+
 // PinLeaf is the leaf of a session that is pinned.
 func PinLeaf(p PinnedSession) ledger.Leaf {
 	at, _ := time.Parse(time.RFC3339, p.At) // of an odd one nobody knows since when

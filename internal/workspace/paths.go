@@ -14,7 +14,8 @@ func (s *Settings) PagesDir() string { return filepath.Join(s.DataDir(), "pages"
 
 // SessionTrash is the trash of sessions.
 func (run *Run) SessionTrash() retention.Trash {
-	return retention.Trash{Dir: filepath.Join(run.DataDir(), "trash", "sessions"), Moves: run.Moves(), Pins: run.Pins}
+	witness := func(item retention.Item) error { return witnessRecord(run, item) }
+	return retention.Trash{Dir: filepath.Join(run.DataDir(), "trash", "sessions"), Moves: run.Moves(), Pins: run.Pins, Witness: witness}
 }
 
 // FactsReceiptsDir is the directory of the receipts of facts.

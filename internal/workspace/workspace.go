@@ -746,6 +746,22 @@ func AtWork(a *Settings) bool {
 // OthersAtWork says whether a state-changing sessctl runs that is not this one.
 func (run *Run) OthersAtWork() bool { return run.Held == nil && AtWork(&run.Settings) }
 
+// Settled looks whether all is sound of what other runs change, and once more if not:
+// the first look may have been between two steps of one that has ended since. It returns
+// false, and what was seen says nothing, while another one is at work.
+func Settled(run *Run, look func() (sound bool, err error)) (bool, error) {
+	for range 2 {
+		sound, err := look()
+		if sound || err != nil {
+			return true, err
+		}
+		if run.OthersAtWork() {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
 // StateHead is the copy of the last head that every run leaves outside of the data
 // directory, so that its loss, or its rollback, is seen.
 func StateHead(s *Settings) heads.File {

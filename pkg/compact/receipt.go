@@ -234,10 +234,11 @@ func (r Receipts) Core(id string) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	return coreOf(io.LimitReader(f, maxRecord))
+	return CoreOf(io.LimitReader(f, maxRecord))
 }
 
-func coreOf(text io.Reader) ([]byte, error) {
+// CoreOf is [Receipts.Core] of the text of a receipt, wherever it is.
+func CoreOf(text io.Reader) ([]byte, error) {
 	in := json.NewDecoder(text)
 	if open, err := in.Token(); err != nil || open != json.Delim('{') {
 		return nil, fmt.Errorf("%w: it is no object", ErrDamagedRecord)

@@ -119,7 +119,11 @@ func (l *Log) Sealed() (Head, error) {
 	if err != nil {
 		return Head{}, err
 	}
-	return ParseHead(text, key)
+	head, err := ParseHead(text, key)
+	if err != nil {
+		err = fmt.Errorf("%w: %w", ErrDamaged, err)
+	}
+	return head, err
 }
 
 // VerifierKey is what heads of this ledger are checked with. If no head was signed yet,
@@ -140,19 +144,19 @@ func ParseHead(text []byte, verifier string) (Head, error) {
 	}
 	opened, err := note.Open(text, note.VerifierList(v))
 	if err != nil {
-		return Head{}, fmt.Errorf("%w: its head is not signed with its key: %w", ErrDamaged, err)
+		return Head{}, fmt.Errorf("the head is not signed with the key of %s: %w", v.Name(), err)
 	}
 	head := Head{Note: bytes.Clone(text), Verifier: verifier}
 	lines := strings.Split(opened.Text, "\n")
 	if len(lines) < 4 || lines[0] != v.Name() {
-		return Head{}, fmt.Errorf("%w: its head is no checkpoint of %s", ErrDamaged, v.Name())
+		return Head{}, fmt.Errorf("the head is no checkpoint of %s", v.Name())
 	}
 	head.Origin = lines[0]
 	if head.N, err = strconv.ParseInt(lines[1], 10, 64); err == nil {
 		head.Hash, err = tlog.ParseHash(lines[2])
 	}
 	if err != nil || head.N < 0 {
-		return Head{}, fmt.Errorf("%w: its head is no checkpoint: %w", ErrDamaged, err)
+		return Head{}, fmt.Errorf("the head is no checkpoint: %w", err)
 	}
 	return head, nil
 }

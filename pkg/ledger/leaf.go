@@ -33,6 +33,7 @@ const (
 	Redacted   Kind = "redacted"   // secrets that older rules had left in the memory were redacted
 	Rebuilt    Kind = "rebuilt"    // the memory was made again from the archives
 	Settings   Kind = "settings"   // the rules of what is deleted are others than before
+	Recorded   Kind = "recorded"   // what waits in the trash gets another record
 	Clock      Kind = "clock"      // a person said that the clock is right
 	Begun      Kind = "begun"      // a person began this ledger anew, after the head that it names
 )
@@ -58,8 +59,11 @@ type Leaf struct {
 	// Ranges are the bytes of the archive that were forgotten, from the first to before
 	// the last: "0-1200,5000-6400". What they said is not known here.
 	Ranges string `json:"ranges,omitempty"`
-	Why    string `json:"why,omitempty"`  // the rule or rules, or the person's reason
-	Plan   string `json:"plan,omitempty"` // id of what decided it
+	Why    string `json:"why,omitempty"` // the command and the rule that decided it, the rules, or a person's reason
+	// Line is the hash of the line of the audit log that the leaf is of, and Record that
+	// of the record of what waits in the trash: the first 32 digits of SHA-256.
+	Line   string `json:"line,omitempty"`
+	Record string `json:"record,omitempty"`
 }
 
 // When is the time at which it happened.

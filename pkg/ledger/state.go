@@ -12,6 +12,7 @@ type State struct {
 	Receipts map[string]Leaf // by id: the last leaf about each
 	Pins     map[Pin]Leaf    // sessions that are kept
 	Lines    []Leaf          // each is a line of the audit log
+	Records  map[string]bool // hashes of the records that what waits in the trash may have
 	// Forgotten is how many records were forgotten and must stay so, at least.
 	Forgotten int
 	Settings  string // hash of the rules of what is deleted, "" for none yet
@@ -34,7 +35,7 @@ const GivenUp = "what was forgotten was given up"
 
 // State reads all leaves. Leaves of kinds that a newer version wrote say nothing.
 func (l *Log) State(ctx context.Context) (State, error) {
-	s := State{Archives: map[string]Leaf{}, Receipts: map[string]Leaf{}, Pins: map[Pin]Leaf{}, superseded: map[string]Leaf{}}
+	s := State{Archives: map[string]Leaf{}, Receipts: map[string]Leaf{}, Pins: map[Pin]Leaf{}, Records: map[string]bool{}, superseded: map[string]Leaf{}}
 	err := l.Leaves(ctx, 0, func(_ int64, f Leaf) error {
 		s.Size++
 		s.add(f)
@@ -78,6 +79,8 @@ func (s *State) add(f Leaf) {
 		s.Receipts[f.ID] = f
 	case Removed, Purged, Returned, Restored:
 		s.deleted(f)
+	case Recorded:
+		s.Records[f.Record] = true
 	case Pinned:
 		s.Pins[pin] = f
 	case Unpinned:
@@ -111,6 +114,9 @@ func (s *State) adopt(f Leaf, pin Pin) {
 // archive, with its entry.
 func (s *State) deleted(f Leaf) {
 	s.Lines = append(s.Lines, f)
+	if f.Record != "" {
+		s.Records[f.Record] = true
+	}
 	switch {
 	case f.What != OfArchive:
 	case f.Kind == Removed:

@@ -2,6 +2,9 @@ package retention
 
 import (
 	"bufio"
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -39,6 +42,24 @@ type Line struct {
 	// Agent and Caller are of requests: with what, and who asked.
 	Agent  string `json:"agent,omitempty"`
 	Caller string `json:"caller_id,omitempty"`
+	Hash   string `json:"-"` // of the text of the line, as it was written or read
+	Record string `json:"-"` // [Item.Hash] of what goes into the trash; only a witness is told
+}
+
+// Sum is the hash of the line as [Audit.Append] writes it.
+func (l Line) Sum() string {
+	text, err := json.Marshal(l)
+	if err != nil {
+		return "" // of a time that no line has
+	}
+	return hashOf(text)
+}
+
+// hashOf is the first half of the SHA-256 of a text, in hexadecimal: enough to tell
+// that it is another one, and the ledger keeps it for ever.
+func hashOf(text []byte) string {
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:sha256.Size/2])
 }
 
 // Audit is the log of deleted and restored files, and of what was asked of a server.
@@ -62,6 +83,7 @@ func (a Audit) Append(l Line) error {
 	if a.Witness == nil {
 		return nil
 	}
+	l.Hash = hashOf(text)
 	return a.Witness(l)
 }
 
@@ -86,6 +108,7 @@ func (a Audit) Lines() ([]Line, error) {
 		text, err := in.ReadSlice('\n')
 		var l Line
 		if err != bufio.ErrBufferFull && whole && json.Unmarshal(text, &l) == nil {
+			l.Hash = hashOf(bytes.TrimSuffix(text, []byte("\n")))
 			all = append(all, l)
 		}
 		whole = err != bufio.ErrBufferFull

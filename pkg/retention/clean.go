@@ -649,7 +649,7 @@ func (c *Clean) keepAgain(ctx context.Context, item Item, s TrashedSession, now 
 	if item.Detail, err = json.Marshal(s); err != nil {
 		return nil, err
 	}
-	if err := c.Trash.Record(item); err != nil {
+	if err := c.Trash.RecordAgain(item); err != nil {
 		return nil, err
 	}
 	return fmt.Errorf("%w: archived again as %s", errWrittenLate, e.ID), nil

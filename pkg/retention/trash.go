@@ -43,12 +43,36 @@ type Item struct {
 	Rule   string    `json:"rule"`
 	// Detail is what the owner needs to bring it back.
 	Detail json.RawMessage `json:"detail,omitempty"`
+	Hash   string          `json:"-"` // of the text of the record, as it was read
+}
+
+// encode is the text of the record.
+func (i Item) encode() ([]byte, error) {
+	i.Schema = 1
+	text, err := json.MarshalIndent(i, "", "  ")
+	if err != nil {
+		return nil, fmt.Errorf("record what is deleted: %w", err)
+	}
+	return append(text, '\n'), nil
+}
+
+// Sum is the hash of the record as [Trash.Record] writes it.
+func (i Item) Sum() string {
+	text, err := i.encode()
+	if err != nil {
+		return "" // Record says so
+	}
+	return hashOf(text)
 }
 
 // line is the audit log's line about a record: what becomes of the file, when,
 // and which archive has its bytes.
 func (i Item) line(action string, at time.Time, archive string) Line {
-	return Line{Time: at, Action: action, Kind: i.Kind, Path: i.From, SHA256: i.SHA256, Bytes: i.Bytes, Archive: archive, Rule: i.Rule}
+	l := Line{Time: at, Action: action, Kind: i.Kind, Path: i.From, SHA256: i.SHA256, Bytes: i.Bytes, Archive: archive, Rule: i.Rule}
+	if action == ActionTrash {
+		l.Record = i.Sum()
+	}
+	return l
 }
 
 // Place is where the file at a path waits, under an id that makes it unique.
@@ -61,6 +85,9 @@ type Trash struct {
 	Dir   string
 	Moves relocate.Moves // of what records name
 	Pins  *durable.Pins  // hold the directories open during a run; nil for none
+	// Witness, if not nil, is told of a record that takes the place of another: of the
+	// first one the line of the audit log tells it.
+	Witness func(Item) error
 }
 
 func (t Trash) path(id string) string { return filepath.Join(t.Dir, id+".json") }
@@ -73,19 +100,29 @@ func (t Trash) Put(item Item) error {
 	return t.move(item.From, item.To)
 }
 
+// RecordAgain makes another record of what is in the trash, which a witness knows
+// before.
+func (t Trash) RecordAgain(item Item) error {
+	if t.Witness != nil {
+		if err := t.Witness(item); err != nil {
+			return err
+		}
+	}
+	return t.Record(item)
+}
+
 // Record makes the record durable, and the directory that the file goes to.
 func (t Trash) Record(item Item) error {
-	item.Schema = 1
-	text, err := json.MarshalIndent(item, "", "  ")
+	text, err := item.encode()
 	if err != nil {
-		return fmt.Errorf("record what is deleted: %w", err)
+		return err
 	}
 	t.name(item)
 	if err := errors.Join(t.Pins.MakeDir(t.Dir, 0o700), t.Pins.MakeDir(filepath.Dir(item.To), 0o700)); err != nil {
 		return err
 	}
 	if err := t.Pins.ReplaceFile(t.path(item.ID), 0o600, func(w io.Writer) error {
-		_, err := w.Write(append(text, '\n'))
+		_, err := w.Write(text)
 		return err
 	}); err != nil {
 		return fmt.Errorf("record what is deleted: %w", err)
@@ -157,6 +194,7 @@ func (t Trash) read(path string) (item Item, err error) {
 	if err := json.Unmarshal(t.Moves.JSON(text), &item); err != nil {
 		return item, fmt.Errorf("read the trash, %s: %w", path, err)
 	}
+	item.Hash = hashOf(text)
 	item.To = Place(item.From, item.ID) // it waits beside where it was, wherever that is now
 	return item, nil
 }
@@ -175,9 +213,9 @@ func (t Trash) Get(idOrPrefix string) (Item, error) {
 	return items[0], nil
 }
 
-// SetAsideUnreadable renames the records that cannot be read, so that others of the
-// same files can be made: nothing is removed.
-func (t Trash) SetAsideUnreadable() error {
+// SetAside renames the records that cannot be read, and those that were changed, so that
+// others of the same files can be made: nothing is removed.
+func (t Trash) SetAside(changed func(Item) bool) error {
 	entries, err := t.Pins.ReadDir(t.Dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -187,7 +225,7 @@ func (t Trash) SetAsideUnreadable() error {
 		if !strings.HasSuffix(path, ".json") || strings.HasPrefix(e.Name(), ".") {
 			continue
 		}
-		if _, unreadable := t.read(path); unreadable == nil {
+		if item, unreadable := t.read(path); unreadable == nil && !changed(item) {
 			continue
 		}
 		move := t.Pins.MoveFile

@@ -170,7 +170,7 @@ func (c *checker) continues(earlier string) error {
 	}
 	h, err := ledger.ParseHead([]byte(earlier), c.done.Header.Key)
 	if err != nil {
-		return fmt.Errorf("%w: of the ledger of this head: %w", ErrRefused, err)
+		return fmt.Errorf("%w: of a history with the head that was given: %w", ErrRefused, err)
 	}
 	c.done.Continues = h.N
 	if newest := c.done.Head(); h.N > newest.N {
