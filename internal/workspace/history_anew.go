@@ -26,6 +26,7 @@ type Anew struct {
 // leaves, with the reason: it names the heads of the one before. What is there is entered:
 // archives, receipts, pins, and how much must stay forgotten. The caller holds the lock.
 func BeginAnew(ctx context.Context, run *Run, why string) (done Anew, err error) {
+	sweepOwn(run) // nobody sweeps the ledger that is set aside
 	heads, unasked, err := keptHeads(ctx, run)
 	if err != nil {
 		return done, err
