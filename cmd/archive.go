@@ -91,12 +91,13 @@ func runArchive(ctx context.Context, a *app, o steps.ArchiveOptions) error {
 	if err != nil {
 		return err
 	}
-	doc := steps.ArchiveDocument{Schema: 1, Archives: make([]selection.ArchiveRow, 0, len(sessions)), Folds: o.All || a.Quiet}
+	doc := steps.ArchiveDocument{Schema: 1, Archives: []selection.ArchiveRow{}, Folds: o.All || a.Quiet, Counts: o.All && !a.JSON}
 	var bytes, before int64
-	for _, s := range sessions {
-		bytes += s.Bytes
+	for i := range sessions {
+		bytes += sessions[i].Bytes
 	}
-	for i, s := range sessions {
+	for i := range sessions {
+		s := &sessions[i]
 		if s.Bytes == 0 && s.Kind != session.KindDatabase {
 			continue
 		}
@@ -108,15 +109,15 @@ func runArchive(ctx context.Context, a *app, o steps.ArchiveOptions) error {
 		if ctx.Err() != nil {
 			return errors.Join(ctx.Err(), renderArchives(a, doc)) // what is done is told
 		}
-		doc.Archives = append(doc.Archives, row)
+		doc.Add(row)
 	}
 	w.Progress.Of(1, 1)
 	left := keeper.Supersede(ctx, o, sessions, &doc)
 	if err := errors.Join(keeper.End(ctx), renderArchives(a, doc)); err != nil {
 		return err
 	}
-	w.Progress.End(wording.Plural(len(doc.Archives), "session") + " (" + wording.Bytes(bytes) + ")")
-	return w.Ends(cmp.Or(steps.ArchiveOutcome(doc.Archives), left))
+	w.Progress.End(wording.Plural(doc.Sessions(), "session") + " (" + wording.Bytes(bytes) + ")")
+	return w.Ends(cmp.Or(doc.Outcome(), left))
 }
 
 func renderArchives(a *app, doc steps.ArchiveDocument) error {
@@ -153,7 +154,7 @@ func renderArchives(a *app, doc steps.ArchiveDocument) error {
 		a.Notice(workspace.Note{Message: told})
 	}
 	if len(rows) == 0 {
-		if len(doc.Archives) == 0 {
+		if doc.Sessions() == 0 {
 			a.Notice(workspace.Note{Message: "no archives"})
 		}
 		return nil

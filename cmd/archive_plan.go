@@ -41,7 +41,7 @@ func planArchive(ctx context.Context, a *app, o steps.ArchiveOptions, sessions [
 			continue
 		}
 		row := p.Row(ctx, s)
-		selection.LogArchive(ctx, p.App, s, row)
+		selection.LogArchive(ctx, p.App, &s, &row)
 		doc.Archives = append(doc.Archives, row)
 		due[i] = row.Outcome == string(compact.Planned) && !row.Unchanged
 		if ctx.Err() != nil {
@@ -58,5 +58,5 @@ func planArchive(ctx context.Context, a *app, o steps.ArchiveOptions, sessions [
 	if err := renderArchives(a, doc); err != nil {
 		return err
 	}
-	return steps.ArchiveOutcome(doc.Archives)
+	return doc.Outcome()
 }

@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -192,7 +193,7 @@ func lookAndTell(ctx context.Context, a *app, o audit.MonitorOptions, options mo
 		a.PassOver(workspace.Note{Path: path, Message: err.Error() + "; a new one is started, and what is wrong now is reported again in " + options.CoolDown.String() + " at the earliest"})
 	}
 	seen, err := observe(ctx, a, audit.LookOptions{Threshold: o.Threshold, ThresholdAsked: o.ThresholdAsked, Earlier: state.Stores, Refused: unusableSettings(a)})
-	if err != nil {
+	if err != nil && !(workspace.IsNoStore(err) && len(seen.Unread) > 0) { // what is passed over is told
 		return audit.MonitorReport{}, err
 	}
 	report := audit.MonitorReport{Schema: 1, Looked: seen.At.UTC().Format(time.RFC3339), DryRun: o.DryRun, Threshold: o.Threshold.Tokens, Share: o.Threshold.Percent}
@@ -204,9 +205,9 @@ func lookAndTell(ctx context.Context, a *app, o audit.MonitorOptions, options mo
 	}
 	report.Incomplete = seen.Broken()
 	if o.DryRun {
-		return report, nil
+		return report, err
 	}
-	return report, audit.KeepAndPut(ctx, a.Run, state, path)
+	return report, cmp.Or(audit.KeepAndPut(ctx, a.Run, state, path), err)
 }
 
 // finishLook prints a report, also where what is new could not be kept.

@@ -47,7 +47,10 @@ func (p ArchivePlan) Row(ctx context.Context, s workspace.Found) ArchiveRow {
 }
 
 // LogArchive logs what became of a session that was to be archived.
-func LogArchive(ctx context.Context, run *workspace.Run, s workspace.Found, row ArchiveRow) {
+func LogArchive(ctx context.Context, run *workspace.Run, s *workspace.Found, row *ArchiveRow) {
+	if run.Log == nil {
+		return // there may be 100,000
+	}
 	workspace.Decided(ctx, run, workspace.Decision{
 		Ref: s.Ref, Asked: "archive", Outcome: row.Outcome, Reason: row.Reason,
 		Values: []any{"unchanged", row.Unchanged, "modified", s.ModTime},

@@ -15,7 +15,6 @@ import (
 	"github.com/sessctl/sessctl/internal/workspace"
 	"github.com/sessctl/sessctl/pkg/agentset"
 	"github.com/sessctl/sessctl/pkg/archive"
-	"github.com/sessctl/sessctl/pkg/compact"
 	"github.com/sessctl/sessctl/pkg/session"
 )
 
@@ -41,13 +40,15 @@ type ArchiveDocument struct {
 	Superseded []string         `json:"superseded,omitempty"`
 	Notes      []workspace.Note `json:"notes"`
 
-	Folds bool `json:"-"` // archives that were there are counted and not printed
+	Folds   bool `json:"-"` // archives that were there are counted and not printed
+	Counts  bool `json:"-"` // nor kept in the document
+	counted int  // of these
 }
 
 // NewArchiveRow is an archive as JSON.
 func NewArchiveRow(e archive.Entry) selection.ArchiveRow {
 	row := selection.ArchiveRow{
-		ID: e.ID, Runtime: e.Runtime, Agent: e.Agent, Session: e.Session, Key: e.Key, Title: e.Title, Project: e.Project, LastUsed: wording.StampText(e.SourceModTime), Path: e.Path, SHA256: e.SHA256,
+		ID: e.ID, Runtime: e.Runtime, Agent: e.Agent, Session: e.Session, Key: e.Key, Title: workspace.ArchivedTitle(e), Project: e.Project, LastUsed: wording.StampText(e.SourceModTime), Path: e.Path, SHA256: e.SHA256,
 		Bytes: e.Bytes, StoredBytes: e.StoredBytes, Compression: e.Compression, CreatedAt: e.CreatedAt.UTC().Format(time.RFC3339),
 		OffSite: workspace.Place(e), Others: e.Others, SupersededBy: e.SupersededBy,
 	}
@@ -117,15 +118,6 @@ func archiveOne(ctx context.Context, run *workspace.Run, store *archive.Store, s
 		}
 	}
 	return entry, row, err
-}
-
-// ArchiveOutcome decides the exit code of archive.
-func ArchiveOutcome(rows []selection.ArchiveRow) error {
-	outcomes := make([]compact.Outcome, 0, len(rows))
-	for _, r := range rows {
-		outcomes = append(outcomes, compact.Outcome(r.Outcome))
-	}
-	return OutcomeOf(outcomes)
 }
 
 // ParseLines reads "120-140" or "120" as a range of 1-based lines; empty is

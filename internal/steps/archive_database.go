@@ -19,7 +19,7 @@ const logEnd = "-wal"
 // was read. A reference that stands for the sessions of such a database is one of its
 // files.
 func withUnreadDatabases(all *workspace.Inventory) []workspace.Found {
-	sessions := slices.Clone(all.Sessions)
+	sessions := slices.Clip(all.Sessions) // there may be 100,000
 	for _, u := range all.NotRead {
 		if u.Cause != session.CauseDamaged && u.Cause != session.CauseNoLog && u.Cause != session.CauseTables {
 			continue

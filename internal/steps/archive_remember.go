@@ -44,7 +44,7 @@ func NewKeeper(ctx context.Context, run *workspace.Run, w *workspace.Workspace, 
 }
 
 // Keep archives one session, and remembers what can be read of it.
-func (k *Keeper) Keep(ctx context.Context, s workspace.Found) selection.ArchiveRow {
+func (k *Keeper) Keep(ctx context.Context, s *workspace.Found) selection.ArchiveRow {
 	row := k.keepOne(ctx, s)
 	if row.Outcome == "archived" && !row.Unchanged {
 		k.lacking += s.Lacking
@@ -52,11 +52,11 @@ func (k *Keeper) Keep(ctx context.Context, s workspace.Found) selection.ArchiveR
 	return row
 }
 
-func (k *Keeper) keepOne(ctx context.Context, s workspace.Found) selection.ArchiveRow {
+func (k *Keeper) keepOne(ctx context.Context, s *workspace.Found) selection.ArchiveRow {
 	if !k.remember {
 		return k.archive(ctx, s)
 	}
-	read, isOutput := selection.Output(s)
+	read, isOutput := selection.Output(*s)
 	if s.Kind == session.KindDatabase || !isOutput && s.Kind == session.KindOutput {
 		return k.archive(ctx, s)
 	}
@@ -66,25 +66,25 @@ func (k *Keeper) keepOne(ctx context.Context, s workspace.Found) selection.Archi
 	}
 	row = k.archive(ctx, s)
 	if unremembered != nil && row.Outcome == "archived" {
-		k.tellUnremembered(s, &row, unremembered)
+		k.tellUnremembered(*s, &row, unremembered)
 	}
 	return row
 }
 
 // archive archives a session that has not been as it is now, as far as its file's
 // times and those of its archive's can tell.
-func (k *Keeper) archive(ctx context.Context, s workspace.Found) selection.ArchiveRow {
+func (k *Keeper) archive(ctx context.Context, s *workspace.Found) selection.ArchiveRow {
 	ownFile := s.Kind.InFile() && (s.Kind == session.KindDatabase || !k.attaches(s))
 	if ownFile {
 		if row, ok := k.before(ctx, s); ok {
-			selection.LogArchive(ctx, k.Run, s, row)
+			selection.LogArchive(ctx, k.Run, s, &row)
 			return row
 		}
 	}
 	before, err := os.Lstat(s.Path)
 	ownFile = ownFile && err == nil
 	there := k.archivedBefore(ctx)
-	entry, row, err := archiveOne(ctx, k.Run, k.Archives, s)
+	entry, row, err := archiveOne(ctx, k.Run, k.Archives, *s)
 	if row.Outcome == "failed" {
 		k.Run.Failed(s.Path, err)
 	}
@@ -95,12 +95,12 @@ func (k *Keeper) archive(ctx context.Context, s workspace.Found) selection.Archi
 	if ownFile && row.Outcome == "archived" && row.Reason == "" {
 		k.settled.Keep(k.Archives, workspace.ArchiveMeta(s.Ref), entry, before, k.Now())
 	}
-	selection.LogArchive(ctx, k.Run, s, row)
+	selection.LogArchive(ctx, k.Run, s, &row)
 	return row
 }
 
 // attaches reports whether the store of a session keeps parts of it beside its log.
-func (k *Keeper) attaches(s workspace.Found) bool {
+func (k *Keeper) attaches(s *workspace.Found) bool {
 	of := [2]string{s.Runtime, s.Store}
 	attaches, known := k.attach[of]
 	if !known {
@@ -112,8 +112,8 @@ func (k *Keeper) attaches(s workspace.Found) bool {
 
 // before returns what was archived of a session's file in an earlier run, if neither
 // had changed when the sessions were listed.
-func (k *Keeper) before(ctx context.Context, s workspace.Found) (selection.ArchiveRow, bool) {
-	id, ok := k.settled.Find(k.Archives, workspace.ArchiveMeta(s.Ref), listed(s.Ref))
+func (k *Keeper) before(ctx context.Context, s *workspace.Found) (selection.ArchiveRow, bool) {
+	id, ok := k.settled.Find(k.Archives, workspace.ArchiveMeta(s.Ref), listed(&s.Ref))
 	if !ok {
 		return selection.ArchiveRow{}, false
 	}
@@ -128,7 +128,7 @@ func (k *Keeper) before(ctx context.Context, s workspace.Found) (selection.Archi
 
 // listed is the file of a session as the listing saw it: whether nothing has changed is
 // known from one look at each of 100,000 files.
-func listed(ref session.Ref) durable.FileState {
+func listed(ref *session.Ref) durable.FileState {
 	return durable.FileState{Device: ref.File.Device, Inode: ref.File.Inode, Size: ref.Bytes, Modified: ref.ModTime.UnixNano(), Changed: ref.File.Changed}
 }
 
@@ -247,9 +247,35 @@ func (d *ArchiveDocument) TellSuperseded(run *workspace.Run, gone []archive.Entr
 	}
 }
 
+// Add enters what became of a session. What was there before is counted where it is not
+// shown: a home has 100,000 of them.
+func (d *ArchiveDocument) Add(row selection.ArchiveRow) {
+	if d.Counts && row.Unchanged && !row.Remembered {
+		d.counted++
+		return
+	}
+	d.Archives = append(d.Archives, row)
+}
+
+// Outcome is what the outcomes of all sessions are together.
+func (d *ArchiveDocument) Outcome() error {
+	outcomes := make([]compact.Outcome, 0, len(d.Archives)+1)
+	for _, r := range d.Archives {
+		outcomes = append(outcomes, compact.Outcome(r.Outcome))
+	}
+	if d.counted > 0 {
+		outcomes = append(outcomes, "archived")
+	}
+	return OutcomeOf(outcomes)
+}
+
+// Sessions is how many sessions the document is about.
+func (d *ArchiveDocument) Sessions() int { return len(d.Archives) + d.counted }
+
 // Folded tells how many archives were there already.
 func (d ArchiveDocument) Folded() string {
 	var t selection.Tally
+	t.Add("archived before", d.counted)
 	for _, r := range d.Archives {
 		switch {
 		case d.Folds && r.Unchanged && r.Remembered:

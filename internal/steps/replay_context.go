@@ -74,7 +74,7 @@ func (o *ReplayOptions) Validate() error {
 }
 
 // ContextScanner reads what the runtime of a session sends of it.
-func ContextScanner(s workspace.Found) replay.Scanner {
+func ContextScanner(s workspace.Found) session.Scanner {
 	if beside := s.Adapter.Capabilities().Context; beside != nil && s.Kind.InFile() {
 		return besideLog{beside, s.Ref}
 	}
@@ -87,7 +87,7 @@ type besideLog struct {
 	ref   session.Ref
 }
 
-// Scan implements [replay.Scanner].
+// Scan implements [session.Scanner].
 func (b besideLog) Scan(ctx context.Context, log io.Reader, o session.ScanOptions, emit func(*session.Message) error) (session.Scan, error) {
 	return b.store.ScanContext(ctx, b.ref, log, o, emit)
 }

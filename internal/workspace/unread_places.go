@@ -1,6 +1,8 @@
 package workspace
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -33,6 +35,8 @@ var unreadPlaces = []unreadPlace{
 	{"Antigravity", "~/.gemini/antigravity*/conversations/*.db", session.CauseProgram},
 	{"Antigravity", "~/.gemini/antigravity*/conversations/*.pb", session.CauseProgram},
 	{"Continue", "~/.continue/sessions/*-*.json", session.CauseProgram},
+	{"gptme", "$XDG_DATA_HOME/gptme/logs/*/conversation.jsonl", session.CauseProgram},
+	{"OpenHands", "~/.openhands/conversations/*/base_state.json", session.CauseProgram},
 	{"Zed", "$XDG_DATA_HOME/zed/threads/threads.db", session.CauseProgram},
 
 	{session.RuntimeClaude, "projects/*/*/*-*-*-*-*.jsonl", session.CausePlace},
@@ -43,9 +47,36 @@ var unreadPlaces = []unreadPlace{
 	{session.RuntimeHermes, "~/.hermes*/state.db.*backup*", session.CauseStore},
 	{session.RuntimeCursor, "~/.cursor/chats/*/*/store.db", session.CauseStore},
 
+	{session.RuntimeHermes, "~/.hermes*/state.db-[sw]*", causeTorn},
+	{session.RuntimeHermes, "~/.hermes/profiles/*/state.db-[sw]*", causeTorn},
+	{session.RuntimeGoose, "$XDG_DATA_HOME/goose/sessions/sessions.db-[sw]*", causeTorn},
+	{session.RuntimeOpenCode, "$XDG_DATA_HOME/opencode/*.db-[sw]*", causeTorn},
+	{session.RuntimeKilo, "$XDG_DATA_HOME/kilo/*.db-[sw]*", causeTorn},
+	{session.RuntimeOpenClaw, "agents/*/agent/openclaw-agent.sqlite-[sw]*", causeTorn},
+
 	{session.RuntimeCopilot, "~/.copilot/history-session-state/*.json", session.CauseLayout},
 	{session.RuntimeGoose, "$XDG_DATA_HOME/goose/sessions/*.jsonl", session.CauseLayout},
 	{session.RuntimeOpenCode, "$XDG_DATA_HOME/opencode/storage/session/*/*.json", session.CauseLayout},
+}
+
+// causeTorn stands for what is wrong with the logs of a database: see [torn].
+const causeTorn session.Cause = "torn"
+
+// torn says what is wrong with a write-ahead log ("-wal"), or with the index of one
+// ("-shm"), "" for nothing. A program that closes its database removes the index before
+// the log, so that an index alone says that somebody else took the log away.
+func torn(path string) session.Cause {
+	database, isIndex := strings.CutSuffix(path, "-shm")
+	if log, isLog := strings.CutSuffix(path, "-wal"); isLog {
+		if _, err := os.Lstat(log); errors.Is(err, fs.ErrNotExist) {
+			return session.CauseNoMain
+		}
+	}
+	_, err := os.Lstat(database)
+	if _, logErr := os.Lstat(database + "-wal"); isIndex && err == nil && errors.Is(logErr, fs.ErrNotExist) {
+		return session.CauseNoLog
+	}
+	return ""
 }
 
 // passedOver looks in the places for what no store has listed. A run with --only-store is
@@ -63,7 +94,13 @@ func (run *Run) passedOver(all Inventory) (unread []session.Unread) {
 				if err != nil || !info.Mode().IsRegular() || listed.has(p.owner, path) || filepath.Base(filepath.Dir(path)) == retention.DirName {
 					continue // what clean has put aside is its own, and archived
 				}
-				unread = append(unread, session.Unread{Runtime: p.owner, Path: path, Bytes: info.Size(), Cause: p.cause})
+				cause := p.cause
+				if cause == causeTorn {
+					cause = torn(path)
+				}
+				if cause != "" {
+					unread = append(unread, session.Unread{Runtime: p.owner, Path: path, Bytes: info.Size(), Cause: cause})
+				}
 			}
 		}
 	}

@@ -261,7 +261,7 @@ func (u *Unchanged) Save() error {
 
 // The file is a line that names its format, a line for each place and after it, each
 // behind a tab, those of its archives, and the SHA-256 of these in hexadecimal.
-const unchangedFormat = "sessctl unchanged 2"
+const unchangedFormat = "sessctl unchanged 3"
 
 func (u *Unchanged) write(w io.Writer) error {
 	sum := sha256.New()
@@ -291,7 +291,7 @@ func present(path string) bool {
 
 // appendState appends a state as a word of a line.
 func appendState(to []byte, f durable.FileState) []byte {
-	const base = 36
+	const base = 32 // of a power of two no digit takes a division
 	to = strconv.AppendUint(to, f.Device, base)
 	to = strconv.AppendUint(append(to, ','), f.Inode, base)
 	for _, number := range []int64{f.Size, f.Modified, f.Changed} {

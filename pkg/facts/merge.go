@@ -70,19 +70,13 @@ func (m *Merged) against(at int, f Fact, known []Known) {
 
 // distinct drops facts that say what an earlier one of the list says, unless
 // something else was said in between.
-func distinct(facts []Fact) []Fact {
-	var kept []Fact
+func distinct(facts []Fact) (kept []Fact) {
 	for _, f := range facts {
-		repeated := false
+		last := unrelated
 		for _, k := range kept {
-			switch relate(f, k) {
-			case repeats:
-				repeated = true
-			case corrects:
-				repeated = false
-			}
+			last = cmp.Or(relate(f, k), last)
 		}
-		if !repeated {
+		if last != repeats {
 			kept = append(kept, f)
 		}
 	}
@@ -95,20 +89,12 @@ func surest(all []Fact, most int) []Fact {
 	if most < 0 || len(all) <= most {
 		return all
 	}
-	order := make([]int, len(all))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(x, y int) int {
-		return cmp.Or(cmp.Compare(all[y].Confidence, all[x].Confidence), cmp.Compare(all[y].Time, all[x].Time), cmp.Compare(y, x))
+	best := slices.Clone(all)
+	slices.Reverse(best)
+	slices.SortStableFunc(best, func(x, y Fact) int {
+		return cmp.Or(cmp.Compare(y.Confidence, x.Confidence), cmp.Compare(y.Time, x.Time))
 	})
-	order = order[:most]
-	slices.Sort(order)
-	kept := make([]Fact, 0, most)
-	for _, i := range order {
-		kept = append(kept, all[i])
-	}
-	return kept
+	return slices.DeleteFunc(slices.Clone(all), func(f Fact) bool { return !slices.Contains(best[:most], f) })
 }
 
 // relation is what a fact is to another that was known before.

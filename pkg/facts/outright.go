@@ -138,12 +138,10 @@ func about(what, value, quote string) Fact {
 // attributeOf is the English word for what a person has, "" for what is not among those
 // of which there is one.
 func attributeOf(word string) string {
-	for _, a := range []struct {
-		name string
-		form func() *regexp.Regexp
-	}{{"email", email}, {"phone", phone}, {"timezone", timezone}, {"birthday", birthday}, {"city", city}, {"address", address}} {
-		if a.form().MatchString(word) {
-			return a.name
+	form := abroadWord()
+	for i, found := range form.FindStringSubmatch(word) {
+		if i > 0 && found != "" {
+			return form.SubexpNames()[i]
 		}
 	}
 	return ""
@@ -197,16 +195,14 @@ var (
 		`|(?:请|請)?(?:你)?(?:记住|記住|记得|記得)[:：,，]?` +
 		`)\s*(.+)$`)
 	// rememberIt asks the same behind what is to be kept.
-	rememberIt = expression(`^(?i:(.{8,}?)[,;.–—-]*\s+(?:so )?(?:please )?(?:remember|keep|save|store) (?:that|this|it)(?: in (?:your |the )?(?:memory|mind))?(?: for (?:later|next time|the future))?(?:,? please)?|(.{4,}?)(?:を|と|ことを)?(?:覚えて|記憶して)(?:おいて)?(?:ください|下さい|ね)?)$`)
+	rememberIt = expression(`^(?i:(.{8,}?)(?:[,;.–—-]+\s+(?:so )?remember (?:that|this|it)|[,;.–—-]*\s+(?:so )?please (?:remember|keep|save|store) (?:that|this|it)|[,;.–—-]*\s+(?:so )?(?:remember|keep|save|store) (?:that|this|it) in (?:your |the )?(?:memory|mind))(?: in (?:your |the )?(?:memory|mind))?(?: for (?:later|next time|the future))?(?:,? please)?|(.{4,}?)(?:を|と|ことを)?(?:覚えて|記憶して)(?:おいて)?(?:ください|下さい|ね)?)$`)
 	mine       = expression(`^(?i:my (` + attributes + `) is(?: called)?:? )(.+)$`)
 	// abroad is the same in the other languages, for the attributes below.
-	abroad   = expression(`^(?i:(?:meine?|mon|ma|mi|il mio|la mia|o meu|a minha|meu|minha|mijn|мой|моя)\s+([\p{L}-]+(?: [\p{L}-]+){0,3}?)(?: ist| est| es| è| é| is|:| [—–-])\s+(.+)|(?:我的|私の)(\p{L}+?)(?:是|は|：|:)\s*(.+?)(?:です)?)$`)
-	email    = expression(`(?i)mail|correo|courriel|posta|почта|邮箱|郵箱|メール`)
-	phone    = expression(`(?i)t[eé]l[eéè](?:f|ph)|handynummer|телефон|电话|電話`)
-	timezone = expression(`(?i)zeitzone|fuseau|zona horaria|fuso|tijdzone|часовой пояс|时区|タイムゾーン`)
-	birthday = expression(`(?i)geburtstag|anniversaire|cumpleaños|compleanno|aniversário|verjaardag|день рождения|生日|誕生日`)
-	city     = expression(`(?i)^(?:stadt|wohnort|ville|ciudad|città|cidade|stad|woonplaats|город|城市)$`)
-	address  = expression(`(?i)adres|dirección|indirizzo|endereço|адрес|地址|住所`)
+	abroad = expression(`^(?i:(?:meine?|mon|ma|mi|il mio|la mia|o meu|a minha|meu|minha|mijn|мой|моя)\s+([\p{L}-]+(?: [\p{L}-]+){0,3}?)(?: ist| est| es| è| é| is|:| [—–-])\s+(.+)|(?:我的|私の)(\p{L}+?)(?:是|は|：|:)\s*(.+?)(?:です)?)$`)
+	// abroadWord has the word for what a person has in the group of its English name.
+	abroadWord = expression(`(?i)^(?:.*(?P<email>mail|correo|courriel|posta|почта|邮箱|郵箱|メール)|.*(?P<phone>t[eé]l[eéè](?:f|ph)|handynummer|телефон|电话|電話)` +
+		`|.*(?P<timezone>zeitzone|fuseau|zona horaria|fuso|tijdzone|часовой пояс|时区|タイムゾーン)|.*(?P<birthday>geburtstag|anniversaire|cumpleaños|compleanno|aniversário|verjaardag|день рождения|生日|誕生日)` +
+		`|(?P<city>(?:stadt|wohnort|ville|ciudad|città|cidade|stad|woonplaats|город|城市)$)|.*(?P<address>adres|dirección|indirizzo|endereço|адрес|地址|住所))`)
 	// named is a name in the other languages, as people give theirs.
 	named = expression(`^(?:[Mm]ein Name ist|[Ii]ch heiße|[Jj]e m'appelle|[Mm]e llamo|[Mm]i nombre es|[Mm]i chiamo|[Mm]eu nome é|[Ee]u me chamo|[Mm]ijn naam is|[Ii]k heet|[Мм]еня зовут|我叫|我的名字是|私の名前は) ?(\p{L}[\p{L}'-]*(?: \p{Lu}[\p{L}'-]*){0,3})`)
 	// ordered is a standing order, in the languages served.

@@ -2,9 +2,8 @@ package facts
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -13,33 +12,14 @@ import (
 	"github.com/sessctl/sessctl/pkg/speaker"
 )
 
-// Scanner reads a log: a [session.Store].
-type Scanner interface {
-	Scan(ctx context.Context, r io.Reader, o session.ScanOptions, emit func(*session.Message) error) (session.Scan, error)
-}
-
 // Read returns the last most messages of a log (all for 0) and what the scan of
-// it saw. open is called twice if the log has forks: only the active branch is
-// read. An error that wraps [session.ErrUnknownFormat] is returned for a log of
-// another format.
-func Read(ctx context.Context, scanner Scanner, most int, open func() (io.ReadCloser, error)) (*Window, session.Scan, error) {
-	w, scan, err := readPass(ctx, scanner, session.ScanOptions{}, NewWindow(most), open)
-	if err == nil && scan.Tree != nil && scan.Tree.Forked() {
-		w, scan, err = readPass(ctx, scanner, session.ScanOptions{Tree: scan.Tree}, NewWindow(most), open)
-	}
-	if err != nil {
-		return nil, scan, fmt.Errorf("read the log: %w", err)
-	}
-	return w, scan, nil
-}
-
-func readPass(ctx context.Context, scanner Scanner, o session.ScanOptions, w *Window, open func() (io.ReadCloser, error)) (*Window, session.Scan, error) {
-	log, err := open()
-	if err != nil {
-		return w, session.Scan{}, err
-	}
-	scan, err := scanner.Scan(ctx, log, o, w.Add)
-	return w, scan, errors.Join(err, log.Close())
+// it saw, as [session.ScanActive] does.
+func Read(ctx context.Context, scanner session.Scanner, most int, open func() (io.ReadCloser, error)) (w *Window, scan session.Scan, err error) {
+	scan, err = session.ScanActive(ctx, scanner, open, func() func(*session.Message) error {
+		w = NewWindow(most)
+		return w.Add
+	})
+	return w, scan, err
 }
 
 // Bounds of what is held in memory, in bytes.
@@ -79,11 +59,15 @@ func NewWindow(most int) *Window { return &Window{most: most, prover: newProver(
 // nothing but what a person or the agent said. The error is always nil; nothing
 // of m is kept.
 func (w *Window) Add(m *session.Message) error {
-	if m.Branch == session.Active && !m.OutOfContext {
-		w.see(m)
+	if m.Branch != session.Active || m.OutOfContext {
+		return nil
 	}
-	spoken := m.Role == session.RoleUser || m.Role == session.RoleAssistant
-	if !spoken || m.Branch != session.Active || m.OutOfContext || !m.Embeddable() {
+	if found, n := w.prover.take(m), len(w.messages); n > 0 {
+		w.messages[n-1].Proved = append(w.messages[n-1].Proved, found...)
+	} else {
+		w.early = append(w.early, found...)
+	}
+	if m.Role != session.RoleUser && m.Role != session.RoleAssistant || !m.Embeddable() {
 		return nil
 	}
 	text := Spoken(m)
@@ -99,20 +83,6 @@ func (w *Window) Add(m *session.Message) error {
 		w.messages = w.messages[1:]
 	}
 	return nil
-}
-
-// see keeps what a call proves with what was said last.
-func (w *Window) see(m *session.Message) {
-	found := w.prover.take(m)
-	if len(found) == 0 {
-		return
-	}
-	if len(w.messages) == 0 {
-		w.early = append(w.early, found...)
-		return
-	}
-	last := &w.messages[len(w.messages)-1]
-	last.Proved = append(last.Proved, found...)
 }
 
 // Messages returns the messages, oldest first.
@@ -137,25 +107,15 @@ func Spoken(m *session.Message) string {
 	return strings.TrimSpace(text)
 }
 
-// longMessage is from how many code points on a message is taken for a document
-// that somebody pasted: its first and last paragraph may be their own.
-const longMessage = 2000
-
-// ends returns the first and the last paragraph of a long text, and a short one
-// as it is.
+// ends returns the first and the last paragraph of a long text, which somebody pasted,
+// as far as they are short themselves; a short text as it is.
 func ends(text string) string {
-	if utf8.RuneCountInString(text) <= longMessage {
+	const long = 2000 // code points
+	if utf8.RuneCountInString(text) <= long {
 		return text
 	}
 	paragraphs := strings.Split(strings.TrimSpace(text), "\n\n")
-	if len(paragraphs) < 2 {
-		return ""
-	}
-	var kept []string
-	for _, p := range []string{paragraphs[0], paragraphs[len(paragraphs)-1]} {
-		if utf8.RuneCountInString(p) <= longMessage/2 {
-			kept = append(kept, p)
-		}
-	}
+	last := len(paragraphs) - 1
+	kept := slices.DeleteFunc([]string{paragraphs[0], paragraphs[last]}, func(p string) bool { return last == 0 || utf8.RuneCountInString(p) > long/2 })
 	return strings.Join(kept, "\n\n")
 }

@@ -3,8 +3,6 @@ package replay
 import (
 	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -124,36 +122,20 @@ func (m Message) empty() bool {
 	return m.Text == "" && len(m.ToolCalls) == 0 && m.Role != Tool
 }
 
-// Scanner reads a log: a [session.Store].
-type Scanner interface {
-	Scan(ctx context.Context, r io.Reader, o session.ScanOptions, emit func(*session.Message) error) (session.Scan, error)
-}
-
 // Read rebuilds the context of a log as its runtime does: the active branch; if
 // it was compacted, the last summary first, then from the first message that it
 // kept, each message once; after a reset, only what followed. It also returns
-// what reading the log has shown. open is called twice if the log has forks. An
-// error that wraps [session.ErrUnknownFormat] is returned for a log of another
-// format.
-func Read(ctx context.Context, scanner Scanner, open func() (io.ReadCloser, error)) ([]Message, session.Scan, error) {
-	c, scan, err := readPass(ctx, scanner, nil, open)
-	if err == nil && scan.Tree != nil && scan.Tree.Forked() {
-		c, scan, err = readPass(ctx, scanner, scan.Tree, open)
-	}
+// what reading the log has shown, as [session.ScanActive] does.
+func Read(ctx context.Context, scanner session.Scanner, open func() (io.ReadCloser, error)) ([]Message, session.Scan, error) {
+	var c reading
+	scan, err := session.ScanActive(ctx, scanner, open, func() func(*session.Message) error {
+		c = reading{}
+		return c.add
+	})
 	if err != nil {
-		return nil, scan, fmt.Errorf("read the log: %w", err)
+		return nil, scan, err
 	}
 	return c.since(scan.ResetLine), scan, nil
-}
-
-func readPass(ctx context.Context, scanner Scanner, tree *session.Tree, open func() (io.ReadCloser, error)) (reading, session.Scan, error) {
-	var c reading
-	log, err := open()
-	if err != nil {
-		return c, session.Scan{}, err
-	}
-	scan, err := scanner.Scan(ctx, log, session.ScanOptions{Tree: tree}, c.add)
-	return c, scan, errors.Join(err, log.Close())
 }
 
 // reading is a context while its log is read.

@@ -115,3 +115,31 @@ func (s *Scan) CountUnknown(what string, name []byte) {
 	}
 	s.Unknown[key]++
 }
+
+// Scanner reads a log: a [Store].
+type Scanner interface {
+	Scan(ctx context.Context, r io.Reader, o ScanOptions, emit func(*Message) error) (Scan, error)
+}
+
+// ScanActive scans a log, and once more with its tree if it has forks, so that every
+// message says which branch it is on. For each scan open opens the log, and begin makes
+// what takes the messages. An error that wraps [ErrUnknownFormat] is returned for a log
+// of another format.
+func ScanActive(ctx context.Context, scanner Scanner, open func() (io.ReadCloser, error), begin func() func(*Message) error) (Scan, error) {
+	pass := func(tree *Tree) (Scan, error) {
+		log, err := open()
+		if err != nil {
+			return Scan{}, err
+		}
+		scan, err := scanner.Scan(ctx, log, ScanOptions{Tree: tree}, begin())
+		return scan, errors.Join(err, log.Close())
+	}
+	scan, err := pass(nil)
+	if err == nil && scan.Tree != nil && scan.Tree.Forked() {
+		scan, err = pass(scan.Tree)
+	}
+	if err != nil {
+		err = fmt.Errorf("read the log: %w", err)
+	}
+	return scan, err
+}

@@ -19,12 +19,14 @@ type Cause string
 // The causes. The first are broken: what is there should be read, and sessions are
 // missing as long as it is not. The others are what sessctl passes over.
 const (
-	CauseRefused Cause = "refused"     // the system let nobody read it, or it is in use
-	CauseDamaged Cause = "damaged"     // a database that cannot be opened, or has a damaged page
-	CauseNoLog   Cause = "log-missing" // a database whose write-ahead log is not beside it
-	CauseTables  Cause = "no-tables"   // a database without the tables of sessions
-	CauseGone    Cause = "logs-gone"   // an index names logs that are not there
-	CauseLink    Cause = "broken-link" // a link in the place of a directory of logs leads nowhere
+	CauseRefused Cause = "refused"          // the system let nobody read it, or it is in use
+	CauseDamaged Cause = "damaged"          // a database that cannot be opened, or has a damaged page
+	CauseNoLog   Cause = "log-missing"      // a database whose write-ahead log is not beside it
+	CauseNoMain  Cause = "database-missing" // a write-ahead log without its database
+	CauseTables  Cause = "no-tables"        // a database without the tables of sessions
+	CauseSchema  Cause = "unknown-schema"   // a schema whose rows may mean something else
+	CauseGone    Cause = "logs-gone"        // an index names logs that are not there
+	CauseLink    Cause = "broken-link"      // a link in the place of a directory of logs leads nowhere
 
 	CauseNewer   Cause = "newer-schema"
 	CauseOlder   Cause = "older-schema"
@@ -48,7 +50,9 @@ var causes = []struct {
 	{CauseRefused, true, "it could not be read", "places could not be read", "run sessctl as the user who owns them"},
 	{CauseDamaged, true, "the database is damaged", "databases are damaged", "stop the program, keep a copy of the file, and put back a whole one: from a backup, or what sqlite3 FILE .recover makes of it"},
 	{CauseNoLog, true, "the database lacks its write-ahead log", "databases lack their write-ahead log", "copy the file of the same name with -wal at its end beside it, from where the database came from"},
+	{CauseNoMain, true, "a write-ahead log whose database is gone", "write-ahead logs without their database", "put back the database that it belongs to, from where both came from"},
 	{CauseTables, true, "the database has no tables of sessions", "databases have no tables of sessions", "put back the database that the program wrote; a newer program may need a newer sessctl"},
+	{CauseSchema, true, "its schema is not known", "databases have a schema that is not known", "look for a newer sessctl; one that is too old its program brings up to date when it starts"},
 	{CauseGone, true, "the index names logs that are gone", "indexes name logs that are gone", "sessctl archives list says which of them have an archive; restore puts one back"},
 	{CauseLink, true, "it is a link that leads nowhere", "links lead nowhere", "mount or make what it leads to, or remove the link"},
 	{CauseNewer, false, "the schema is newer than those that are known", "databases have a newer schema than those that are known", "look for a newer sessctl"},

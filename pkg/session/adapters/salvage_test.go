@@ -2,6 +2,7 @@ package adapters_test
 
 import (
 	"bytes"
+	"database/sql"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,6 +13,8 @@ import (
 	"github.com/sessctl/sessctl/internal/storetest"
 	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/sessctl/sessctl/pkg/session/hermes"
+	"github.com/sessctl/sessctl/pkg/session/opencode"
+	"github.com/sessctl/sessctl/pkg/session/rowlog"
 )
 
 // TestHermesDamagedPage: a damaged page hides the session that lies on it, and no
@@ -54,6 +57,62 @@ func TestHermesDamagedPage(t *testing.T) {
 	if read != 11 {
 		t.Errorf("%d of 12 sessions were read", read)
 	}
+}
+
+// TestWithoutIndexes: the logs of a database that has lost its indexes are the same, and
+// no session reads its tables as a whole. With a damaged page no session is whole.
+func TestWithoutIndexes(t *testing.T) {
+	s, path := hermesTold(t, 30, false, "INSERT INTO messages (session_id, role, content, timestamp) SELECT id, 'user', 'zebra crossing', 1788250000 FROM sessions LIMIT 1")
+	want := hermesCompareWithTables(t, s, path)
+	dropIndexes(t, path)
+	s = storetest.Opened(t, hermes.Open(filepath.Dir(path)))
+	if got := hermesCompareWithTables(t, s, path); got != want || got == 0 {
+		t.Errorf("Hermes: %d messages, %d with indexes", got, want)
+	}
+	damagePage(t, path, "zebra crossing")
+	storetest.Age(t, filepath.Dir(path))
+	listing, err := storetest.Opened(t, hermes.Open(filepath.Dir(path))).List(t.Context())
+	if err != nil || len(listing.Refs) != 1 || listing.Refs[0].Kind != session.KindDatabase || listing.Notices[0].Cause != session.CauseDamaged || !strings.Contains(listing.Notices[0].Message, "has no index") {
+		t.Errorf("%v %+v", err, listing)
+	}
+	o, path := opencodeTold(t, false)
+	want = opencodeCompareWithTables(t, o, path)
+	dropIndexes(t, path)
+	o = storetest.Opened(t, opencode.Open(session.RuntimeOpenCode, filepath.Dir(path)))
+	if got := opencodeCompareWithTables(t, o, path); got != want || got == 0 {
+		t.Errorf("OpenCode: %d messages, %d with indexes", got, want)
+	}
+}
+
+func dropIndexes(t *testing.T, path string) {
+	t.Helper()
+	db, err := sql.Open("sqlite", path)
+	gooseMust(t, err)
+	defer db.Close()
+	rows, err := db.QueryContext(t.Context(), "SELECT name FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL")
+	gooseMust(t, err)
+	names, err := rowlog.Collect(rows, "list", func(rows *sql.Rows) (name string, err error) { return name, rows.Scan(&name) })
+	gooseMust(t, err)
+	for _, name := range names {
+		_, err := db.ExecContext(t.Context(), "DROP INDEX "+rowlog.Quoted(name))
+		gooseMust(t, err)
+	}
+	tables, err := rowlog.ReadTables(t.Context(), db)
+	gooseMust(t, err)
+	conn, err := db.Conn(t.Context())
+	gooseMust(t, err)
+	defer conn.Close()
+	gooseMust(t, tables.Seek(t.Context(), conn, "session_id", "message_id"))
+	table := tables["part"]
+	if table.Name == "" {
+		table = tables["messages"]
+	}
+	var id, parent, unused, plan string
+	err = conn.QueryRowContext(t.Context(), "EXPLAIN QUERY PLAN SELECT * FROM "+table.Name+" WHERE "+table.Of("session_id", "'x'")).Scan(&id, &parent, &unused, &plan)
+	if err != nil || !strings.HasPrefix(plan, "SEARCH "+table.Name+" USING INTEGER PRIMARY KEY") {
+		t.Errorf("%s: %v", plan, err)
+	}
+	storetest.Age(t, filepath.Dir(path))
 }
 
 // damagePage overwrites the page of a database that has a text.

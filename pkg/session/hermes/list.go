@@ -53,7 +53,7 @@ type lister struct {
 // sessions lists the database. One that cannot be read is a reference that
 // stands for all of its sessions, and a notice.
 func (l *lister) sessions(ctx context.Context, root *os.Root) error {
-	sessions, schema, byActivity, err := l.read(ctx)
+	db, sessions, err := l.read(ctx)
 	err = l.Salvaged(l.store.path(), err)
 	switch {
 	case ctx.Err() != nil:
@@ -64,10 +64,11 @@ func (l *lister) sessions(ctx context.Context, root *os.Root) error {
 		l.Unread(l.store.path(), databaseName, err, func() (fs.FileInfo, error) { return root.Lstat(databaseName) })
 		return nil
 	}
-	l.Schema(l.store.path(), schema, statedb.OldestSchema, statedb.NewestSchema, session.Notice{
+	l.Schema(l.store.path(), db.Schema, statedb.OldestSchema, statedb.NewestSchema, session.Notice{
 		Message: ", and never changed", Hint: "look for a newer sessctl; until then compare sessctl sizes with hermes sessions list",
 	})
-	expiries := l.retention.expiries(sessions, byActivity)
+	l.Tables(l.store.path(), db.Unread)
+	expiries := l.retention.expiries(sessions, db.ByActivity())
 	family := families(sessions)
 	l.byID = map[string]session.Ref{}
 	for _, s := range sessions {
@@ -83,14 +84,14 @@ func (l *lister) sessions(ctx context.Context, root *os.Root) error {
 	return nil
 }
 
-func (l *lister) read(ctx context.Context) (sessions []statedb.Session, schema int, byActivity bool, err error) {
+func (l *lister) read(ctx context.Context) (*statedb.Database, []statedb.Session, error) {
 	db, release, err := l.store.Databases.Fresh(ctx, l.store.file())
 	if err != nil {
-		return nil, 0, false, err
+		return nil, nil, err
 	}
 	defer release()
-	sessions, err = db.Sessions(ctx)
-	return sessions, db.Schema, db.ByActivity(), err
+	sessions, err := db.Sessions(ctx)
+	return db, sessions, err
 }
 
 // families says of each session that an agent began which one a person sees.

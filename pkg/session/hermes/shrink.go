@@ -32,7 +32,7 @@ func (s *Store) Weigh(ctx context.Context) ([]session.DatabaseWeight, error) {
 	if err != nil {
 		return nil, err
 	}
-	sessions, _, byActivity, err := (&lister{store: s}).read(ctx)
+	db, sessions, err := (&lister{store: s}).read(ctx)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -46,7 +46,7 @@ func (s *Store) Weigh(ctx context.Context) ([]session.DatabaseWeight, error) {
 			return nil, fmt.Errorf("%s: a session has an id that cannot be archived: %q", s.path(), x.ID)
 		}
 		w := session.Weight{Ref: listing.Refs[i], Secure: true}
-		if !byActivity {
+		if !db.ByActivity() {
 			w.From = x.Started
 		}
 		switch {

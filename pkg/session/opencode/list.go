@@ -91,9 +91,19 @@ func (l *lister) sessions(ctx context.Context, name string) (all []sessiondb.Ses
 	defer release()
 	all, err = db.Sessions(ctx)
 	if err = l.Salvaged(filepath.Join(l.store.root, name), err); err == nil {
+		l.Schema(filepath.Join(l.store.root, name), db.Schema, sessiondb.OldestSchema, newestSchema(l.Runtime), session.Notice{Hint: session.CauseNewer.Hint()})
 		l.Tables(filepath.Join(l.store.root, name), db.Unread)
 	}
 	return all, err
+}
+
+// newestSchema is the date of the last migration that was tried. Kilo adds its own to
+// those that it takes from OpenCode.
+func newestSchema(runtime string) int {
+	if runtime == session.RuntimeKilo {
+		return sessiondb.NewestOfKilo
+	}
+	return sessiondb.NewestSchema
 }
 
 // ref is one session. Its family is named after the one that began it all: what

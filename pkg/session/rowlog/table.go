@@ -24,6 +24,7 @@ type Table struct {
 	Columns []string
 	Key     []string // columns of its primary key; nil for one that has none
 	Parents []Parent // whose rows take its rows with them when they are deleted
+	sought  []string // columns by which rows are found in a table of [Tables.Seek]
 }
 
 // Parent is a foreign key of one column, ON DELETE CASCADE: a row belongs to that of
@@ -125,6 +126,64 @@ func (t Tables) readParents(ctx context.Context, conn Querier) error {
 	return err
 }
 
+// Of is the condition that a column has the value of a parameter ("?", "?1").
+func (t Table) Of(column, parameter string) string {
+	if slices.Contains(t.sought, column) {
+		return "rowid IN (SELECT place FROM " + Quoted(t.placesOf(column)) + " WHERE value = " + parameter + ")"
+	}
+	return Quoted(column) + " = " + parameter
+}
+
+// placesOf names the table that says where the rows are with a value of a column.
+func (t Table) placesOf(column string) string { return "places of " + t.Name + "." + column }
+
+// Seek reads every table once that has one of the columns and no index that begins with
+// it, and keeps in memory, as long as the connection lives, which rows have which
+// value: without that every session would read the table as a whole. Of a table that
+// has a damaged page too nobody can tell whose rows are lost, so that no session of it is
+// whole: that is an error.
+func (t Tables) Seek(ctx context.Context, conn *sql.Conn, columns ...string) error {
+	rows, err := conn.QueryContext(ctx, `SELECT m.name, c.name FROM sqlite_schema m JOIN pragma_table_info(m.name) c
+		WHERE m.type = 'table' AND m.rootpage > 0 AND c.name IN ('`+strings.Join(columns, "', '")+`')
+		AND EXISTS (SELECT 1 FROM pragma_table_list(m.name) l WHERE l.schema = 'main' AND l.wr = 0)
+		AND NOT EXISTS (SELECT 1 FROM pragma_index_list(m.name) i JOIN pragma_index_info(i.name) x WHERE i.partial = 0 AND x.seqno = 0 AND x.name = c.name)`)
+	if err != nil {
+		return fmt.Errorf("read its indexes: %w", err)
+	}
+	type column struct{ table, name string }
+	all, err := Collect(rows, "read its indexes", func(rows *sql.Rows) (c column, err error) {
+		err = rows.Scan(&c.table, &c.name)
+		return c, err
+	})
+	for _, c := range all {
+		if x, there := t[c.table]; there && err == nil {
+			err = x.seek(ctx, conn, c.name)
+			x.sought = append(slices.Clip(x.sought), c.name)
+			t[c.table] = x
+		}
+	}
+	return err
+}
+
+// seek notes the places of all values of a column.
+func (t Table) seek(ctx context.Context, conn *sql.Conn, column string) error {
+	places := Quoted(t.placesOf(column))
+	for _, query := range []string{
+		"PRAGMA temp_store = MEMORY",
+		"CREATE TEMP TABLE " + places + " (value, place, PRIMARY KEY (value, place)) WITHOUT ROWID",
+		"INSERT INTO " + places + " SELECT " + Quoted(column) + ", rowid FROM main." + Quoted(t.Name) + " WHERE " + Quoted(column) + " IS NOT NULL",
+	} {
+		_, err := conn.ExecContext(ctx, query)
+		if sqlitefile.IsDamaged(err) {
+			return fmt.Errorf("the table %s has no index by %s, and damaged pages of which nobody can tell whose rows are lost: %w", t.Name, column, err)
+		}
+		if err != nil {
+			return fmt.Errorf("look through %s: %w", t.Name, err)
+		}
+	}
+	return nil
+}
+
 // Owned says which rows of the tables belong to a session, whose id is ?1, as
 // conditions: by foreign keys to a table in known, of which that is known already, or to
 // one that belongs itself; and by a column named direct, where tables have one. The
@@ -153,7 +212,7 @@ func (t Tables) Owned(known map[string]string, direct string, but func(name stri
 func (t Table) owned(where map[string]string, direct string) string {
 	var ways []string
 	if t.Has(direct) {
-		ways = append(ways, Quoted(direct)+" = ?1")
+		ways = append(ways, t.Of(direct, "?1"))
 	}
 	for _, p := range t.Parents {
 		if where[p.Table] != "" && p.Key != "" && p.Table != t.Name && p.Column != direct {
@@ -201,17 +260,20 @@ func (t Tables) Version(ctx context.Context, conn Querier) (version int, err err
 	return version, nil
 }
 
-// Filled returns those of the tables that are there and have rows.
-func (t Tables) Filled(ctx context.Context, conn Querier, names ...string) (filled []string, err error) {
-	for _, name := range names {
-		if _, there := t[name]; !there {
+// Unread returns the tables with rows in which something is said and that are not read:
+// also one of that name, and every one that has columns for who says what.
+func (t Tables) Unread(ctx context.Context, conn Querier, also string, read func(name string) bool) (filled []string, err error) {
+	for _, name := range slices.Sorted(maps.Keys(t)) {
+		says := t[name].Has("role") && slices.ContainsFunc([]string{"content", "content_json", "text", "body", "data"}, func(c string) bool { return t[name].Has(c) })
+		if read(name) || name != also && !says {
 			continue
 		}
 		var rows bool
-		if err := conn.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM "+Quoted(name)+")").Scan(&rows); err != nil {
+		err := conn.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM "+Quoted(name)+")").Scan(&rows)
+		if err != nil && !sqlitefile.IsDamaged(err) { // what is on other pages can be read
 			return nil, fmt.Errorf("look into %s: %w", name, err)
 		}
-		if rows {
+		if rows || err != nil {
 			filled = append(filled, name)
 		}
 	}

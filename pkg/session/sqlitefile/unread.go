@@ -22,6 +22,13 @@ type MissingTable string
 // Error implements error.
 func (m MissingTable) Error() string { return string(m) }
 
+// UnknownSchema is the error that a database has a schema that is not known, and says
+// which: what its rows mean could have changed.
+type UnknownSchema string
+
+// Error implements error.
+func (u UnknownSchema) Error() string { return string(u) }
+
 // Unreadable is the notice that the sessions of a database cannot be read.
 func Unreadable(database string, err error) session.Notice {
 	n := session.Skipped(database, err)
@@ -30,13 +37,16 @@ func Unreadable(database string, err error) session.Notice {
 		n.Bytes = info.Size()
 	}
 	head := headOf(database)
-	switch missing := MissingTable(""); {
+	missing, schema := MissingTable(""), UnknownSchema("")
+	switch {
 	case bytes.HasPrefix(head, []byte("version https://git-lfs")):
 		n.Cause, n.Hint = session.CauseDamaged, "the file is a pointer of git-lfs in place of the database: git lfs pull"
 	case errors.As(err, &missing) && withoutLog(database, head):
 		n.Cause = session.CauseNoLog
 	case errors.As(err, &missing):
 		n.Cause = session.CauseTables
+	case errors.As(err, &schema):
+		n.Cause = session.CauseSchema
 	case IsDamaged(err):
 		n.Cause = session.CauseDamaged
 	}

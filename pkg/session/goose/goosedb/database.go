@@ -73,7 +73,10 @@ func (d *Database) readSchema(ctx context.Context) (err error) {
 		d.Schema, err = d.tables.Version(ctx, d.conn)
 	}
 	if err == nil {
-		d.Unread, err = d.tables.Filled(ctx, d.conn, threadTable)
+		err = d.tables.Seek(ctx, d.conn, "session_id")
+	}
+	if err == nil {
+		d.Unread, err = d.tables.Unread(ctx, d.conn, threadTable, func(name string) bool { return name == messageTable })
 	}
 	return err
 }
@@ -183,7 +186,7 @@ func (d *Database) Tokens(ctx context.Context, session string) (n int64, err err
 
 // CountMessages returns the number of messages of a session.
 func (d *Database) CountMessages(ctx context.Context, session string) (n int, err error) {
-	if err = d.conn.QueryRowContext(ctx, "SELECT count(*) FROM messages WHERE session_id = ?", session).Scan(&n); err != nil {
+	if err = d.conn.QueryRowContext(ctx, "SELECT count(*) FROM messages WHERE "+d.tables[messageTable].Of("session_id", "?"), session).Scan(&n); err != nil {
 		return 0, fmt.Errorf("count messages of %s: %w", session, err)
 	}
 	return n, nil

@@ -62,7 +62,7 @@ func (l *Log) next() error {
 	}
 	numbered := true
 	n, err := l.rows(rowlog.Selection{
-		Kind: typeMessage, Table: l.db.tables[messageTable], Where: "session_id = ? AND id > ?", Order: "id", Args: []any{l.session, l.last}, Most: rowlog.PieceBytes,
+		Kind: typeMessage, Table: l.db.tables[messageTable], Where: l.db.tables[messageTable].Of("session_id", "?") + " AND id > ?", Order: "id", Args: []any{l.session, l.last}, Most: rowlog.PieceBytes,
 	}, func(r rowlog.Row) {
 		var whole bool
 		l.last, whole = r.Value("id").(int64)
@@ -78,7 +78,7 @@ func (l *Log) next() error {
 		}
 		l.ended = true
 		if t := l.db.tables[ledgerTable]; t.Has("session_id") {
-			_, err = l.rows(rowlog.Selection{Kind: rowlog.TypeRow, Table: t, Where: "session_id = ?", Order: t.Order(), Args: []any{l.session}}, nil)
+			_, err = l.rows(rowlog.Selection{Kind: rowlog.TypeRow, Table: t, Where: t.Of("session_id", "?"), Order: t.Order(), Args: []any{l.session}}, nil)
 		}
 	}
 	if err != nil {

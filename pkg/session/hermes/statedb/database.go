@@ -52,6 +52,8 @@ type Database struct {
 	tables rowlog.Tables
 	// Schema is its version, 0 if it does not say.
 	Schema int
+	// Unread are tables in which something is said that is not read.
+	Unread []string
 }
 
 // Open opens a database for reading, without a trace ([sqlitefile.Open]). It
@@ -61,7 +63,12 @@ func Open(ctx context.Context, f File) (*Database, error) {
 	var err error
 	d.Database, err = sqlitefile.Open(ctx, f, func(ctx context.Context, conn *sql.Conn) (err error) {
 		d.conn = conn
-		d.tables, d.Schema, err = readSchema(ctx, conn)
+		if d.tables, d.Schema, err = readSchema(ctx, conn); err == nil {
+			err = d.tables.Seek(ctx, conn, "session_id")
+		}
+		if err == nil {
+			d.Unread, err = d.tables.Unread(ctx, conn, "", func(name string) bool { return name == messageTable })
+		}
 		return err
 	})
 	if err != nil {
@@ -284,7 +291,7 @@ type table struct{ rowlog.Table }
 
 // CountMessages returns the number of messages of a session.
 func (d *Database) CountMessages(ctx context.Context, session string) (n int, err error) {
-	err = d.conn.QueryRowContext(ctx, "SELECT count(*) FROM messages WHERE session_id = ?", session).Scan(&n)
+	err = d.conn.QueryRowContext(ctx, "SELECT count(*) FROM messages WHERE "+d.tables[messageTable].Of("session_id", "?"), session).Scan(&n)
 	if err != nil {
 		return 0, fmt.Errorf("count messages of %s: %w", session, err)
 	}

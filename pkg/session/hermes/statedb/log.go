@@ -68,7 +68,7 @@ func (l *Log) open(which string) error {
 	err := l.begin()
 	if err == nil {
 		var rows *sql.Rows
-		if rows, err = l.db.QueryContext(l.ctx, "SELECT id FROM messages WHERE session_id = ?"+which+" ORDER BY +id", l.session); err == nil {
+		if rows, err = l.db.QueryContext(l.ctx, "SELECT id FROM messages WHERE "+l.tables[messageTable].Of("session_id", "?")+which+" ORDER BY +id", l.session); err == nil {
 			l.messages, err = rowlog.Collect(rows, "list messages", func(rows *sql.Rows) (id int64, err error) {
 				err = rows.Scan(&id)
 				return id, err
@@ -179,12 +179,12 @@ func linksTo(ctx context.Context, db rowlog.Querier, tables rowlog.Tables) (all 
 		case k.to == sessionTable && (k.column == "id" || k.column == ""):
 			add(link{table: k.table, where: rowlog.Quoted(k.from) + " = ?"})
 		case k.to == messageTable && (k.column == "id" || k.column == ""):
-			add(link{table: k.table, where: rowlog.Quoted(k.from) + " IN (SELECT id FROM messages WHERE session_id = ?)"})
+			add(link{table: k.table, where: rowlog.Quoted(k.from) + " IN (SELECT id FROM messages WHERE " + tables[messageTable].Of("session_id", "?") + ")"})
 		}
 	}
 	for name, t := range tables {
 		if t.Has("session_id") {
-			add(link{table: name, where: "session_id = ?"})
+			add(link{table: name, where: t.Of("session_id", "?")})
 		}
 	}
 	direct := len(all)

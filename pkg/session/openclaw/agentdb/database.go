@@ -22,7 +22,7 @@ type Database struct {
 
 // Open opens a database for reading. Nothing of it is changed and nothing is
 // left beside it. It returns the errors of [sqlitefile.Open], and a
-// [*VersionError] for a schema that is not known.
+// [sqlitefile.UnknownSchema] for a schema that is not known.
 func Open(ctx context.Context, f File) (*Database, error) {
 	d := &Database{}
 	var err error

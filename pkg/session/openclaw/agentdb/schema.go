@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+
+	"github.com/sessctl/sessctl/pkg/session/sqlitefile"
 )
 
 // The versions of the schema that are read. 14 is the first with session_nodes
@@ -14,15 +16,6 @@ const (
 	oldestSchema = 14
 	newestSchema = 23
 )
-
-// VersionError is returned when a database has a schema that is not known:
-// what its rows mean could have changed.
-type VersionError struct{ Version int }
-
-// Error implements error. It names the version.
-func (e *VersionError) Error() string {
-	return fmt.Sprintf("its schema has version %d, this tool knows %d to %d", e.Version, oldestSchema, newestSchema)
-}
 
 // errSchema is returned when a database lacks a table or column that its
 // version must have.
@@ -52,7 +45,7 @@ func (d *Database) checkSchema(ctx context.Context) error {
 		return err
 	}
 	if version < oldestSchema || version > newestSchema {
-		return &VersionError{Version: version}
+		return sqlitefile.UnknownSchema(fmt.Sprintf("its schema has version %d, this tool knows %d to %d", version, oldestSchema, newestSchema))
 	}
 	var encoding string
 	if err := d.conn.QueryRowContext(ctx, "PRAGMA encoding").Scan(&encoding); err != nil {

@@ -26,6 +26,8 @@ type Database struct {
 	*sqlitefile.Database
 	conn   *sql.Conn
 	tables rowlog.Tables
+	// Schema is the date of its last migration, as 20260622; 0 if it does not say.
+	Schema int
 	// Unread are tables in which something is said that is not read.
 	Unread []string
 }
@@ -38,9 +40,14 @@ func Open(ctx context.Context, f File) (*Database, error) {
 	d.Database, err = sqlitefile.Open(ctx, f, func(ctx context.Context, conn *sql.Conn) (err error) {
 		d.conn = conn
 		if d.tables, err = readSchema(ctx, conn); err == nil {
-			if _, read := extra(d.tables); read[boardTable] == "" {
-				d.Unread, err = d.tables.Filled(ctx, conn, boardTable)
-			}
+			err = d.tables.Seek(ctx, conn, "session_id", "message_id")
+		}
+		if err == nil {
+			_, read := extra(d.tables)
+			d.Unread, err = d.tables.Unread(ctx, conn, boardTable, func(name string) bool { return read[name] != "" })
+		}
+		if err == nil {
+			d.Schema, err = lastMigration(ctx, conn, d.tables)
 		}
 		return err
 	})
@@ -66,20 +73,41 @@ func required() map[string][]string {
 	}
 }
 
+// The dates of the last migrations that were tried. Another database is read as far as
+// its columns have the names of today.
 const (
-	sessionTable = "session"
-	messageTable = "message"
-	partTable    = "part"
-	eventTable   = "event"
-	projectTable = "project"
-	countTable   = "event_sequence"
-	shareTable   = "session_share"      // holds a secret
-	boardTable   = "kilo_board_message" // what agents of Kilo say to each other
+	OldestSchema = 2026_01_27
+	NewestSchema = 2026_06_22
+	NewestOfKilo = 2026_09_07
+)
+
+const (
+	sessionTable   = "session"
+	messageTable   = "message"
+	partTable      = "part"
+	eventTable     = "event"
+	projectTable   = "project"
+	countTable     = "event_sequence"
+	shareTable     = "session_share" // holds a secret
+	migrationTable = "migration"
+	boardTable     = "kilo_board_message" // what agents of Kilo say to each other
 )
 
 // readSchema reads what tables there are, and checks that they are OpenCode's.
 func readSchema(ctx context.Context, conn rowlog.Querier) (rowlog.Tables, error) {
 	return rowlog.ReadKnown(ctx, conn, ErrSchema, required())
+}
+
+// lastMigration is the date with which the name of the last migration begins, 0 without
+// one.
+func lastMigration(ctx context.Context, conn rowlog.Querier, tables rowlog.Tables) (date int, err error) {
+	if !tables[migrationTable].Has("id") {
+		return 0, nil
+	}
+	if err := conn.QueryRowContext(ctx, "SELECT coalesce(max(CAST(substr(id, 1, 8) AS INTEGER)), 0) FROM "+migrationTable).Scan(&date); err != nil {
+		return 0, fmt.Errorf("read its version: %w", err)
+	}
+	return date, nil
 }
 
 // hasJournal reports whether there is a journal that is understood.
@@ -91,7 +119,7 @@ func hasJournal(tables rowlog.Tables) bool {
 // to, and the conditions by which they do: the database's own foreign keys, and the
 // column session_id.
 func extra(tables rowlog.Tables) (names []string, where map[string]string) {
-	known := map[string]string{sessionTable: "id = ?1", messageTable: "session_id = ?1", partTable: "session_id = ?1"}
+	known := map[string]string{sessionTable: "id = ?1", messageTable: tables[messageTable].Of("session_id", "?1"), partTable: tables[partTable].Of("session_id", "?1")}
 	return tables.Owned(known, "session_id", func(name string) bool {
 		switch name {
 		case eventTable, countTable, projectTable, shareTable:

@@ -42,7 +42,7 @@ func (d *Database) Recent(ctx context.Context, session string) (string, error) {
 	if err != nil || reverted {
 		return "", ignoreNoRows(err)
 	}
-	rows, err := d.conn.QueryContext(ctx, "SELECT id, CAST(data AS BLOB) FROM message WHERE session_id = ? ORDER BY time_created DESC, id DESC", session)
+	rows, err := d.conn.QueryContext(ctx, "SELECT id, CAST(data AS BLOB) FROM message WHERE "+d.tables[messageTable].Of("session_id", "?")+" ORDER BY time_created DESC, id DESC", session)
 	if err != nil {
 		return "", fmt.Errorf("read session %s: %w", session, err)
 	}
@@ -82,7 +82,7 @@ func ignoreNoRows(err error) error {
 
 // CountMessages returns the number of messages of a session.
 func (d *Database) CountMessages(ctx context.Context, session string) (n int, err error) {
-	err = d.conn.QueryRowContext(ctx, "SELECT count(*) FROM message WHERE session_id = ?", session).Scan(&n)
+	err = d.conn.QueryRowContext(ctx, "SELECT count(*) FROM message WHERE "+d.tables[messageTable].Of("session_id", "?"), session).Scan(&n)
 	if err != nil {
 		return 0, fmt.Errorf("count messages of %s: %w", session, err)
 	}

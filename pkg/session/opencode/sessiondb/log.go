@@ -49,7 +49,7 @@ func openLog(ctx context.Context, db rowlog.Querier, tables rowlog.Tables, of st
 	if err := l.begin(); err != nil {
 		return nil, fmt.Errorf("read session %s: %w", of.session, err)
 	}
-	ids, err := messageIDs(ctx, db, of.session)
+	ids, err := messageIDs(ctx, db, tables, of.session)
 	if err != nil {
 		return nil, err
 	}
@@ -62,8 +62,8 @@ func openLog(ctx context.Context, db rowlog.Querier, tables rowlog.Tables, of st
 
 // messageIDs are the messages of a session in the order in which the runtime
 // sends them.
-func messageIDs(ctx context.Context, db rowlog.Querier, session string) ([]string, error) {
-	rows, err := db.QueryContext(ctx, "SELECT id FROM message WHERE session_id = ? ORDER BY time_created, id", session)
+func messageIDs(ctx context.Context, db rowlog.Querier, tables rowlog.Tables, session string) ([]string, error) {
+	rows, err := db.QueryContext(ctx, "SELECT id FROM message WHERE "+tables[messageTable].Of("session_id", "?")+" ORDER BY time_created, id", session)
 	if err != nil {
 		return nil, fmt.Errorf("read session %s: %w", session, err)
 	}
@@ -133,7 +133,7 @@ func (l *Log) next() error {
 		err = fmt.Errorf("message %s: it is gone", id)
 	}
 	if err == nil {
-		_, err = l.rows(selection{kind: typePart, table: partTable, where: "message_id = ?", order: "id"}, nil, id)
+		_, err = l.rows(selection{kind: typePart, table: partTable, where: l.tables[partTable].Of("message_id", "?"), order: "id"}, nil, id)
 	}
 	return l.failure(err)
 }
@@ -141,7 +141,7 @@ func (l *Log) next() error {
 // end writes what is no message: parts without one, rows of other tables, the
 // sessions that its agents have begun, and that there is a journal.
 func (l *Log) end() error {
-	_, err := l.rows(selection{kind: typePart, table: partTable, where: "session_id = ? AND message_id NOT IN (SELECT id FROM message)", order: "id"}, nil, l.session)
+	_, err := l.rows(selection{kind: typePart, table: partTable, where: l.tables[partTable].Of("session_id", "?") + " AND message_id NOT IN (SELECT id FROM message)", order: "id"}, nil, l.session)
 	names, where := extra(l.tables)
 	for _, name := range names {
 		if err == nil {
