@@ -42,7 +42,7 @@ func BeginAnew(ctx context.Context, run *Run, why string) (done Anew, err error)
 	}
 	if Exists(run.LedgerDir()) {
 		done.Moved = run.LedgerDir() + ".before-" + run.Now().UTC().Format("20060102T150405.000Z")
-		if err := run.Pins.MoveDir(run.LedgerDir(), done.Moved); err != nil {
+		if err := LedgerOf(run).Move(ctx, done.Moved); err != nil {
 			return done, fmt.Errorf("set the ledger aside: %w", err)
 		}
 	}
