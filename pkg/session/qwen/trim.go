@@ -3,7 +3,6 @@ package qwen
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -193,16 +192,7 @@ func (s *Store) PlanTrim(ctx context.Context, request session.ShortenRequest) (s
 		return session.Shortening{}, err
 	}
 	defer log.Close()
-	size := request.Snapshot.Size
-	plan := session.Shortening{Rotation: rotation}
-	plan.After, err = logfile.Proof(func(w io.Writer) error { return trim(ctx, w, log, size) })
-	if errors.Is(err, session.ErrUnsupported) {
-		err = fmt.Errorf("%s: %w", request.Ref.Path, err)
-	}
-	if err == nil {
-		err = session.WorthTrimming(size, plan.After.Size, "/compress in the session")
-	}
-	return plan, err
+	return logfile.PlanTrim(ctx, session.Shortening{Rotation: rotation}, request, log, "/compress in the session", trim)
 }
 
 // Shorten implements [session.Shortener]. The log keeps its time: `qwen -c` goes
