@@ -101,7 +101,7 @@ var layers = map[string][]string{
 	"internal/packages":       {"cmd"},
 	"internal/program":        {"cmd"},
 	"internal/prose":          {},
-	"internal/scriptcmd":      {"internal/fakegateway", "internal/fakeagentdb", "internal/fakegoosedb", "internal/fakehubdb", "internal/fakesessiondb", "internal/fakestatedb", "internal/objectstore"},
+	"internal/scriptcmd":      {"internal/fakegateway", "internal/fakeagentdb", "internal/fakegoosedb", "internal/fakehubdb", "internal/fakesessiondb", "internal/fakestatedb", "internal/objectstore", "pkg/memory", "pkg/secrets"},
 	"internal/fakegateway":    {},
 	"internal/fakemanagers":   {},
 	"internal/fakeobjects":    {},

@@ -17,7 +17,6 @@ import (
 	"github.com/sessctl/sessctl/internal/workspace"
 	"github.com/sessctl/sessctl/pkg/archive"
 	"github.com/sessctl/sessctl/pkg/report"
-	"github.com/sessctl/sessctl/pkg/secrets"
 	"github.com/sessctl/sessctl/pkg/session"
 )
 
@@ -30,7 +29,8 @@ func showPages(ctx context.Context, a *app, store *archive.Store, entry archive.
 	if !steps.Readable(&a.Run.Settings, entry) {
 		return failure.Usage("sessctl archives show "+entry.ID+" --raw prints it", "archive %s is not a log of messages that can be read", entry.ID)
 	}
-	w := pageWriter{app: a, entry: entry, redact: o.Redact}
+	w := pageWriter{app: a, entry: entry, text: newArchivedText(a, io.Discard, steps.LineRange{}, o.Redact)}
+	w.text.thinking = true
 	if o.HTML == keptPage {
 		return w.keep(ctx, store)
 	}
@@ -53,7 +53,7 @@ func showPages(ctx context.Context, a *app, store *archive.Store, entry archive.
 type pageWriter struct {
 	*app
 	entry    archive.Entry
-	redact   bool
+	text     *archivedText // that is set as pages
 	pages    *report.Pages
 	messages int
 	masked   int
@@ -109,14 +109,13 @@ func (w *pageWriter) fill(ctx context.Context, store *archive.Store, name string
 	e := w.entry
 	head := report.Head{
 		Runtime: e.Runtime, Agent: e.Agent, Session: e.Session, Key: e.Key, Archive: e.ID, Source: w.Tilde(e.Source),
-		CreatedAt: wording.StampText(e.CreatedAt), Bytes: e.Bytes, Lines: e.Lines, Redacted: w.redact,
+		CreatedAt: wording.StampText(e.CreatedAt), Bytes: e.Bytes, Lines: e.Lines, Redacted: w.text.redact != nil,
 	}
 	var err error
 	if w.pages, err = report.NewPages(name, head, limit, time.Local, write); err != nil {
 		return nil, err
 	}
-	text := archivedText{app: w.app, thinking: true}
-	if err := text.each(ctx, store, e, w.message); err != nil {
+	if err := w.text.each(ctx, store, e, w.message); err != nil {
 		return nil, err
 	}
 	return w.pages.Close()
@@ -148,10 +147,10 @@ func (w *pageWriter) message(m *session.Message) error {
 // clean is text of a message, without what looks like a secret if that was asked
 // for.
 func (w *pageWriter) clean(text []byte) string {
-	if !w.redact {
+	if w.text.redact == nil {
 		return string(text)
 	}
-	clean, n := secrets.RedactBytes(text)
+	clean, n := w.text.redact.RedactBytes(text)
 	w.masked += n
 	return string(clean)
 }

@@ -117,8 +117,7 @@ func runArchiveShow(ctx context.Context, a *app, id string, o steps.ShowOptions)
 func printText(ctx context.Context, a *app, store *archive.Store, entry archive.Entry, o steps.ShowOptions) error {
 	var text *archivedText
 	err := a.paged(ctx, func(ctx context.Context, out io.Writer) error {
-		text = newArchivedText(a, out, o.LineRange)
-		text.redact = o.Redact
+		text = newArchivedText(a, out, o.LineRange, o.Redact)
 		return text.print(ctx, store, entry)
 	})
 	if err == nil {

@@ -8,6 +8,7 @@ import (
 	"github.com/sessctl/sessctl/internal/steps"
 	"github.com/sessctl/sessctl/internal/workspace"
 	"github.com/sessctl/sessctl/pkg/archive"
+	"github.com/sessctl/sessctl/pkg/secrets"
 	"github.com/sessctl/sessctl/pkg/session"
 )
 
@@ -21,13 +22,17 @@ type archivedText struct {
 	heading func(...string) string
 	// thinking says that what models thought is wanted too.
 	thinking bool
-	redact   bool // mask what looks like a secret
-	shown    int  // messages
-	last     int  // lines of the log
+	redact   *secrets.Session // masks what looks like a secret; nil for not
+	shown    int              // messages
+	last     int              // lines of the log
 }
 
-func newArchivedText(a *app, out io.Writer, lines steps.LineRange) *archivedText {
-	return &archivedText{app: a, out: out, lines: lines, heading: a.renderer().NewStyle().Bold(true).Render}
+func newArchivedText(a *app, out io.Writer, lines steps.LineRange, redact bool) *archivedText {
+	t := &archivedText{app: a, out: out, lines: lines, heading: a.renderer().NewStyle().Bold(true).Render}
+	if redact {
+		t.redact = secrets.NewSession()
+	}
+	return t
 }
 
 // print prints the messages.
@@ -44,10 +49,11 @@ func (t *archivedText) each(ctx context.Context, store *archive.Store, e archive
 }
 
 // eachOf hands out the messages of a log. It reads the log twice: the first time
-// tells which messages were said on a branch that was left.
+// tells which messages were said on a branch that was left, and which secrets are to be
+// masked wherever they stand.
 func (t *archivedText) eachOf(ctx context.Context, log steps.ReadableLog, emit func(*session.Message) error) error {
 	var tree *session.Tree
-	for _, emit := range []func(*session.Message) error{func(*session.Message) error { return nil }, emit} {
+	for _, emit := range []func(*session.Message) error{t.learn, emit} {
 		scan, err := steps.ScanReadable(ctx, log, session.ScanOptions{Tree: tree, Thinking: t.thinking}, emit)
 		if err != nil {
 			return err
@@ -58,6 +64,13 @@ func (t *archivedText) eachOf(ctx context.Context, log steps.ReadableLog, emit f
 		if t.lines.First > t.last {
 			return t.lines.Beyond(t.last)
 		}
+	}
+	return nil
+}
+
+func (t *archivedText) learn(m *session.Message) error {
+	if t.redact != nil {
+		steps.LearnSecrets(t.redact, m)
 	}
 	return nil
 }

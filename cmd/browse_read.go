@@ -32,9 +32,9 @@ func (b *browser) read(ctx context.Context, place browse.Place, progress func(do
 	defer closeLog()
 	counted := &tui.CountedLog{Open: log.Open, Total: 2 * log.Bytes, Progress: progress}
 	log.Open = counted.Reopen
-	p := &tui.PageReader{Place: place, Redact: b.options.Redact, Terms: &recall.PassagePrinter{Terms: recall.QueryTerms(place.Question)}}
+	text := newArchivedText(own, io.Discard, steps.LineRange{}, b.options.Redact)
+	p := &tui.PageReader{Place: place, Redact: text.redact, Terms: &recall.PassagePrinter{Terms: recall.QueryTerms(place.Question)}}
 	p.Bound()
-	text := newArchivedText(own, io.Discard, steps.LineRange{})
 	if err := text.eachOf(ctx, log, p.Add); err != nil && !errors.Is(err, recall.ErrReadEnough) {
 		return browse.Page{}, err
 	}

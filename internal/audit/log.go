@@ -167,7 +167,7 @@ func archivedByID(ctx context.Context, run *workspace.Run) (map[string]LogRow, e
 	for _, e := range entries {
 		known[e.ID] = LogRow{
 			At: e.CreatedAt.UTC().Format(time.RFC3339), Action: e.Reason, Runtime: e.Runtime, Agent: e.Agent, Session: e.Session,
-			Path: e.Source, Archive: e.ID, Time: e.CreatedAt, Title: e.Title, Project: e.Project, LastUsed: wording.StampText(e.SourceModTime),
+			Path: e.Source, Archive: e.ID, Time: e.CreatedAt, Title: workspace.ArchivedTitle(e), Project: e.Project, LastUsed: wording.StampText(e.SourceModTime),
 		}
 	}
 	return known, nil

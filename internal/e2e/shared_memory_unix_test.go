@@ -19,6 +19,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/sessctl/sessctl/internal/postgres"
+	"github.com/sessctl/sessctl/internal/scriptcmd"
 )
 
 // planted are secrets of every kind as a session may show them, and what of each
@@ -71,6 +72,7 @@ func TestSharedMemory(t *testing.T) {
 	}
 	t.Cleanup(server.Stop)
 	t.Run("keeps no secret", func(t *testing.T) { keepsNoSecret(t, server) })
+	t.Run("later rules redact", func(t *testing.T) { laterRulesRedact(t, server) })
 	t.Run("nothing is due after forgetting", func(t *testing.T) { nothingIsDue(t, server) })
 	t.Run("a name of another role", func(t *testing.T) { nameOfAnotherRole(t, server) })
 	t.Run("machines of one name", func(t *testing.T) { machinesOfOneName(t, server) })
@@ -173,6 +175,34 @@ func nothingIsDue(t *testing.T, server *postgres.Server) {
 		if out := h.sessctl(t, 0, "doctor"); strings.Contains(out, "not sent yet") {
 			t.Errorf("after %v: %s", arguments, out)
 		}
+	}
+}
+
+// laterRulesRedact: a value that was pushed when the rules did not know it goes from
+// every table of the server with memory redact, and is not found by its words.
+func laterRulesRedact(t *testing.T, server *postgres.Server) {
+	const secret = "Qx7vLm2TzRk9"
+	h := newHost(t, server, "redacted")
+	talk(t, h.home, "walrus", []string{"The walrus took " + secret + " as it is.", "That was password=" + secret + " of the walrus."})
+	h.sessctl(t, 0, "archive", "--all", "--remember")
+	if err := scriptcmd.Unredact(t.Context(), filepath.Join(h.home, ".local/share/sessctl/memory"), secret); err != nil {
+		t.Fatal(err)
+	}
+	h.sessctl(t, 0, "push", "--setup")
+	h.sessctl(t, 0, "push")
+	if rows := wholeDatabase(t, h.dsn); !strings.Contains(rows, "walrus took "+strings.ToLower(secret)) {
+		t.Fatal("what older rules left was not pushed")
+	}
+	if out := h.sessctl(t, 0, "memory", "redact", "--json"); !strings.Contains(out, `"shared": true`) || !strings.Contains(out, `"values": 1`) {
+		t.Errorf("memory redact: %s", out)
+	}
+	if rows := wholeDatabase(t, h.dsn); strings.Contains(rows, strings.ToLower(secret)) || !strings.Contains(rows, "walrus took [redacted]") {
+		t.Error("what today's rules find is still in a table")
+	}
+	h.sessctl(t, 1, "recall", "--everywhere", "--rank", "text", secret)
+	h.sessctl(t, 0, "push", "--verify")
+	if out := h.sessctl(t, 0, "memory", "redact"); !strings.Contains(out, "nothing to redact") {
+		t.Errorf("a second time: %s", out)
 	}
 }
 

@@ -180,7 +180,7 @@ func (d *Document) nameHits(ctx context.Context, run *workspace.Run) {
 			continue
 		}
 		if e, err := archives.Get(ctx, h.Source.Archive); err == nil {
-			h.Title, h.Project, h.LastUsed = e.Title, e.Project, wording.StampText(e.SourceModTime)
+			h.Title, h.Project, h.LastUsed = workspace.ArchivedTitle(e), e.Project, wording.StampText(e.SourceModTime)
 		}
 	}
 }

@@ -35,6 +35,7 @@
 //	sessiondb FILE [live] [SQL]       write a database of OpenCode
 //	statedb FILE SCHEMA [live] [SQL]  write a database of Hermes
 //	hubdb DIR [DATABASE SQL]          write the databases of Cline's hub
+//	unredact DIR TEXT                 put TEXT for every mark in a memory, as older rules did
 //	gateway start DIR|behave HOW|stop a gateway of OpenClaw
 //	embedder start|stop|...           a server for embeddings
 //	model start|says MODE|...         a server for summaries and facts

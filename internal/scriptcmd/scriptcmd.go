@@ -42,6 +42,7 @@ func Commands() map[string]func(*testscript.TestScript, bool, []string) {
 		"shorten":   shorten,
 		"sql":       execSQL,
 		"tree":      tree,
+		"unredact":  unredact,
 	}
 }
 

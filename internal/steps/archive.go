@@ -48,7 +48,7 @@ type ArchiveDocument struct {
 // NewArchiveRow is an archive as JSON.
 func NewArchiveRow(e archive.Entry) selection.ArchiveRow {
 	row := selection.ArchiveRow{
-		ID: e.ID, Runtime: e.Runtime, Agent: e.Agent, Session: e.Session, Key: e.Key, Title: e.Title, Project: e.Project, LastUsed: wording.StampText(e.SourceModTime), Path: e.Path, SHA256: e.SHA256,
+		ID: e.ID, Runtime: e.Runtime, Agent: e.Agent, Session: e.Session, Key: e.Key, Title: workspace.ArchivedTitle(e), Project: e.Project, LastUsed: wording.StampText(e.SourceModTime), Path: e.Path, SHA256: e.SHA256,
 		Bytes: e.Bytes, StoredBytes: e.StoredBytes, Compression: e.Compression, CreatedAt: e.CreatedAt.UTC().Format(time.RFC3339),
 		OffSite: workspace.Place(e), Others: e.Others, SupersededBy: e.SupersededBy,
 	}

@@ -30,11 +30,12 @@ type ReadableLog struct {
 }
 
 // ReadableMessage is a message as people read it: who said it and where, and what
-// was said, indented. No line of it does anything to a terminal.
-func ReadableMessage(m *session.Message, redact bool) (heading string, lines []string) {
+// was said, indented, without the secrets of its session unless redact is nil. No line
+// of it does anything to a terminal.
+func ReadableMessage(m *session.Message, redact *secrets.Session) (heading string, lines []string) {
 	said := m.AppendText(nil)
-	if redact {
-		said, _ = secrets.RedactBytes(said)
+	if redact != nil {
+		said, _ = redact.RedactBytes(said)
 	}
 	text := strings.TrimRight(wording.VisibleText(string(said)), "\n")
 	if text == "" {
@@ -47,6 +48,14 @@ func ReadableMessage(m *session.Message, redact bool) (heading string, lines []s
 		lines = append(lines, strings.TrimRight("  "+line, " "))
 	}
 	return wording.Visible(MessageHeading(m)), lines
+}
+
+// LearnSecrets takes in the secrets of a message, for the other messages of its session.
+func LearnSecrets(known *secrets.Session, m *session.Message) {
+	known.Learn(m.AppendText(nil))
+	for i := range m.Parts {
+		known.Learn(m.Parts[i].Text)
+	}
 }
 
 // MessageHeading says who speaks, where it stands and when it was said.

@@ -124,13 +124,18 @@ func briefable(sessions []workspace.Found, o BriefOptions) []workspace.Found {
 	return own
 }
 
+// LiveLog is the log of a session that there is.
+func LiveLog(run *workspace.Run, s workspace.Found) ReadableLog {
+	open := func(context.Context) (io.ReadCloser, error) { return run.Pins.OpenSingle(s.Store, s.Path) }
+	if source := s.Adapter.Capabilities().SourceOf(s.Ref); source != nil {
+		open = func(ctx context.Context) (io.ReadCloser, error) { return source.OpenLog(ctx, s.Ref) }
+	}
+	return ReadableLog{Name: s.Path, Reader: s.Adapter, Bytes: s.Bytes, Open: open}
+}
+
 func briefOfLive(ctx context.Context, run *workspace.Run, sessions []workspace.Found) (BriefDocument, bool, error) {
 	for _, s := range sessions[:min(len(sessions), mostBriefed)] {
-		open := func(ctx context.Context) (io.ReadCloser, error) { return run.Pins.OpenSingle(s.Store, s.Path) }
-		if source := s.Adapter.Capabilities().SourceOf(s.Ref); source != nil {
-			open = func(ctx context.Context) (io.ReadCloser, error) { return source.OpenLog(ctx, s.Ref) }
-		}
-		now, err := stateOf(ctx, ReadableLog{Name: s.Path, Reader: s.Adapter, Bytes: s.Bytes, Open: open})
+		now, err := stateOf(ctx, LiveLog(run, s))
 		if ctx.Err() != nil {
 			return BriefDocument{}, false, ctx.Err()
 		}

@@ -3,9 +3,14 @@ package workspace
 import (
 	"context"
 
+	"github.com/sessctl/sessctl/pkg/archive"
 	"github.com/sessctl/sessctl/pkg/naming"
 	"github.com/sessctl/sessctl/pkg/session"
 )
+
+// ArchivedTitle is what the session of an archive was called, without secrets that the
+// rules of then have left.
+func ArchivedTitle(e archive.Entry) string { return naming.Tidy(e.Title) }
 
 // Naming returns what says how a session is called: by the store of this run that it
 // is in, else by a reader of its runtime.
@@ -21,6 +26,6 @@ func Naming(run *Run) func(context.Context, session.Ref) session.Name {
 				return naming.Of(ctx, reader, ref)
 			}
 		}
-		return session.Name{Title: ref.Title, Project: ref.Project}
+		return session.Name{Title: naming.Tidy(ref.Title), Project: ref.Project}
 	}
 }

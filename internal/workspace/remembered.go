@@ -128,7 +128,7 @@ func wherever(ctx context.Context, run *Run, archives *archive.Store, id string)
 // ArchivedLog is the session that an archive is of.
 func ArchivedLog(e archive.Entry) compact.ArchivedLog {
 	return compact.ArchivedLog{
-		Ref:       session.Ref{Runtime: e.Runtime, Agent: e.Agent, ID: e.Session, Key: e.Key, Path: e.Path, Kind: session.Kind(e.Kind), ModTime: e.SourceModTime, Title: e.Title, Project: e.Project},
+		Ref:       session.Ref{Runtime: e.Runtime, Agent: e.Agent, ID: e.Session, Key: e.Key, Path: e.Path, Kind: session.Kind(e.Kind), ModTime: e.SourceModTime, Title: ArchivedTitle(e), Project: e.Project},
 		Archived:  ArchivedOf(e),
 		CreatedAt: e.CreatedAt,
 	}

@@ -38,7 +38,7 @@ func Summarizers(run *Run, focus string) (func(compact.SummaryOrder) compact.Sum
 func offlineSummarizer(focus string) func(compact.SummaryOrder) compact.Summarizer {
 	return func(o compact.SummaryOrder) compact.Summarizer {
 		most := min(cmp.Or(o.MaxRunes, summarize.DefaultMaxRunes), summarize.DefaultMaxRunes)
-		return extractive{summarize.NewExtractive(summarize.Options{Focus: focus, MaxRunes: most, Checkpoint: checkpoint(o), ThirdPerson: thirdPerson(o)})}
+		return extractive{summarize.NewExtractive(summarize.Options{Focus: focus, MaxRunes: most, Checkpoint: checkpoint(o), ThirdPerson: thirdPerson(o), Secrets: o.Secrets})}
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"iter"
 	"time"
 
+	"github.com/sessctl/sessctl/pkg/secrets"
 	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/sessctl/sessctl/pkg/work"
 )
@@ -170,6 +171,7 @@ type SummaryOrder struct {
 	MaxRunes  int                  // code points at most; 0 for as long as it likes
 	SplitTurn bool                 // the last turn goes on in what stays
 	Offline   bool                 // no model is to be asked
+	Secrets   *secrets.Session     // knows which texts show none
 }
 
 // Summarizer sees the messages of one session and then sums them up.

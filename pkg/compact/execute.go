@@ -151,7 +151,7 @@ func (r *run) archive(ctx context.Context, log io.Reader) error {
 // model may take minutes for it.
 func (r *run) remember(ctx context.Context, open func() (io.ReadCloser, error)) error {
 	m := &recorder{store: r.store, ref: r.plan.Ref, policy: r.policy, tree: forked(r.plan.Survey.Scan.Tree), secrets: r.plan.Survey.secrets, open: open}
-	order := SummaryOrder{Ref: r.plan.Ref, Style: r.store.Capabilities().SummaryStyle}
+	order := SummaryOrder{Ref: r.plan.Ref, Style: r.store.Capabilities().SummaryStyle, Secrets: m.secrets}
 	if r.plan.Strategy.Shortens() && !r.policy.SkipArchive { // a tail of the session stays
 		m.cut = &r.plan.Cut
 		order.MaxRunes, order.SplitTurn = summaryRunes(m.cut), m.cut.SplitTurn

@@ -118,8 +118,10 @@ func (r *reader) add(cut *chunk.Chunker, m *session.Message) error {
 	said, recalled := session.CutRecalled(r.text)
 	clean, leftOut := session.Clean(said)
 	r.survey.LeftOut += recalled + leftOut
-	if safe, n := r.secrets.RedactBytes(clean); n > 0 && !r.rough {
-		clean = safe
+	if r.rough {
+		r.secrets.Learn(clean)
+	} else {
+		clean, _ = r.secrets.RedactBytes(clean)
 	}
 	r.survey.Redacted = r.secrets.Values()
 	clean = session.QuoteLabels(clean)

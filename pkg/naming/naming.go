@@ -23,7 +23,7 @@ const (
 // Of is the name of a session. What its listing knows is not read again. A log that
 // cannot be read has no more than that.
 func Of(ctx context.Context, store session.Store, ref session.Ref) session.Name {
-	known := session.Name{Title: tidy(ref.Title), Project: ref.Project}
+	known := session.Name{Title: Tidy(ref.Title), Project: ref.Project}
 	if known.Title != "" && known.Project != "" || !hasWords(ref.Kind) {
 		return known
 	}
@@ -32,7 +32,7 @@ func Of(ctx context.Context, store session.Store, ref session.Ref) session.Name 
 		return known
 	}
 	defer log.Close()
-	known.Title = tidy(own)
+	known.Title = Tidy(own)
 	return known.Or(first(ctx, store, log))
 }
 
@@ -96,8 +96,8 @@ func first(ctx context.Context, store session.Store, log io.Reader) (n session.N
 	return n
 }
 
-// tidy is a title that a runtime gave, in one line and without secrets.
-func tidy(title string) string {
+// Tidy is a title that somebody gave, in one line and without secrets.
+func Tidy(title string) string {
 	clean, _ := session.Clean([]byte(title))
 	text, _ := secrets.Redact(string(clean))
 	return state.Cut(text, titleRunes)

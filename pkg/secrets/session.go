@@ -3,6 +3,8 @@ package secrets
 import (
 	"bytes"
 	"crypto/sha256"
+	"encoding/binary"
+	"hash/maphash"
 	"slices"
 )
 
@@ -15,34 +17,76 @@ import (
 // follow. Who reads the texts twice finds it in those before, too. It is not safe for
 // use by several goroutines at once.
 type Session struct {
-	values map[string]bool // those that are found again
+	values valueSet        // those that are found again
 	others map[string]bool // digests of those that other words resemble: only counted
-	sorted [][]byte        // values, the longest first
+	seed   maphash.Seed
+	plain  map[uint64]bool // hashes of texts that show no secret, not to search them twice
 }
 
 // NewSession begins a session of which no value is known.
 func NewSession() *Session {
-	return &Session{values: map[string]bool{}, others: map[string]bool{}}
+	return &Session{others: map[string]bool{}, seed: maphash.MakeSeed(), plain: map[uint64]bool{}}
 }
 
 // RedactBytes replaces what looks like a secret, and the values that were found before,
 // and returns in how many places. What it returns is text itself if there is none.
 func (s *Session) RedactBytes(text []byte) (clean []byte, places int) {
+	clean, places = s.search(text)
+	clean, again := s.RedactKnown(clean)
+	return clean, places + again
+}
+
+// RedactAlone is the RedactBytes of the package, which no other text has a part in. It
+// does not search again what showed no secret. s may be nil.
+func (s *Session) RedactAlone(text []byte) (clean []byte, places int) {
+	if s != nil && s.plain[s.sumOf(text)] {
+		return text, 0
+	}
+	return RedactBytes(text)
+}
+
+// Learn takes in the values of a text, for the texts that are redacted after it.
+func (s *Session) Learn(text []byte) { s.search(text) }
+
+// search replaces what looks like a secret in a text and takes in the values.
+func (s *Session) search(text []byte) (clean []byte, places int) {
+	sum := s.sumOf(text)
+	if s.plain[sum] {
+		return text, 0
+	}
 	clean, values := redactBytes(text)
 	if len(values) == 0 {
-		return s.RedactKnown(text)
+		s.keep(sum)
+		return text, 0
 	}
 	for _, v := range values {
 		s.know(v)
 	}
-	clean, again := s.RedactKnown(clean)
-	return clean, len(values) + again
+	return clean, len(values)
+}
+
+// sumOf is the hash of a text, 0 for one that is searched as fast as found.
+func (s *Session) sumOf(text []byte) uint64 {
+	const least = 64 // bytes
+	if len(text) < least {
+		return 0
+	}
+	return maphash.Bytes(s.seed, text)
+}
+
+// keep keeps the hash of a text that shows no secret: of so many texts at most, which
+// take about 2 MB.
+func (s *Session) keep(sum uint64) {
+	const most = 1 << 17
+	if sum != 0 && len(s.plain) < most {
+		s.plain[sum] = true
+	}
 }
 
 // RedactKnown replaces only the values that were found before, and returns in how many
 // places.
 func (s *Session) RedactKnown(text []byte) (clean []byte, places int) {
-	return redactValues(text, s.sorted)
+	return s.values.redact(text)
 }
 
 // Redact is RedactBytes for a string.
@@ -56,10 +100,10 @@ func (s *Session) Redact(text string) (clean string, places int) {
 
 // Values is how many values were found so far; one that was found in several places is
 // one.
-func (s *Session) Values() int { return len(s.values) + len(s.others) }
+func (s *Session) Values() int { return len(s.values.sorted) + len(s.others) }
 
 // Recurring is how many values are found wherever they stand.
-func (s *Session) Recurring() int { return len(s.values) }
+func (s *Session) Recurring() int { return len(s.values.sorted) }
 
 func (s *Session) know(value []byte) {
 	if !isTelling(value) {
@@ -67,13 +111,7 @@ func (s *Session) know(value []byte) {
 		s.others[string(sum[:])] = true
 		return
 	}
-	if s.values[string(value)] {
-		return
-	}
-	s.values[string(value)] = true
-	value = bytes.Clone(value)
-	at, _ := slices.BinarySearchFunc(s.sorted, value, func(a, b []byte) int { return len(b) - len(a) })
-	s.sorted = slices.Insert(s.sorted, at, value)
+	s.values.add(value)
 }
 
 // isTelling reports a value that ordinary text does not have by chance: where it stands
@@ -84,16 +122,74 @@ func isTelling(value []byte) bool {
 		(isRandom(value) || isHex(value) || isHuman(value) || isPassphrase(value) || isChosen(value) || len(value) >= leastToken && looksRandom(value) && bitsOf(value) >= leastBits && !isName(value))
 }
 
-// redactValues replaces values that are telling wherever they stand alone, and counts
-// the places.
-func redactValues(text []byte, values [][]byte) (clean []byte, found int) {
-	clean = text
-	for _, v := range values {
-		var n int
-		clean, n = redactValue(clean, v)
-		found += n
+// valueSet finds all its values in a text in one pass: by their first eight bytes, which
+// all of them have (leastHuman).
+type valueSet struct {
+	sorted []*knownValue // the longest first
+	starts map[uint64][]*knownValue
+	filter [1 << filterBits / 64]uint64 // of the starts
+	round  int                          // how many texts were searched
+}
+
+// knownValue is a value, and the last text that has it.
+type knownValue struct {
+	text  []byte
+	round int
+}
+
+// add adds a value of leastHuman bytes or more that the set does not have yet.
+func (s *valueSet) add(value []byte) {
+	start := binary.LittleEndian.Uint64(value)
+	if slices.ContainsFunc(s.starts[start], func(v *knownValue) bool { return bytes.Equal(v.text, value) }) {
+		return
 	}
-	return clean, found
+	v := &knownValue{text: bytes.Clone(value)}
+	if s.starts == nil {
+		s.starts = map[uint64][]*knownValue{}
+	}
+	s.starts[start] = append(s.starts[start], v)
+	mark(&s.filter, hashEight(start))
+	at, _ := slices.BinarySearchFunc(s.sorted, v, func(a, b *knownValue) int { return len(b.text) - len(a.text) })
+	s.sorted = slices.Insert(s.sorted, at, v)
+}
+
+// hashEight maps eight bytes to a bit of a filter.
+func hashEight(eight uint64) uint32 { return uint32(eight * 0x9e3779b97f4a7c15 >> (64 - filterBits)) }
+
+// find gives the values that a text has this round, and reports whether there are any.
+func (s *valueSet) find(text []byte) (found bool) {
+	if len(s.sorted) == 0 {
+		return false
+	}
+	s.round++
+	for i := 0; i+leastHuman <= len(text); i++ {
+		start := binary.LittleEndian.Uint64(text[i:])
+		if !has(&s.filter, hashEight(start)) {
+			continue
+		}
+		for _, v := range s.starts[start] {
+			if bytes.HasPrefix(text[i:], v.text) {
+				v.round, found = s.round, true
+			}
+		}
+	}
+	return found
+}
+
+// redact replaces the values wherever they stand alone, and counts the places.
+func (s *valueSet) redact(text []byte) (clean []byte, places int) {
+	if !s.find(text) {
+		return text, 0
+	}
+	clean = text
+	for _, v := range s.sorted {
+		if v.round == s.round {
+			var n int
+			clean, n = redactValue(clean, v.text)
+			places += n
+		}
+	}
+	return clean, places
 }
 
 // redactValue replaces one value where no letter or digit stands beside it.

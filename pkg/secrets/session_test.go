@@ -65,3 +65,43 @@ func TestSessionFindsAtLeastWhatTextsShow(t *testing.T) {
 		}
 	})
 }
+
+// The values that are looked for together are those that are found one by one, the
+// longest first.
+func TestValuesAreFoundAsOneByOne(t *testing.T) {
+	values := []string{invented, invented + "-" + invented, invented + "Zz1", "Zz1" + invented, "correct-horse-battery-7", "horse-battery-7x"}
+	rapid.Check(t, func(t *rapid.T) {
+		var known valueSet
+		for _, v := range rapid.SliceOfDistinct(rapid.SampledFrom(values), rapid.ID[string]).Draw(t, "values") {
+			known.add([]byte(v))
+			known.add([]byte(v))
+		}
+		text := []byte(strings.Join(rapid.SliceOf(rapid.SampledFrom(append(values, " ", "x", "\\n", Mark, "é", invented[:8]))).Draw(t, "text"), ""))
+		clean, places := known.redact(bytes.Clone(text))
+		wanted, all := text, 0
+		for _, v := range known.sorted {
+			var n int
+			wanted, n = redactValue(wanted, v.text)
+			all += n
+		}
+		if !bytes.Equal(clean, wanted) || places != all {
+			t.Fatalf("%q became %q in %d places, one by one %q in %d", text, clean, places, wanted, all)
+		}
+	})
+}
+
+// A text is searched once, and found to have what was told of it later.
+func TestPlainTextIsNotSearchedAgain(t *testing.T) {
+	s := NewSession()
+	text := []byte("it answered " + invented + " and then " + strings.Repeat("nothing ", 20))
+	if s.Learn(text); len(s.plain) != 1 || s.Recurring() != 0 {
+		t.Fatalf("%d texts, %d values", len(s.plain), s.Recurring())
+	}
+	s.Learn([]byte("password=" + invented))
+	if clean, n := s.RedactBytes(text); n != 1 || bytes.Contains(clean, []byte(invented)) {
+		t.Errorf("%q, %d places", clean, n)
+	}
+	if clean, n := s.RedactAlone(text); n != 0 || !bytes.Equal(clean, text) {
+		t.Errorf("alone it became %q, %d places", clean, n)
+	}
+}

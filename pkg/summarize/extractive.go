@@ -37,6 +37,8 @@ type Options struct {
 	// ThirdPerson makes it prose without headings: what the person and the agent said
 	// and did.
 	ThirdPerson bool
+	// Secrets knows which texts of the log show none; nil searches every text.
+	Secrets *secrets.Session
 }
 
 // Extractive sees the messages of one session and then sums them up. It is
@@ -159,10 +161,10 @@ func (e *Extractive) add(m *session.Message, stays bool) {
 	switch m.Role {
 	case session.RoleUser:
 		base.by = person
-		e.push(base, ownWords(safe(m.Said())), saidBytes)
+		e.push(base, ownWords(e.safe(m.Said())), saidBytes)
 	case session.RoleAssistant:
 		base.by = agent
-		e.push(base, safe(m.Said()), saidBytes)
+		e.push(base, e.safe(m.Said()), saidBytes)
 		e.calls(m, base)
 	case session.RoleToolResult:
 		e.result(m, base)
@@ -170,7 +172,7 @@ func (e *Extractive) add(m *session.Message, stays bool) {
 		e.shell(m, base)
 	case session.RoleSummary:
 		base.by = earlier
-		e.push(base, safe(m.Said()), saidBytes)
+		e.push(base, e.safe(m.Said()), saidBytes)
 	}
 	if e.bytes > maxEventBytes {
 		e.forget()
@@ -179,8 +181,8 @@ func (e *Extractive) add(m *session.Message, stays bool) {
 
 // safe is a text without what looks like a secret. It is asked for the whole of a text:
 // of a part of a key nothing tells that it is one.
-func safe(text []byte) []byte {
-	clean, _ := secrets.RedactBytes(text)
+func (e *Extractive) safe(text []byte) []byte {
+	clean, _ := e.options.Secrets.RedactAlone(text)
 	return clean
 }
 
@@ -220,7 +222,7 @@ func (e *Extractive) calls(m *session.Message, base event) {
 					text = c.Purpose + ": " + text
 				}
 			}
-			e.push(base, safe([]byte(text)), callBytes)
+			e.push(base, e.safe([]byte(text)), callBytes)
 		}
 	}
 }
@@ -232,9 +234,9 @@ func (e *Extractive) result(m *session.Message, base event) {
 		base.failed = true
 	}
 	if base.failed {
-		base.errors = string(safe([]byte(state.Cut(strings.Join(work.EndingOf(m, string(m.ToolName)).Errors, " "), errorRunes))))
+		base.errors = string(e.safe([]byte(state.Cut(strings.Join(work.EndingOf(m, string(m.ToolName)).Errors, " "), errorRunes))))
 	}
-	e.push(base, safe(m.Said()), resultBytes)
+	e.push(base, e.safe(m.Said()), resultBytes)
 }
 
 // shell takes in a command that a person ran by hand.
@@ -243,7 +245,7 @@ func (e *Extractive) shell(m *session.Message, base event) {
 		if p := &m.Parts[i]; p.Kind == session.PartCommand {
 			command := base
 			command.by, command.kind = call, work.KindCommand
-			e.push(command, slices.Concat([]byte(prompt), safe(p.Text)), callBytes)
+			e.push(command, slices.Concat([]byte(prompt), e.safe(p.Text)), callBytes)
 		}
 	}
 	e.result(m, base)

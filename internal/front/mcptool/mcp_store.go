@@ -102,6 +102,22 @@ func AskingSession(ctx context.Context, a *workspace.Run, of selection.Scope) *w
 	return one
 }
 
+// RedactKnown takes out of words what a session of theirs tells to be a secret, and
+// returns in how many places. A log that cannot be read tells nothing, which is noticed.
+func RedactKnown(ctx context.Context, a *workspace.Run, of workspace.Found, words *memory.OwnWords) (places int) {
+	known := secrets.NewSession()
+	_, err := steps.ScanReadable(ctx, steps.LiveLog(a, of), session.ScanOptions{}, func(m *session.Message) error {
+		steps.LearnSecrets(known, m)
+		return nil
+	})
+	if err != nil {
+		a.Notice(workspace.Note{Path: of.Path, Message: "not looked into for secrets: " + err.Error()})
+	}
+	clean, places := known.RedactKnown([]byte(words.Text))
+	words.Text = string(clean)
+	return places
+}
+
 // StoreOwnWords stores words under the lock, after what earlier runs left
 // unfinished, and gives them a vector if the embedder answers soon.
 func StoreOwnWords(ctx context.Context, a *workspace.Run, words memory.OwnWords) (memory.Record, bool, error) {

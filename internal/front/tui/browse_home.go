@@ -104,7 +104,7 @@ func (r *archiveRows) addElsewhere(e archive.Entry) {
 	if !known {
 		i = len(r.home.Sessions)
 		r.gone[name] = i
-		r.home.Sessions = append(r.home.Sessions, browse.Session{Runtime: e.Runtime, Agent: e.Agent, ID: e.Session, Name: cmp.Or(e.Key, e.Session), Title: e.Title, State: "in the archive"})
+		r.home.Sessions = append(r.home.Sessions, browse.Session{Runtime: e.Runtime, Agent: e.Agent, ID: e.Session, Name: cmp.Or(e.Key, e.Session), Title: workspace.ArchivedTitle(e), State: "in the archive"})
 	}
 	s := &r.home.Sessions[i]
 	s.Archive, s.Used = e.ID, e.SourceModTime

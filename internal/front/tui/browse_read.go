@@ -15,6 +15,7 @@ import (
 	"github.com/sessctl/sessctl/internal/steps"
 	"github.com/sessctl/sessctl/internal/workspace"
 	"github.com/sessctl/sessctl/pkg/browse"
+	"github.com/sessctl/sessctl/pkg/secrets"
 	"github.com/sessctl/sessctl/pkg/session"
 )
 
@@ -137,7 +138,7 @@ func (c *countedReader) Read(p []byte) (int, error) {
 // PageReader collects the messages around a line of a log.
 type PageReader struct {
 	Place         browse.Place
-	Redact        bool
+	Redact        *secrets.Session       // nil for not
 	Terms         *recall.PassagePrinter // the words of the question
 	focus         int                    // the line that is asked for
 	before, after int                    // bytes to keep from before it and from there on
