@@ -237,15 +237,14 @@ func Proof(write func(w io.Writer) error) (session.LogProof, error) {
 // PlanTrim completes the plan to replace a log by what trim writes of it. An error that
 // wraps [session.ErrNothingToTrim] is returned if nearly all would stay; it names the
 // command of the runtime that may help first.
-func PlanTrim(ctx context.Context, plan session.Shortening, request session.ShortenRequest, log io.ReaderAt, command string, trim func(ctx context.Context, w io.Writer, log io.ReaderAt, size int64) error) (session.Shortening, error) {
+func PlanTrim(plan session.Shortening, request session.ShortenRequest, command string, trim func(w io.Writer) error) (session.Shortening, error) {
 	var err error
-	size := request.Snapshot.Size
-	plan.After, err = Proof(func(w io.Writer) error { return trim(ctx, w, log, size) })
+	plan.After, err = Proof(trim)
 	if errors.Is(err, session.ErrUnsupported) {
 		err = fmt.Errorf("%s: %w", request.Ref.Path, err)
 	}
 	if err == nil {
-		err = session.WorthTrimming(size, plan.After.Size, command)
+		err = session.WorthTrimming(request.Snapshot.Size, plan.After.Size, command)
 	}
 	return plan, err
 }

@@ -140,5 +140,7 @@ func (s *Store) PlanTrim(ctx context.Context, request session.ShortenRequest) (s
 		return plan, err
 	}
 	defer log.Close()
-	return logfile.PlanTrim(ctx, plan, request, log, "compact it, or /compact in the session", piformat.Trim)
+	return logfile.PlanTrim(plan, request, "compact it, or /compact in the session", func(w io.Writer) error {
+		return piformat.Trim(ctx, w, log, request.Snapshot.Size)
+	})
 }
