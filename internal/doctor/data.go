@@ -105,7 +105,7 @@ func examineLock(_ context.Context, run *workspace.Run, report *findings) error 
 	state, err := durable.LookAtLock(path)
 	switch {
 	case err != nil:
-		report.problem(path, err.Error(), "look at what it is; sessctl cannot lock it")
+		report.problem(path, err.Error(), "sessctl doctor --fix sets a directory aside; remove anything else")
 	case state.Held:
 		who := ""
 		if state.Process != 0 {

@@ -39,7 +39,10 @@ func examineHeads(ctx context.Context, run *workspace.Run, report *findings) err
 		case heads.Mute:
 			report.note(seen.Place, "is told of each head of the ledger, and gives none back", "")
 		case heads.None:
-			if workspace.Exists(workspace.LedgerOf(run).Dir()) {
+			switch {
+			case workspace.HadHead(&run.Settings, seen.Place):
+				report.warn(seen.Place, "had the head of the ledger, and has none any more", "the next run that adds to the ledger gives it again; look at who took it away")
+			case workspace.Exists(workspace.LedgerOf(run).Dir()):
 				report.note(seen.Place, "has no head of the ledger: no run has ended since it is named, or it took none", "")
 			}
 		default:

@@ -22,6 +22,9 @@ func examineLedger(ctx context.Context, run *workspace.Run, report *findings) er
 	for _, p := range found {
 		report.damaged(p.Path, p.Message, p.Advice)
 	}
+	if err := workspace.LedgerOf(run).CheckKey(); err != nil && leaves > 0 {
+		report.damaged(run.LedgerDir(), err.Error(), "put ledger/key back from a backup; or sessctl doctor --new-ledger REASON begins the ledger anew")
+	}
 	if first, err := workspace.LedgerOf(run).Leaf(0); err == nil && first.Kind == ledger.Begun {
 		report.note(run.LedgerDir(), describeAnew(first), "")
 	}

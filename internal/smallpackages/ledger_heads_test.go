@@ -41,8 +41,9 @@ func headPlaces(t *testing.T) map[string]heads.Place {
 		"file":       heads.File{Path: filepath.Join(t.TempDir(), "head")},
 		"state":      heads.File{Path: filepath.Join(t.TempDir(), "made", "head"), Make: true},
 		"webhook":    hookThatKeeps(t),
-		"repository": repository(t, false),
-		"pushed":     repository(t, true),
+		"repository": repositoryOf(t, gitKind{}),
+		"bare":       repositoryOf(t, gitKind{bare: true, format: "sha256"}),
+		"pushed":     repositoryOf(t, gitKind{pushed: true}),
 		"host":       hostBySSH(t),
 		"bucket":     bucketOfHeads(t),
 		"table":      tableOfHeads(t),
@@ -75,25 +76,6 @@ func hookThatKeeps(t *testing.T) heads.Place {
 		t.Fatal(err)
 	}
 	return heads.Webhook{URL: to, As: "here"}
-}
-
-func repository(t *testing.T, pushed bool) heads.Place {
-	if _, err := exec.LookPath("git"); err != nil {
-		t.Log("there is no git")
-		return nil
-	}
-	dir, above := t.TempDir(), t.TempDir()
-	commands := [][]string{{"-C", dir, "init", "-q", "-b", "main"}}
-	if pushed {
-		commands = [][]string{{"init", "-q", "--bare", "-b", "main", above}, {"clone", "-q", above, dir},
-			{"-C", dir, "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "--allow-empty", "-m", "first"}, {"-C", dir, "push", "-q", "-u", "origin", "HEAD"}}
-	}
-	for _, args := range commands {
-		if out, err := exec.Command("git", args...).CombinedOutput(); err != nil {
-			t.Fatalf("git %q: %v %s", args, err, out)
-		}
-	}
-	return heads.Repository{Dir: dir, As: "here"}
 }
 
 // hostBySSH is a host that a program in the PATH plays: it runs the command in a

@@ -73,7 +73,7 @@ func headPlace(run *Run, address string) (heads.Place, error) {
 	case kind == "file" && filepath.IsAbs(rest):
 		return heads.File{Path: rest}, nil
 	case kind == "git" && filepath.IsAbs(rest):
-		return heads.Repository{Dir: rest, As: LedgerName(&run.Settings)}, nil
+		return heads.Repository{Dir: rest, As: LedgerName(&run.Settings), Tell: func(text string) { run.Notice(Note{Message: text}) }}, nil
 	case kind == "ssh" && plainName().MatchString(rest):
 		return heads.Host{Host: rest, As: LedgerName(&run.Settings)}, nil
 	case address == "s3":
@@ -177,6 +177,12 @@ func publishedText(head ledger.Head, places []heads.Place) []byte {
 func published(s *Settings, head ledger.Head, places []heads.Place) bool {
 	text, err := durable.ReadSmall(publishedFile(s), 1<<20)
 	return err == nil && bytes.Equal(text, publishedText(head, places))
+}
+
+// HadHead reports whether a place had the head when a run asked all of them.
+func HadHead(s *Settings, place string) bool {
+	text, err := durable.ReadSmall(publishedFile(s), 1<<20)
+	return err == nil && bytes.Contains(text, []byte("\n"+place+"\n"))
 }
 
 func notePublished(s *Settings, head ledger.Head, places []heads.Place) error {

@@ -5,7 +5,10 @@ import (
 	"crypto/sha256"
 	"errors"
 	"io"
+	"io/fs"
+	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/sessctl/sessctl/pkg/archive"
 	"github.com/sessctl/sessctl/pkg/compact"
@@ -156,18 +159,35 @@ func ArchiveReader(a *Settings, e archive.Entry) session.Store {
 
 // setDirectoriesAside renames directories in the places of files that are made again, or
 // that the ledger knows: nothing can be written there, and what they hold is none of ours.
+// The leaves of the ledger and its key stay what they are: without them there is no ledger.
 // The caller holds the lock.
 func setDirectoriesAside(run *Run) {
-	for _, path := range []string{run.Audit().Path, run.placesFile(), filepath.Join(run.DataDir(), "verified.jsonl"), run.MemoryDir() + "-forgotten.json"} {
-		info, err := run.Pins.Lstat(path)
-		if err != nil || !info.IsDir() {
-			continue
+	places := []string{run.Audit().Path, run.placesFile(), filepath.Join(run.DataDir(), "verified.jsonl"), run.MemoryDir() + "-forgotten.json"}
+	for _, pattern := range []string{"lock-monitor", "*/lock", "outbox/targets.json", "outbox/receipts.told", "ledger/checkpoint", "ledger/verifier", "ledger/tile-*", "ledger/order-*"} {
+		found, _ := fs.Glob(os.DirFS(run.DataDir()), pattern) // it is well-formed
+		for _, below := range found {
+			places = append(places, filepath.Join(run.DataDir(), below))
 		}
-		aside := path + ".damaged-" + run.Now().UTC().Format("20060102T150405.000Z")
-		if err := run.Pins.MoveDir(path, aside); err != nil {
-			run.PassOver(Note{Path: path, Message: "a directory is in its place: " + err.Error()})
-			continue
-		}
-		run.Notice(Note{Path: path, Message: "a directory was in its place, and is now " + filepath.Base(aside), Hint: "sessctl doctor says what is lost; look at the directory, and remove it"})
 	}
+	for _, path := range places {
+		setDirectoryAside(run, path)
+	}
+}
+
+// setDirectoryAside renames a directory to a name in the data directory, where nobody
+// looks for anything, and reports whether it did. A file stays, also one that another
+// sessctl has just made there: hence the slash.
+func setDirectoryAside(run *Run, path string) bool {
+	info, err := run.Pins.Lstat(path)
+	if err != nil || !info.IsDir() {
+		return false
+	}
+	name := strings.ReplaceAll(strings.TrimPrefix(path, run.DataDir()+string(filepath.Separator)), string(filepath.Separator), "-")
+	aside := filepath.Join(run.DataDir(), name+".damaged-"+run.Now().UTC().Format("20060102T150405.000Z"))
+	if err := run.Pins.MoveDir(path+string(filepath.Separator), aside); err != nil {
+		run.PassOver(Note{Path: path, Message: "a directory is in its place: " + err.Error()})
+		return false
+	}
+	run.Notice(Note{Path: path, Message: "a directory was in its place, and is now " + filepath.Base(aside), Hint: "sessctl doctor says what is lost; look at the directory, and remove it"})
+	return true
 }

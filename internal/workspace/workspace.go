@@ -726,6 +726,9 @@ func renewMemory(run *Run) error {
 
 func takeLock(ctx context.Context, run *Run, path string) (*DataLock, error) {
 	lock, err := run.Pins.Lock(path)
+	if errors.Is(err, durable.ErrNotRegular) && setDirectoryAside(run, path) {
+		lock, err = run.Pins.Lock(path)
+	}
 	if err == nil || run.Global.LockWait == 0 || !errors.Is(err, durable.ErrLocked) {
 		return &DataLock{file: lock}, err
 	}

@@ -138,7 +138,8 @@ func existingDir(dir string) (string, error) {
 // moveDir renames a directory within one file system and syncs the directories
 // that hold its names. It never replaces: [ErrExists] is returned when anything
 // is at to. It looks first and renames then, so the caller holds a lock under
-// which nobody else makes that name.
+// which nobody else makes that name. If from ends in a slash, it is renamed only if it
+// is a directory.
 func moveDir(from, to string) error {
 	if _, err := os.Lstat(to); err == nil {
 		return fmt.Errorf("move %s to %s: %w", from, to, ErrExists)
@@ -146,10 +147,11 @@ func moveDir(from, to string) error {
 	if err := os.Rename(from, to); err != nil {
 		return explain("move "+from+" to", to, filepath.Dir(to), err)
 	}
-	if err := SyncDir(filepath.Dir(to)); err != nil || filepath.Dir(to) == filepath.Dir(from) {
+	before := filepath.Dir(filepath.Clean(from))
+	if err := SyncDir(filepath.Dir(to)); err != nil || filepath.Dir(to) == before {
 		return err
 	}
-	return SyncDir(filepath.Dir(from))
+	return SyncDir(before)
 }
 
 // Scratch is a directory for copies that are read once and then removed: in

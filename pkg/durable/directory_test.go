@@ -181,3 +181,23 @@ func TestScratchSweeps(t *testing.T) {
 		}
 	}
 }
+
+// TestMoveDirOfAFile holds that a name that ends in a slash is moved only while it is that
+// of a directory.
+func TestMoveDirOfAFile(t *testing.T) {
+	dir := t.TempDir()
+	from, to := filepath.Join(dir, "lock"), filepath.Join(dir, "aside")
+	if err := os.WriteFile(from, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var pins *durable.Pins
+	if err := pins.MoveDir(from+string(filepath.Separator), to); err == nil {
+		t.Error("a file was moved")
+	}
+	if err := errors.Join(os.Remove(from), os.Mkdir(from, 0o700), pins.MoveDir(from+string(filepath.Separator), to)); err != nil {
+		t.Error(err)
+	}
+	if info, err := os.Lstat(to); err != nil || !info.IsDir() {
+		t.Errorf("it is not there: %v", err)
+	}
+}

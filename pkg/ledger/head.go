@@ -240,6 +240,26 @@ func (l *Log) signer() (string, error) {
 	return secret, l.replace(keyFile, []byte(secret+"\n"))
 }
 
+// CheckKey tells whether further heads can be signed with the key of those before. Before
+// the first one there is nothing to tell.
+func (l *Log) CheckKey() error {
+	known, err := l.VerifierKey()
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	text, err := l.pins.ReadSmall(filepath.Join(l.dir, keyFile), mostNote)
+	if err != nil {
+		return fmt.Errorf("read the key of the ledger: %w", err)
+	}
+	if own, err := verifierOf(strings.TrimSpace(string(text))); err != nil || own != known {
+		return fmt.Errorf("%w: its key is not that of its heads", ErrDamaged)
+	}
+	return nil
+}
+
 // verifierOf is the public part of a key, which ends in its kind and its seed.
 func verifierOf(secret string) (string, error) {
 	parts := strings.SplitN(secret, "+", 5)

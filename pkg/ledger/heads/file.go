@@ -2,8 +2,11 @@ package heads
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
 	"path/filepath"
 
 	"github.com/sessctl/sessctl/pkg/durable"
@@ -21,8 +24,17 @@ type File struct {
 // Name implements [Place].
 func (f File) Name() string { return f.Path }
 
-// Last implements [Place].
-func (f File) Last(context.Context) ([]byte, error) { return durable.ReadSmall(f.Path, mostHead) }
+// Last implements [Place]. A directory that is not there is no place without a head: a
+// disk that is not mounted may have one.
+func (f File) Last(context.Context) ([]byte, error) {
+	text, err := durable.ReadSmall(f.Path, mostHead)
+	if errors.Is(err, fs.ErrNotExist) && !f.Make {
+		if _, lookErr := os.Stat(filepath.Dir(f.Path)); lookErr != nil {
+			return nil, fmt.Errorf("its directory cannot be seen: %s", lookErr.Error())
+		}
+	}
+	return text, err
+}
 
 // Keep implements [Place].
 func (f File) Keep(_ context.Context, head ledger.Head) error {
