@@ -17,6 +17,7 @@ import (
 
 	"github.com/sessctl/sessctl/internal/samples"
 	"github.com/sessctl/sessctl/pkg/replay"
+	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/sessctl/sessctl/pkg/session/agent"
 	"github.com/sessctl/sessctl/pkg/session/annabelle"
 	"github.com/sessctl/sessctl/pkg/session/claude"
@@ -29,8 +30,8 @@ import (
 )
 
 // readers are the readers of the samples, by the directory that they lie in.
-func readers() map[string]replay.Scanner {
-	return map[string]replay.Scanner{
+func readers() map[string]session.Scanner {
+	return map[string]session.Scanner{
 		"pi": pi.Open(""), "openclaw": openclaw.Open("", openclaw.Options{}), "agent-ulid": agent.Open("", agent.Options{}),
 		"annabelle": annabelle.Open("", annabelle.Options{}), "claude-code": claude.Open(""), "codex": codex.Open(""), "gemini-cli": gemini.Open(""),
 		"mac-stats": macstats.Open("", macstats.Options{}), "yarnnn": yarnnn.Open("", yarnnn.Options{}),
@@ -111,7 +112,7 @@ func damaged(log string, random *rand.Rand) string {
 }
 
 // readAny reads a log; false if it is no session of the runtime any more.
-func readAny(t *testing.T, s replay.Scanner, log string) ([]replay.Message, bool) {
+func readAny(t *testing.T, s session.Scanner, log string) ([]replay.Message, bool) {
 	t.Helper()
 	messages, _, err := replay.Read(t.Context(), s, func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(log)), nil })
 	return messages, err == nil

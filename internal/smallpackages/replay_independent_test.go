@@ -61,8 +61,8 @@ func readersOf() map[session.Format]reader {
 	}
 }
 
-func storesOf() map[session.Format]replay.Scanner {
-	return map[session.Format]replay.Scanner{
+func storesOf() map[session.Format]session.Scanner {
+	return map[session.Format]session.Scanner{
 		session.FormatPi: pi.Open(""), session.FormatOpenClaw: openclaw.Open("", openclaw.Options{}), session.FormatAgent: agent.Open("", agent.Options{}),
 		session.FormatAnnabelle: annabelle.Open("", annabelle.Options{}), session.FormatMacStats: macstats.Open("", macstats.Options{}),
 		session.FormatCodex: codex.Open(""), session.FormatCodexBare: codex.Open(""),
@@ -162,7 +162,7 @@ func plainLog(t *testing.T, path string) []byte {
 }
 
 // replayed is what the product makes of a log, in the readers' words.
-func replayed(s replay.Scanner, log string) (all []heard, err error) {
+func replayed(s session.Scanner, log string) (all []heard, err error) {
 	messages, _, err := replay.Read(context.Background(), s, func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(log)), nil })
 	for _, m := range messages {
 		h := heard{Role: string(m.Role), Text: m.Text, Answers: m.CallID}

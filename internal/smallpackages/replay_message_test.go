@@ -11,12 +11,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/sessctl/sessctl/internal/samples"
 	"github.com/sessctl/sessctl/pkg/replay"
+	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/sessctl/sessctl/pkg/session/agent"
 	"github.com/sessctl/sessctl/pkg/session/annabelle"
 	"github.com/sessctl/sessctl/pkg/session/pi"
 )
 
-func read(t *testing.T, s replay.Scanner, log string) []replay.Message {
+func read(t *testing.T, s session.Scanner, log string) []replay.Message {
 	t.Helper()
 	messages, _, err := replay.Read(t.Context(), s, func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(log)), nil })
 	if err != nil {
@@ -65,7 +66,7 @@ func TestReplayOverlay(t *testing.T) {
 // every provider once they are repaired.
 func TestReplaySamplesForProviders(t *testing.T) {
 	root := samples.Beside(t, "samples")
-	stores := map[string]replay.Scanner{
+	stores := map[string]session.Scanner{
 		"pi/large-session.jsonl": pi.Open(""), "pi/jazzyalex/small.jsonl": pi.Open(""),
 		"agent-ulid/derived/01JKTS6Q2N8R3Z5V7W9XYB4CDE/session.jsonl": agent.Open("", agent.Options{}),
 		"annabelle/derived/annabelle/8304042211.jsonl":                annabelle.Open("", annabelle.Options{}),
