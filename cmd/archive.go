@@ -107,20 +107,21 @@ func runArchive(ctx context.Context, a *app, o steps.ArchiveOptions) error {
 		row := keeper.Keep(ctx, s)
 		w.Progress.Clear()
 		if ctx.Err() != nil {
-			return errors.Join(ctx.Err(), renderArchives(a, doc)) // what is done is told
+			return errors.Join(ctx.Err(), renderArchives(ctx, a, doc)) // what is done is told
 		}
 		doc.Add(row)
 	}
 	w.Progress.Of(1, 1)
 	left := keeper.Supersede(ctx, o, sessions, &doc)
-	if err := errors.Join(keeper.End(ctx), renderArchives(a, doc)); err != nil {
+	if err := errors.Join(keeper.End(ctx), renderArchives(ctx, a, doc)); err != nil {
 		return err
 	}
 	w.Progress.End(wording.Plural(doc.Sessions(), "session") + " (" + wording.Bytes(bytes) + ")")
 	return w.Ends(cmp.Or(doc.Outcome(), left))
 }
 
-func renderArchives(a *app, doc steps.ArchiveDocument) error {
+func renderArchives(ctx context.Context, a *app, doc steps.ArchiveDocument) error {
+	doc.NameProjects(selection.ShownNames(ctx, a.Run, a.OutTTY))
 	doc.Notes = a.Notes
 	if a.JSON {
 		return a.printJSON(doc)
@@ -144,7 +145,7 @@ func renderArchives(a *app, doc steps.ArchiveDocument) error {
 			last = strings.TrimSuffix(r.Outcome+": "+r.Reason, ": ")
 		}
 		rows = append(rows, []string{r.ID, wording.Visible(r.Agent), wording.Visible(r.Session), r.CreatedAt, strconv.FormatInt(r.Bytes, 10), wording.Visible(last)})
-		cells := []string{r.ID, r.Runtime, r.Agent, r.Session, r.Title, wording.ShownTime(r.CreatedAt), wording.Bytes(r.Bytes), wording.Bytes(r.StoredBytes), offSiteCell(r), a.Tilde(last)}
+		cells := []string{r.ID, r.Runtime, cmp.Or(r.ProjectName, r.Agent), r.Session, r.Title, wording.ShownTime(r.CreatedAt), wording.Bytes(r.Bytes), wording.Bytes(r.StoredBytes), offSiteCell(r), a.Tilde(last)}
 		if !somewhere {
 			cells = slices.Delete(cells, offSite, offSite+1)
 		}

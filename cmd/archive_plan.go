@@ -55,7 +55,7 @@ func planArchive(ctx context.Context, a *app, o steps.ArchiveOptions, sessions [
 		}
 		doc.TellSuperseded(a.Run, gone)
 	}
-	if err := renderArchives(a, doc); err != nil {
+	if err := renderArchives(ctx, a, doc); err != nil {
 		return err
 	}
 	return doc.Outcome()

@@ -203,7 +203,7 @@ func runUndelete(ctx context.Context, a *app, o removal.PruneOptions) error {
 	if err != nil {
 		return err
 	}
-	return renderArchives(a, steps.ArchiveDocument{Schema: 1, Archives: []selection.ArchiveRow{steps.NewArchiveRow(entry)}})
+	return renderArchives(ctx, a, steps.ArchiveDocument{Schema: 1, Archives: []selection.ArchiveRow{steps.NewArchiveRow(entry)}})
 }
 
 // rehearseUndelete prints which archive would come back.
@@ -215,5 +215,5 @@ func rehearseUndelete(ctx context.Context, a *app, p *removal.Pruner, name strin
 	if err := retention.PlaceFree(item); err != nil {
 		return err
 	}
-	return renderArchives(a, steps.ArchiveDocument{Schema: 1, DryRun: true, Archives: []selection.ArchiveRow{steps.NewArchiveRow(entry)}})
+	return renderArchives(ctx, a, steps.ArchiveDocument{Schema: 1, DryRun: true, Archives: []selection.ArchiveRow{steps.NewArchiveRow(entry)}})
 }

@@ -47,7 +47,7 @@ func newArchiveListCommand(a *app) *cobra.Command {
 			for _, e := range entries {
 				doc.Archives = append(doc.Archives, steps.NewArchiveRow(e))
 			}
-			return renderArchives(a, doc)
+			return renderArchives(c.Context(), a, doc)
 		},
 	}
 	c.Flags().StringVar((*string)(&agent), "agent", "", "only archives of this `agent` or runtime/agent")

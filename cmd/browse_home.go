@@ -53,6 +53,7 @@ func (b *browser) load(ctx context.Context, show func(browse.Home)) error {
 		}
 		own.Notice(workspace.Note{Message: err.Error(), Hint: failure.Explain(err).Hint})
 	}
+	tui.NameProjects(ctx, own.Run, &home)
 	for _, n := range own.Notes {
 		text := n.Text()
 		if n.Hint != "" {

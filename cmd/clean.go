@@ -107,7 +107,7 @@ func runClean(ctx context.Context, a *app, o removal.CleanOptions) error {
 		return w.RememberOnce(ctx, a.Run, log, e, workspace.AboutToClean)
 	}
 	err = errors.Join(c.Execute(ctx), selection.EmbedWaiting(ctx, w, w.Unchanged))
-	return errors.Join(err, renderClean(a, c), c.Outcome())
+	return errors.Join(err, renderClean(ctx, a, c), c.Outcome())
 }
 
 // rehearseClean is a dry run.
@@ -116,7 +116,7 @@ func rehearseClean(ctx context.Context, a *app, c *removal.Cleaner) error {
 		return err
 	}
 	c.NoteWaiting()
-	return renderClean(a, c)
+	return renderClean(ctx, a, c)
 }
 
 // agreeToClean says what waits, and asks the user.
@@ -137,7 +137,8 @@ func agreeToClean(a *app, c *removal.Cleaner) error {
 	return a.confirm(fmt.Sprintf("delete %s?", c.Counted()))
 }
 
-func renderClean(a *app, c *removal.Cleaner) error {
+func renderClean(ctx context.Context, a *app, c *removal.Cleaner) error {
+	c.NameProjects(selection.ShownNames(ctx, a.Run, a.OutTTY))
 	doc := c.NewDocument()
 	going := 0
 	for _, r := range c.Rows {
@@ -192,7 +193,7 @@ func listClean(a *app, c *removal.Cleaner) error {
 		}
 		r.Reason += wording.More(of.Count - 1)
 		rows = append(rows, []string{r.Outcome, r.Runtime, wording.Visible(r.Agent), wording.Visible(r.Session), r.LastUse, wording.Bytes(r.Bytes), wording.Visible(r.Reason)})
-		t.rows = append(t.rows, []string{r.Outcome, r.Runtime, r.Agent, cmp.Or(r.Session, a.Tilde(r.Path)), r.Title, wording.ShownTime(r.LastUse), wording.Bytes(r.Bytes), r.Reason})
+		t.rows = append(t.rows, []string{r.Outcome, r.Runtime, cmp.Or(r.ProjectName, r.Agent), cmp.Or(r.Session, a.Tilde(r.Path)), r.Title, wording.ShownTime(r.LastUse), wording.Bytes(r.Bytes), r.Reason})
 	}
 	if err := a.printPlan(t, rows); err != nil || c.Prune == nil {
 		return err
@@ -228,7 +229,7 @@ func bringBack(ctx context.Context, a *app, c *removal.Cleaner, name string) err
 	}
 	items, err := c.Rules.Trashed(id)
 	if errors.Is(err, retention.ErrNotInTrash) && id == "all" {
-		return renderClean(a, c) // the trash is empty: all of it is back
+		return renderClean(ctx, a, c) // the trash is empty: all of it is back
 	}
 	if errors.Is(err, retention.ErrNotInTrash) {
 		return &failure.Error{Code: "unknown_session", Exit: failure.ExitUsage, Hint: "sessctl log --limit 0 shows what was deleted", Err: fmt.Errorf("%q is not in the trash", id)}
@@ -248,5 +249,5 @@ func bringBack(ctx context.Context, a *app, c *removal.Cleaner, name string) err
 			return err
 		}
 	}
-	return errors.Join(renderClean(a, c), c.Outcome())
+	return errors.Join(renderClean(ctx, a, c), c.Outcome())
 }

@@ -87,7 +87,9 @@ func runLog(ctx context.Context, a *app, o audit.LogOptions) error {
 			return err
 		}
 	}
-	return renderLog(a, o, audit.NewLogDocument(a.Run, o, rows))
+	doc := audit.NewLogDocument(a.Run, o, rows)
+	doc.NameProjects(selection.ShownNames(ctx, a.Run, a.OutTTY))
+	return renderLog(a, o, doc)
 }
 
 // runLogOfHosts lists what was done on several hosts.
@@ -137,7 +139,7 @@ func renderLog(a *app, o audit.LogOptions, doc audit.LogDocument) error {
 		undo := recall.OnHost(r.Host, r.Undo)
 		hosts = append(hosts, r.Host)
 		rows = append(rows, []string{wording.Visible(r.At), wording.Visible(id), wording.Visible(what), wording.Visible(r.Runtime), wording.Visible(r.Agent), wording.Visible(cmp.Or(r.Session, r.Path)), strconv.FormatInt(r.TokensBefore, 10), strconv.FormatInt(r.Freed, 10), wording.Visible(undo)})
-		t.rows = append(t.rows, []string{wording.ShownTime(r.At), id, what, r.Runtime, r.Agent, cmp.Or(r.Session, a.Tilde(r.Path)), r.Title, r.Tokens(), audit.Figure(r.Freed, wording.Bytes), undo})
+		t.rows = append(t.rows, []string{wording.ShownTime(r.At), id, what, r.Runtime, cmp.Or(r.ProjectName, r.Agent), cmp.Or(r.Session, a.Tilde(r.Path)), r.Title, r.Tokens(), audit.Figure(r.Freed, wording.Bytes), undo})
 	}
 	t.footer = fmt.Sprintf("%s tokens out of contexts, %s freed; sessctl undo ID reverses a compaction", wording.Count(doc.TokensSaved), wording.Bytes(doc.Freed))
 	return a.printListOf(doc.Hosts != nil, hosts, t, rows)

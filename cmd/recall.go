@@ -10,6 +10,7 @@ import (
 	"github.com/sessctl/sessctl/internal/failure"
 	"github.com/sessctl/sessctl/internal/front/mcptool"
 	"github.com/sessctl/sessctl/internal/recall"
+	"github.com/sessctl/sessctl/internal/selection"
 	"github.com/sessctl/sessctl/internal/steps"
 	"github.com/sessctl/sessctl/internal/wording"
 	"github.com/sessctl/sessctl/internal/workspace"
@@ -110,6 +111,7 @@ func runRecall(ctx context.Context, a *app, o recall.Options) error {
 	if o.ForModel {
 		return printForModel(a, doc)
 	}
+	doc.NameProjects(selection.ShownNames(ctx, a.Run, a.OutTTY))
 	return renderRecall(a, o, doc)
 }
 

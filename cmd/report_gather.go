@@ -55,6 +55,7 @@ func gatherReport(ctx context.Context, a *app, o pages.ReportOptions) (report.Do
 	}
 	r.growth()
 	doc.Pending, doc.Purges = look.Waiting(), look.Purges()
+	audit.NamePurges(look.ProjectNames(), doc.Purges)
 	if doc.Records.Read = !o.Quick; doc.Records.Read {
 		if err := r.records(ctx); err != nil {
 			return doc, err
@@ -81,16 +82,17 @@ func (r *reporter) alerts(found []monitor.Alert) {
 
 // context adds up sessions by runtime and by agent.
 func (r *reporter) context(context.Context) error {
-	rows := slices.Clone(r.seen.Rows)
+	rows, names := slices.Clone(r.seen.Rows), r.seen.ProjectNames()
 	selection.SortRows(rows, "tokens")
 	c := &r.doc.Context
 	runtimes, agents := map[string]*report.Share{}, map[[2]string]*report.Share{}
 	whole := &report.Share{}
 	c.List, c.Agents, c.Runtimes = []report.Session{}, []report.Share{}, []report.Share{}
 	for i, row := range rows {
+		row.ProjectName = names.Of(row.Runtime, row.Agent)
 		owner := [2]string{row.Runtime, row.Agent}
 		if agents[owner] == nil {
-			agents[owner] = &report.Share{Runtime: row.Runtime, Agent: row.Agent}
+			agents[owner] = &report.Share{Runtime: row.Runtime, Agent: row.Agent, ProjectName: names.Of(row.Runtime, row.Agent)}
 		}
 		if runtimes[row.Runtime] == nil {
 			runtimes[row.Runtime] = &report.Share{Runtime: row.Runtime}
@@ -251,7 +253,7 @@ func (r *reporter) records(ctx context.Context) error {
 	for i, err := range t.Failed {
 		selection.TellUnread(r.app.Run, logs[i].Path, err)
 	}
-	d := &r.doc.Records
+	d, names := &r.doc.Records, r.seen.ProjectNames()
 	d.Logs, d.Bytes, d.Base64, d.Duplicate = t.Doc.Sessions, t.Doc.Bytes, t.Doc.Base64, t.Doc.Duplicate
 	d.Types, d.Largest = []report.TypeShare{}, []report.Record{}
 	for _, row := range t.Doc.Types {
@@ -261,7 +263,7 @@ func (r *reporter) records(ctx context.Context) error {
 	for _, large := range t.Largest {
 		s := logs[large.Log]
 		d.Largest = append(d.Largest, report.Record{
-			Runtime: s.Runtime, Agent: s.Agent, Session: s.ID, Path: r.Tilde(s.Path), Line: large.Line, Type: large.Type, What: audit.WhatFills(large),
+			Runtime: s.Runtime, Agent: s.Agent, ProjectName: names.Of(s.Runtime, s.Agent), Session: s.ID, Path: r.Tilde(s.Path), Line: large.Line, Type: large.Type, What: audit.WhatFills(large),
 			Bytes: large.Bytes, Base64: large.Base64, Duplicate: large.Duplicate,
 		})
 	}

@@ -93,7 +93,7 @@ func (p *reportPrinter) context() {
 		}
 	}
 	shares("RUNTIME", c.Runtimes, func(s report.Share) string { return s.Runtime })
-	shares("AGENT", c.Agents, func(s report.Share) string { return s.Agent })
+	shares("AGENT", c.Agents, func(s report.Share) string { return cmp.Or(s.ProjectName, s.Agent) })
 	t := table{empty: "no sessions", columns: []column{{name: "SESSION", least: 12, middle: true}, {name: "TITLE", least: 12, drop: 3}, {name: "AGENT", least: 8, middle: true}, {name: "TOKENS", right: true}, {name: "CONTEXT", drop: 1}, {name: "SIZE", right: true, drop: 2}, {name: "STATE", drop: 4}}}
 	for _, s := range c.List {
 		tokens, context := wording.Count(s.Tokens), selection.UnknownFigure
@@ -102,7 +102,7 @@ func (p *reportPrinter) context() {
 		} else if s.Window > 0 {
 			context = selection.Bar(s.Tokens, s.Window)
 		}
-		t.rows = append(t.rows, []string{s.Session, s.Title, s.Agent, tokens, context, wording.Bytes(s.Bytes), s.State})
+		t.rows = append(t.rows, []string{s.Session, s.Title, cmp.Or(s.ProjectName, s.Agent), tokens, context, wording.Bytes(s.Bytes), s.State})
 	}
 	p.table(t)
 }
@@ -138,7 +138,7 @@ func (p *reportPrinter) purges() {
 		{name: "AGENT", least: 10}, {name: "RUNTIME", drop: 2}, {name: "LOGS", right: true}, {name: "FIRST"}, {name: "LAST", drop: 1}, {name: "WITHOUT ARCHIVE", right: true}, {name: "WITHIN A WEEK", right: true},
 	}}
 	for _, x := range p.doc.Purges {
-		t.rows = append(t.rows, []string{x.Agent, x.Runtime, wording.Count(int64(x.Sessions)), pages.GoesOn(x.First, p.Now()), pages.GoesOn(x.Last, p.Now()), wording.Count(int64(x.Unarchived)), wording.Count(int64(x.Soon))})
+		t.rows = append(t.rows, []string{cmp.Or(x.ProjectName, x.Agent), x.Runtime, wording.Count(int64(x.Sessions)), pages.GoesOn(x.First, p.Now()), pages.GoesOn(x.Last, p.Now()), wording.Count(int64(x.Unarchived)), wording.Count(int64(x.Soon))})
 	}
 	t.warn = func(row, column int) bool { return column == 6 && p.doc.Purges[row].Soon > 0 }
 	p.table(t)
@@ -202,7 +202,7 @@ func (p *reportPrinter) records() {
 		wording.Bytes(r.Base64), selection.PercentOf(r.Base64, r.Bytes), wording.Bytes(r.Duplicate), selection.PercentOf(r.Duplicate, r.Bytes))
 	t := table{empty: "no records", columns: []column{{name: "WHAT"}, {name: "SIZE", right: true}, {name: "TYPE", least: 10, drop: 2}, {name: "AGENT", least: 8, drop: 1}, {name: "WHERE", least: 20}}}
 	for _, x := range r.Largest {
-		t.rows = append(t.rows, []string{x.What, wording.Bytes(x.Bytes), x.Type, x.Agent, fmt.Sprintf("line %d of %s", x.Line, x.Path)})
+		t.rows = append(t.rows, []string{x.What, wording.Bytes(x.Bytes), x.Type, cmp.Or(x.ProjectName, x.Agent), fmt.Sprintf("line %d of %s", x.Line, x.Path)})
 	}
 	p.table(t)
 }

@@ -150,7 +150,9 @@ func (s *api) registerSessions(h huma.API) {
 				if err := web.KnownRuntime(in.Runtime); err != nil {
 					return selection.SizesDocument{}, err
 				}
-				return selection.Sizes(ctx, a.Run, in.Options(ctx, a.Run))
+				doc, err := selection.Sizes(ctx, a.Run, in.Options(ctx, a.Run))
+				doc.NameProjects(selection.ProjectNames(ctx, a.Run))
+				return doc, err
 			})
 		})
 	huma.Register(h, operation(h, "recall", http.MethodGet, "/api/v1/recall", "What was said and done in compacted sessions (sessctl recall)"),
@@ -160,7 +162,9 @@ func (s *api) registerSessions(h huma.API) {
 				if err := cmp.Or(web.KnownRuntime(in.Runtime), o.Validate()); err != nil {
 					return recall.Document{}, err
 				}
-				return steps.Recall(ctx, a.Run, o)
+				doc, err := steps.Recall(ctx, a.Run, o)
+				doc.NameProjects(selection.ProjectNames(ctx, a.Run))
+				return doc, err
 			})
 		})
 	huma.Register(h, operation(h, "lines", http.MethodGet, "/api/v1/archives/{id}/lines", "Lines of an archived log (sessctl archives show)"),

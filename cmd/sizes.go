@@ -72,6 +72,7 @@ func runSizes(ctx context.Context, a *app, o selection.SizesOptions) error {
 	if err != nil {
 		return err
 	}
+	doc.NameProjects(selection.ShownNames(ctx, a.Run, a.OutTTY))
 	return renderSizes(a, doc)
 }
 

@@ -125,9 +125,10 @@ func describeStatus(a *app, doc *audit.StatusDocument) string {
 	}
 	b.WriteByte('\n')
 	describeRuns(line, doc)
-	describeGrowth(line, doc.Grew)
-	for _, p := range doc.Purges {
-		line("will go", fmt.Sprintf("%s deletes %s of %s, the first: %s; %s", p.Runtime, wording.Plural(p.Sessions, "log"), p.Agent, pages.GoesOn(p.First, a.Now()), unarchivedText(p.Unarchived)))
+	purges, grew := doc.Told()
+	describeGrowth(line, grew)
+	for _, p := range purges {
+		line("will go", fmt.Sprintf("%s deletes %s of %s, the first: %s; %s", p.Runtime, wording.Plural(p.Sessions, "log"), cmp.Or(p.ProjectName, p.Agent), pages.GoesOn(p.First, a.Now()), unarchivedText(p.Unarchived)))
 	}
 	if !doc.ArchivesKnown {
 		line("archives", "not known: they could not be listed, see above")
@@ -172,7 +173,7 @@ func describeRuns(line func(what, text string), doc *audit.StatusDocument) {
 func describeGrowth(line func(what, text string), grew []audit.StatusGrowth) {
 	var parts []string
 	for _, g := range grew[:min(len(grew), mostOfStatus)] {
-		parts = append(parts, fmt.Sprintf("%s %s", g.Agent, wording.Bytes(g.Bytes)))
+		parts = append(parts, fmt.Sprintf("%s %s", cmp.Or(g.ProjectName, g.Agent), wording.Bytes(g.Bytes)))
 	}
 	if more := len(grew) - len(parts); more > 0 {
 		parts = append(parts, fmt.Sprintf("%d more", more))

@@ -48,9 +48,10 @@ type LogRow struct {
 	Runtime      string `json:"runtime"`
 	Agent        string `json:"agent"`
 	Session      string `json:"session"`
-	Title        string `json:"title"`     // of the archive's session, or ""
-	Project      string `json:"project"`   // the same
-	LastUsed     string `json:"last_used"` // the same; RFC 3339, UTC
+	Title        string `json:"title"`        // of the archive's session, or ""
+	Project      string `json:"project"`      // the same
+	ProjectName  string `json:"project_name"` // what people call the agent, see selection.ProjectNames
+	LastUsed     string `json:"last_used"`    // the same; RFC 3339, UTC
 	Path         string `json:"path"`
 	Strategy     string `json:"strategy"`
 	TokensBefore int64  `json:"tokens_before"`
@@ -72,6 +73,13 @@ func NewLogDocument(run *workspace.Run, o LogOptions, rows []LogRow) LogDocument
 		doc.TokensSaved += r.saved()
 	}
 	return doc
+}
+
+// NameProjects says what people call the agents.
+func (d *LogDocument) NameProjects(names selection.Projects) {
+	for i := range d.Entries {
+		d.Entries[i].ProjectName = names.Of(d.Entries[i].Runtime, d.Entries[i].Agent)
+	}
 }
 
 // Newest are so many rows, 0 for all, the newest first.

@@ -22,7 +22,7 @@ func NewReportSession(row *selection.SessionRow) report.Session {
 		state = selection.ProspectIrreducible // over, and nothing waits
 	}
 	return report.Session{
-		Runtime: row.Runtime, Agent: row.Agent, Session: row.Name(), Title: row.Title, Project: row.Project, Tokens: row.Tokens, Window: int64(row.ContextWindow), Bytes: row.Bytes,
+		Runtime: row.Runtime, Agent: row.Agent, Session: row.Name(), Title: row.Title, Project: row.Project, ProjectName: row.ProjectName, Tokens: row.Tokens, Window: int64(row.ContextWindow), Bytes: row.Bytes,
 		Last: row.LastActivity, State: state, Over: row.Over, Unreadable: row.Unreadable,
 	}
 }

@@ -69,10 +69,11 @@ type StatusRun struct {
 
 // StatusGrowth is what an agent has written that is in no archive yet.
 type StatusGrowth struct {
-	Runtime  string `json:"runtime"`
-	Agent    string `json:"agent"`
-	Sessions int    `json:"sessions"`
-	Bytes    int64  `json:"bytes"`
+	Runtime     string `json:"runtime"`
+	Agent       string `json:"agent"`
+	ProjectName string `json:"project_name"` // what people call the agent, see selection.ProjectNames
+	Sessions    int    `json:"sessions"`
+	Bytes       int64  `json:"bytes"`
 }
 
 // StatusCheck is the last check that read all archives.
@@ -113,9 +114,52 @@ func Status(ctx context.Context, run *workspace.Run, refused []error) (StatusDoc
 	u := Usage{App: run}
 	u.CountSaved(o.AllReceipts)
 	doc.Saved = u.Doc.Saved
+	doc.NameProjects(o.ProjectNames())
 	doc.count(o)
 	doc.Well = len(doc.Wrong) == 0 && !slices.ContainsFunc(doc.Due, ofAPerson)
 	return doc, nil
+}
+
+// NameProjects says what people call the agents.
+func (d *StatusDocument) NameProjects(names selection.Projects) {
+	for i := range d.Grew {
+		d.Grew[i].ProjectName = names.Of(d.Grew[i].Runtime, d.Grew[i].Agent)
+	}
+	NamePurges(names, d.Purges)
+}
+
+// NamePurges says what people call the agents whose logs go.
+func NamePurges(names selection.Projects, purges []report.Purge) {
+	for i := range purges {
+		purges[i].ProjectName = names.Of(purges[i].Runtime, purges[i].Agent)
+	}
+}
+
+// Told are what runtimes delete and what grew as one project after the other, in which a
+// runtime may have several agents.
+func (d *StatusDocument) Told() (purges []report.Purge, grew []StatusGrowth) {
+	type project struct{ runtime, name string }
+	goes, grows := map[project]int{}, map[project]int{}
+	for _, p := range d.Purges {
+		of := project{p.Runtime, cmp.Or(p.ProjectName, p.Agent)}
+		i, known := goes[of]
+		if !known {
+			goes[of], purges = len(purges), append(purges, p)
+			continue
+		}
+		purges[i].Sessions += p.Sessions // they are in the order in which they go
+		purges[i].Unarchived += p.Unarchived
+	}
+	for _, g := range d.Grew {
+		of := project{g.Runtime, cmp.Or(g.ProjectName, g.Agent)}
+		i, known := grows[of]
+		if !known {
+			grows[of], grew = len(grew), append(grew, g)
+			continue
+		}
+		grew[i].Bytes += g.Bytes
+	}
+	return purges, grew
 }
 
 // ofAPerson says of what waits that no later run does it by itself.

@@ -42,6 +42,11 @@ func (o *Observer) Waiting() []report.Pending {
 	return waiting
 }
 
+// ProjectNames are the projects to show agents by.
+func (o *Observer) ProjectNames() selection.Projects {
+	return selection.ProjectsOf(o.Run.Home(), o.Run.Works, o.Entries, nil)
+}
+
 // Purges are what runtimes delete by themselves, by agent, the first to go first.
 func (o *Observer) Purges() []report.Purge {
 	archived := selection.ArchivedStates(o.Entries)

@@ -185,6 +185,15 @@ func (d *Document) nameHits(ctx context.Context, run *workspace.Run) {
 	}
 }
 
+// NameProjects says what people call the agents of hits, as far as this host knows them.
+func (d *Document) NameProjects(names selection.Projects) {
+	for i := range d.Hits {
+		if h := &d.Hits[i]; h.here || !h.shared {
+			h.ProjectName = names.Of(h.Runtime, h.Agent)
+		}
+	}
+}
+
 // Link adds the addresses of the lines whose archives have pages.
 func (d *Document) Link(pages PageLinks) {
 	for i := range d.Hits {
@@ -311,19 +320,20 @@ func (d *Document) Answers() bool { return len(d.Hits) > 0 || d.State != nil }
 
 // Hit is one answer of recall, as JSON.
 type Hit struct {
-	Host       string  `json:"host,omitempty"` // with --host
-	ID         string  `json:"id"`
-	Score      float64 `json:"score"`
-	Relevance  float64 `json:"relevance"`
-	Fit        float64 `json:"fit"`
-	Importance float64 `json:"importance"`
-	Category   string  `json:"category"`
-	Runtime    string  `json:"runtime"`
-	Agent      string  `json:"agent"`
-	Session    string  `json:"session"`
-	Title      string  `json:"title"`     // what its session was called when it was archived, or ""
-	Project    string  `json:"project"`   // the directory that its agent worked in, or ""
-	LastUsed   string  `json:"last_used"` // RFC 3339, UTC, or ""
+	Host        string  `json:"host,omitempty"` // with --host
+	ID          string  `json:"id"`
+	Score       float64 `json:"score"`
+	Relevance   float64 `json:"relevance"`
+	Fit         float64 `json:"fit"`
+	Importance  float64 `json:"importance"`
+	Category    string  `json:"category"`
+	Runtime     string  `json:"runtime"`
+	Agent       string  `json:"agent"`
+	Session     string  `json:"session"`
+	Title       string  `json:"title"`        // what its session was called when it was archived, or ""
+	Project     string  `json:"project"`      // the directory that its agent worked in, or ""
+	ProjectName string  `json:"project_name"` // what people call the agent, see selection.ProjectNames
+	LastUsed    string  `json:"last_used"`    // RFC 3339, UTC, or ""
 	// PromptsOnly says that of its session only what was typed is left.
 	PromptsOnly bool               `json:"prompts_only,omitempty"`
 	CreatedAt   string             `json:"created_at"` // RFC 3339, UTC
@@ -442,7 +452,7 @@ const titleCells = 60
 
 // HitLine says whose a hit is.
 func HitLine(h Hit) string {
-	line := fmt.Sprintf("%s  %s  %s  fit %.2f  %s session %s", wording.Visible(cmp.Or(h.Agent, "?")), wording.DayOf(h.CreatedAt), wording.Visible(h.Category), h.Fit,
+	line := fmt.Sprintf("%s  %s  %s  fit %.2f  %s session %s", wording.Visible(cmp.Or(h.ProjectName, h.Agent, "?")), wording.DayOf(h.CreatedAt), wording.Visible(h.Category), h.Fit,
 		wording.Visible(h.Runtime), wording.Visible(cmp.Or(h.Session, "not known")))
 	if h.Title != "" {
 		line += "  \"" + wording.FirstLine(h.Title, titleCells) + "\""

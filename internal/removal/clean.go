@@ -271,18 +271,19 @@ type CleanDocument struct {
 
 // CleanRow is one session, or one file in the trash.
 type CleanRow struct {
-	Runtime string `json:"runtime"`
-	Agent   string `json:"agent"`
-	Session string `json:"session"`
-	Title   string `json:"title"`   // "" in the trash
-	Project string `json:"project"` // the same
-	Kind    string `json:"kind"`
-	Path    string `json:"path"`
-	Files   int    `json:"files"` // with what belongs to it
-	Bytes   int64  `json:"bytes"`
-	LastUse string `json:"last_use"` // RFC 3339, UTC
-	Outcome string `json:"outcome"`  // trash, purge, undelete or kept
-	Reason  string `json:"reason"`
+	Runtime     string `json:"runtime"`
+	Agent       string `json:"agent"`
+	Session     string `json:"session"`
+	Title       string `json:"title"`        // "" in the trash
+	Project     string `json:"project"`      // the same
+	ProjectName string `json:"project_name"` // what people call the agent, see selection.ProjectNames
+	Kind        string `json:"kind"`
+	Path        string `json:"path"`
+	Files       int    `json:"files"` // with what belongs to it
+	Bytes       int64  `json:"bytes"`
+	LastUse     string `json:"last_use"` // RFC 3339, UTC
+	Outcome     string `json:"outcome"`  // trash, purge, undelete or kept
+	Reason      string `json:"reason"`
 
 	Left bool `json:"-"` // it was to go, and is busy or could not
 }
@@ -335,6 +336,13 @@ func (c *Cleaner) makeRows(ctx context.Context) {
 			Path: item.From, Files: 1, Bytes: item.Bytes, Outcome: retention.ActionPurge,
 			LastUse: item.At.UTC().Format(time.RFC3339), Reason: "in the trash since " + item.At.UTC().Format(time.RFC3339),
 		})
+	}
+}
+
+// NameProjects says what people call the agents.
+func (c *Cleaner) NameProjects(names selection.Projects) {
+	for i := range c.Rows {
+		c.Rows[i].ProjectName = names.Of(c.Rows[i].Runtime, c.Rows[i].Agent)
 	}
 }
 

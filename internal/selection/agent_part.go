@@ -38,6 +38,7 @@ func ForAgentMeant(ctx context.Context, run *workspace.Run, name namedAgent, do 
 	}
 	err := do()
 	if !isUnknownAgent(err) {
+		tellUnasked(run, err)
 		return err
 	}
 	meant, other := agentsOfPart(ctx, run, typed)
@@ -49,6 +50,16 @@ func ForAgentMeant(ctx context.Context, run *workspace.Run, name namedAgent, do 
 		return err
 	}
 	return do()
+}
+
+// tellUnasked tells that memory could not be asked whose agents belong to a project, of a
+// command that has not told that memory cannot be read.
+func tellUnasked(run *workspace.Run, err error) {
+	told := slices.ContainsFunc(run.Notes, func(n workspace.Note) bool { return n.Path == run.MemoryDir() })
+	if run.Unasked == nil || err != nil || told {
+		return
+	}
+	run.Notice(workspace.Note{Path: run.MemoryDir(), Message: "agents that only memory knows are left out: " + run.Unasked.Error(), Hint: "sessctl doctor says more"})
 }
 
 // AgentsMeant are the agents that a name means which somebody has typed: see

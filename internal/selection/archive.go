@@ -7,9 +7,10 @@ type ArchiveRow struct {
 	Agent       string `json:"agent"`
 	Session     string `json:"session"`
 	Key         string `json:"key"`
-	Title       string `json:"title"`     // what the session was called when it was archived, or ""
-	Project     string `json:"project"`   // the directory that its agent worked in, or ""
-	LastUsed    string `json:"last_used"` // RFC 3339, UTC; "" if it is not known
+	Title       string `json:"title"`        // what the session was called when it was archived, or ""
+	Project     string `json:"project"`      // the directory that its agent worked in, or ""
+	ProjectName string `json:"project_name"` // what people call the agent, see ProjectNames
+	LastUsed    string `json:"last_used"`    // RFC 3339, UTC; "" if it is not known
 	Path        string `json:"path"`
 	SHA256      string `json:"sha256"`
 	Bytes       int64  `json:"bytes"`

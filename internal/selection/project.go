@@ -2,7 +2,9 @@ package selection
 
 import (
 	"context"
+	"errors"
 	"io"
+	"io/fs"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -24,61 +26,99 @@ import (
 type Projects map[agentset.ID]string
 
 // ProjectsHere finds the projects of all agents that a store, the archive or memory has.
-// Stores that cannot be read hide theirs, which whoever lists sessions is told.
+// Stores that cannot be read hide theirs, which whoever lists sessions is told, and so does
+// memory, see [ForAgentMeant].
 func ProjectsHere(ctx context.Context, run *workspace.Run) (Projects, error) {
-	opened, before := run.Opened != nil, run.Incomplete
-	live, _, _ := run.ListStores(ctx)
-	run.Incomplete = before // the command itself has left nothing out
-	if !opened {
-		workspace.CloseStores(run) // a command opens them when it holds its lock
+	if err := listWorks(ctx, run); err != nil {
+		return nil, err
 	}
-	if ctx.Err() != nil {
-		return nil, ctx.Err()
-	}
-	entries, err := Archived(ctx, run, archive.Filter{})
+	works, err := allWorks(ctx, run)
 	if err != nil {
 		return nil, err
 	}
 	remembered, err := rememberedAgents(ctx, run)
-	return ProjectsOf(run.Home(), live, entries, remembered), err
+	return ProjectsOf(run.Home(), works, nil, remembered), err
+}
+
+// ProjectNames are the projects to show agents by, as [ProjectsHere] finds them. Where
+// that is not possible each agent is shown by its own name. They are found once in a run.
+func ProjectNames(ctx context.Context, run *workspace.Run) Projects {
+	if run.Projects != nil {
+		return run.Projects
+	}
+	if run.Works == nil && listWorks(ctx, run) != nil {
+		return nil
+	}
+	works, err := allWorks(ctx, run)
+	if err != nil {
+		return nil // whoever lists archives is told
+	}
+	run.Projects = ProjectsOf(run.Home(), works, nil, nil) // what only memory knows has its own name
+	return run.Projects
+}
+
+// allWorks are the agents of the stores as they were listed, and of the archives.
+func allWorks(ctx context.Context, run *workspace.Run) (agentset.Directories, error) {
+	store, err := run.OpenArchive()
+	if err != nil {
+		return nil, err
+	}
+	works := run.Works.Clone()
+	return works, store.Works(ctx, ownCache(run, "agents"), works)
+}
+
+// ShownNames are [ProjectNames] for a document, or for a person. Rows for programs have the
+// agents' own names, and no project is looked for.
+func ShownNames(ctx context.Context, run *workspace.Run, person bool) Projects {
+	if !run.JSON && !person {
+		return nil
+	}
+	return ProjectNames(ctx, run)
+}
+
+// listWorks lists the stores to see which agents they have.
+func listWorks(ctx context.Context, run *workspace.Run) error {
+	opened, before := run.Opened != nil, run.Incomplete
+	if !opened && run.TailCache == nil {
+		OpenTailCache(run, true) // some runtimes have to read logs to list them
+		defer func() { run.TailCache = nil }()
+	}
+	_, _, _ = run.ListStores(ctx)
+	run.Incomplete = before // the command itself has left nothing out
+	if !opened {
+		workspace.CloseStores(run) // a command opens them when it holds its lock
+	}
+	return ctx.Err()
 }
 
 // rememberedAgents are those of which memory has something.
 func rememberedAgents(ctx context.Context, run *workspace.Run) ([]agentset.ID, error) {
 	memories, err := workspace.GlimpseMemory(ctx, run)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
 	if err != nil {
-		return nil, nil // there is none
+		run.Unasked = err
+		return nil, ctx.Err()
 	}
 	defer memories.Close()
-	return memories.Owners(ctx)
+	owners, err := memories.Owners(ctx)
+	if err != nil {
+		run.Unasked = err
+		return nil, ctx.Err()
+	}
+	return owners, nil
 }
 
-// ProjectsOf finds the project of each agent. home is the home directory, after which
-// some runtimes name what is below it.
-func ProjectsOf(home string, live workspace.Inventory, entries []archive.Entry, remembered []agentset.ID) Projects {
-	works := map[agentset.ID]map[string]bool{} // directories
-	add := func(id agentset.ID, directory string) {
-		if id.Agent == "" {
-			return
-		}
-		if works[id] == nil {
-			works[id] = map[string]bool{}
-		}
-		if directory != "" {
-			works[id][directory] = true
-		}
-	}
-	for _, o := range live.Owners {
-		add(agentset.ID{Runtime: o.Runtime, Agent: o.Agent}, "")
-	}
-	for _, s := range live.Sessions {
-		add(agentset.ID{Runtime: s.Runtime, Agent: s.Agent}, s.Project)
-	}
+// ProjectsOf finds the project of each agent of the stores, the archive and memory. home
+// is the home directory, after which some runtimes name what is below it.
+func ProjectsOf(home string, works agentset.Directories, entries []archive.Entry, remembered []agentset.ID) Projects {
+	works = works.Clone()
 	for _, e := range entries {
-		add(agentset.ID{Runtime: e.Runtime, Agent: e.Agent}, e.Project)
+		works.Add(agentset.ID{Runtime: e.Runtime, Agent: e.Agent}, e.Project)
 	}
 	for _, id := range remembered {
-		add(id, "")
+		works.Add(id, "")
 	}
 	all, named := Projects{}, map[string]string{}
 	for id, directories := range works {

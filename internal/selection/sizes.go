@@ -75,9 +75,10 @@ type SessionRow struct {
 	Key            string   `json:"key"`
 	Kind           string   `json:"kind"`
 	Path           string   `json:"path"`
-	Title          string   `json:"title"`     // what the runtime calls it, else the first thing that a person asked; "" for nothing
-	Project        string   `json:"project"`   // the working directory, "" if the log names none
-	LastUsed       string   `json:"last_used"` // RFC 3339, UTC
+	Title          string   `json:"title"`        // what the runtime calls it, else the first thing that a person asked; "" for nothing
+	Project        string   `json:"project"`      // the working directory, "" if the log names none
+	ProjectName    string   `json:"project_name"` // what people call the agent, see ProjectNames
+	LastUsed       string   `json:"last_used"`    // RFC 3339, UTC
 	Bytes          int64    `json:"bytes"`
 	Messages       int      `json:"messages"`
 	MessagesSource string   `json:"messages_source"` // count or estimate
@@ -123,6 +124,13 @@ func Sizes(ctx context.Context, run *workspace.Run, o SizesOptions) (SizesDocume
 	SortRows(doc.Sessions, o.Sort)
 	doc.Notes = run.Notes
 	return doc, nil
+}
+
+// NameProjects says what people call the agents.
+func (d *SizesDocument) NameProjects(names Projects) {
+	for _, row := range d.Sessions {
+		row.ProjectName = names.Of(row.Runtime, row.Agent)
+	}
 }
 
 // SessionsFor lists the sessions that the options mean, and tells what was not read.
@@ -417,7 +425,7 @@ func SizesCells(a *workspace.Settings, s *SessionRow) []string {
 		tokens, messages, source = UnknownFigure, UnknownFigure, ""
 	}
 	return []string{
-		s.Agent, s.Name(), s.Title, s.Runtime, tokens, s.context(), source,
+		cmp.Or(s.ProjectName, s.Agent), s.Name(), s.Title, s.Runtime, tokens, s.context(), source,
 		wording.Bytes(s.Bytes), messages, wording.Age(a.Now().Sub(s.Last)), state,
 	}
 }
@@ -466,8 +474,11 @@ func cacheFile(a *workspace.Settings, name string) string {
 
 // UnchangedCache is where archive remembers which files it need not read again, or ""
 // where it cannot.
-func UnchangedCache(run *workspace.Run) string {
-	if path := cacheFile(&run.Settings, "unchanged"); path != "" && workspace.Ours(&run.Settings, path) {
+func UnchangedCache(run *workspace.Run) string { return ownCache(run, "unchanged") }
+
+// ownCache is a file of the cache, or "" where none can be written.
+func ownCache(run *workspace.Run, name string) string {
+	if path := cacheFile(&run.Settings, name); path != "" && workspace.Ours(&run.Settings, path) {
 		return path
 	}
 	return ""

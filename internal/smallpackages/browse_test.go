@@ -149,6 +149,21 @@ func TestBrowseOrderOfTheTree(t *testing.T) {
 	}
 }
 
+// The tree calls agents by their projects, and two of one runtime's by their own names too.
+func TestBrowseProjectsOfTheTree(t *testing.T) {
+	at := home()
+	for i, agent := range []string{"w-a-b", "w-a-b--claude-worktrees-c", "w-a.b", "main"} {
+		at.Sessions[i].Agent, at.Sessions[i].Project = agent, []string{"w-a.b", "main"}[i/3]
+		at.Sessions[i].Runtime = []string{"claude", "claude", "pi", "pi"}[i]
+	}
+	text := screen(started(t, at), 120, 24)
+	for _, want := range []string{" w-a.b (w-a-b) ", " w-a.b (w-a-b--claude-worktrees-c) ", " w-a.b  ", " main  "} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+}
+
 // A plan is carried out only with y, after all of it was on the screen, and as it
 // was shown.
 func TestBrowseAPlanIsShownAndAccepted(t *testing.T) {

@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/sessctl/sessctl/internal/selection"
-	"github.com/sessctl/sessctl/internal/workspace"
 	"github.com/sessctl/sessctl/pkg/agentset"
 	"github.com/sessctl/sessctl/pkg/archive"
 	"github.com/sessctl/sessctl/pkg/session"
@@ -29,7 +28,7 @@ func projectOf(agent string, works ...string) string {
 	for _, directory := range works {
 		entries = append(entries, archive.Entry{Meta: archive.Meta{Runtime: "claude", Agent: agent, Project: directory}})
 	}
-	return selection.ProjectsOf("/home/ana", workspace.Inventory{}, entries, nil).Of("claude", agent)
+	return selection.ProjectsOf("/home/ana", nil, entries, nil).Of("claude", agent)
 }
 
 func TestProjectOfAgent(t *testing.T) {
@@ -102,7 +101,7 @@ func TestEverySessionIsInOneProject(t *testing.T) {
 	}
 	runtimes := []string{session.RuntimeClaude, session.RuntimePi, session.RuntimeCodex, session.RuntimeOpenClaw}
 	for range homes {
-		var live workspace.Inventory
+		live := agentset.Directories{}
 		var entries []archive.Entry
 		for i := range 1 + draw.IntN(12) {
 			runtime, directory := runtimes[draw.IntN(len(runtimes))], directories[draw.IntN(len(directories))]
@@ -115,11 +114,11 @@ func TestEverySessionIsInOneProject(t *testing.T) {
 				entries = append(entries, archive.Entry{Meta: archive.Meta{Runtime: runtime, Agent: agent, Session: ref.ID, Project: directory}})
 				continue
 			}
-			live.Sessions = append(live.Sessions, workspace.Found{Ref: ref})
+			live.Add(agentset.ID{Runtime: runtime, Agent: agent}, directory)
 		}
 		projects := selection.ProjectsOf("/home/ana", live, entries, nil)
 		checkPartition(t, projects)
-		for _, s := range live.Sessions {
+		for s := range live {
 			if !projects.Meant(projects.Of(s.Runtime, s.Agent)).Holds(s.Runtime, s.Agent) {
 				t.Errorf("%s/%s is not found by its project %s", s.Runtime, s.Agent, projects.Of(s.Runtime, s.Agent))
 			}

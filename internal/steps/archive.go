@@ -45,6 +45,13 @@ type ArchiveDocument struct {
 	counted int  // of these
 }
 
+// NameProjects says what people call the agents.
+func (d *ArchiveDocument) NameProjects(names selection.Projects) {
+	for i := range d.Archives {
+		d.Archives[i].ProjectName = names.Of(d.Archives[i].Runtime, d.Archives[i].Agent)
+	}
+}
+
 // NewArchiveRow is an archive as JSON.
 func NewArchiveRow(e archive.Entry) selection.ArchiveRow {
 	row := selection.ArchiveRow{

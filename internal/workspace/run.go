@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/sessctl/sessctl/internal/failure"
+	"github.com/sessctl/sessctl/pkg/agentset"
 	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/relocate"
 	"github.com/sessctl/sessctl/pkg/session"
@@ -116,7 +117,12 @@ type Stores struct {
 	Listed  bool // the stores were listed, and foreign was looked for
 	// TailCache is what sizes remembers of logs, nil for other commands.
 	TailCache *tailcache.Cache
-	EndsLater bool // logs are listed by their beginnings; ReadEnds reads their ends
+	// Works are the agents that the stores had when they were listed last, nil before that,
+	// and Projects what each is called, see selection.ProjectNames.
+	Works     agentset.Directories
+	Projects  map[agentset.ID]string
+	Unasked   error // why memory could not be asked for agents
+	EndsLater bool  // logs are listed by their beginnings; ReadEnds reads their ends
 }
 
 // foreignFile is a session that belongs to another user.

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/sessctl/sessctl/internal/failure"
+	"github.com/sessctl/sessctl/pkg/agentset"
 	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/sessctl/sessctl/pkg/session/agent"
@@ -153,6 +154,7 @@ func (run *Run) ListStores(ctx context.Context) (Inventory, []session.Notice, er
 		all.Add(store, listing)
 		notices = append(notices, listing.Notices...)
 	}
+	run.Works = all.works()
 	if run.TailCache == nil { // sizes changes nothing
 		run.foreign, run.Listed = findForeign(all), true
 	}
@@ -176,6 +178,19 @@ func (v *Inventory) Add(store session.Store, listing session.Listing) {
 		v.own(Owner{store.Runtime(), store.Root(), agent})
 	}
 	v.NotRead = append(v.NotRead, session.UnreadIn(store.Runtime(), listing.Notices)...)
+}
+
+// works are the agents, with the directories that their sessions were in.
+func (v *Inventory) works() agentset.Directories {
+	works := agentset.Directories{}
+	for _, o := range v.Owners {
+		works.Add(agentset.ID{Runtime: o.Runtime, Agent: o.Agent}, "")
+	}
+	for i := range v.Sessions {
+		s := &v.Sessions[i]
+		works.Add(agentset.ID{Runtime: s.Runtime, Agent: s.Agent}, s.Project)
+	}
+	return works
 }
 
 // Readable are the sessions, without what stands for those of a database that cannot

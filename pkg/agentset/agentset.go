@@ -1,6 +1,7 @@
 package agentset
 
 import (
+	"maps"
 	"slices"
 	"strings"
 )
@@ -16,6 +17,31 @@ func (id ID) String() string {
 		return id.Agent
 	}
 	return id.Runtime + "/" + id.Agent
+}
+
+// Directories are agents, each with the directories that it is known to have worked in.
+type Directories map[ID]map[string]bool
+
+// Add adds an agent, and a directory of it unless that is "". One without a name is none.
+func (d Directories) Add(id ID, directory string) {
+	if id.Agent == "" {
+		return
+	}
+	if d[id] == nil {
+		d[id] = map[string]bool{}
+	}
+	if directory != "" {
+		d[id][directory] = true
+	}
+}
+
+// Clone is a copy that can be added to.
+func (d Directories) Clone() Directories {
+	all := make(Directories, len(d))
+	for id, directories := range d {
+		all[id] = maps.Clone(directories)
+	}
+	return all
 }
 
 // Set says whose sessions are meant: everybody's, "", those of every agent of a name,

@@ -10,6 +10,7 @@ import (
 // Session is one session as the tree shows it.
 type Session struct {
 	Runtime, Agent, ID string
+	Project            string // what people call its agent; "" for its name
 	Name               string // for people: its key or its id
 	Title              string // what it is about, "" if that is not known
 	Store              string // the root of its store
@@ -79,6 +80,7 @@ type node struct {
 func tree(home *Home, by Sort) []*node {
 	top := map[string]*node{}
 	var all []*node
+	called := home.called()
 	within := func(list *[]*node, key, name string, level int) *node {
 		n, ok := top[key]
 		if !ok {
@@ -91,7 +93,7 @@ func tree(home *Home, by Sort) []*node {
 	for i := range home.Sessions {
 		s := &home.Sessions[i]
 		runtime := within(&all, s.Runtime, s.Runtime, 0)
-		agent := within(&runtime.below, s.Runtime+"\x00"+s.Agent, cmp.Or(s.Agent, "(no agent)"), 1)
+		agent := within(&runtime.below, s.Runtime+"\x00"+s.Agent, cmp.Or(called(s), "(no agent)"), 1)
 		leaf := &node{key: s.key(), name: s.Name, level: 2, measured: true, session: s}
 		agent.below = append(agent.below, leaf)
 		for _, n := range []*node{runtime, agent, leaf} {
@@ -100,6 +102,30 @@ func tree(home *Home, by Sort) []*node {
 	}
 	order(all, by)
 	return all
+}
+
+// called says what people call the agents of sessions. One that shares that with another
+// of its runtime, such as that of a worktree, has its own name beside it.
+func (h *Home) called() func(*Session) string {
+	type project struct{ runtime, name string }
+	agents := map[project]string{}
+	several := map[project]bool{}
+	for i := range h.Sessions {
+		s := &h.Sessions[i]
+		of := project{s.Runtime, s.Project}
+		first, known := agents[of]
+		several[of] = several[of] || known && first != s.Agent
+		agents[of] = s.Agent
+	}
+	return func(s *Session) string {
+		switch {
+		case s.Project == "" || s.Project == s.Agent:
+			return s.Agent
+		case several[project{s.Runtime, s.Project}]:
+			return s.Project + " (" + s.Agent + ")"
+		}
+		return s.Project
+	}
 }
 
 // take adds the figures of a session.

@@ -105,7 +105,7 @@ func (t *treeScreen) enter(m *Model, toggle bool) Request {
 		t.open[n.key] = !toggle || !t.open[n.key]
 		return Request{}
 	}
-	place := Place{Session: *n.session, From: 1, Title: n.session.Agent + "  " + n.session.Name}
+	place := Place{Session: *n.session, From: 1, Title: cmp.Or(n.session.Project, n.session.Agent) + "  " + n.session.Name}
 	if n.session.gone() {
 		place.Archive = n.session.Archive
 	}
@@ -286,7 +286,7 @@ func matching(list []*node, words []string) (shown []*node) {
 }
 
 func (s *Session) has(words []string) bool {
-	text := strings.ToLower(strings.Join([]string{s.Runtime, s.Agent, s.ID, s.Name, s.Title, s.Place, s.State, s.Archive}, "\n"))
+	text := strings.ToLower(strings.Join([]string{s.Runtime, s.Agent, s.Project, s.ID, s.Name, s.Title, s.Place, s.State, s.Archive}, "\n"))
 	return !slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(text, word) })
 }
 

@@ -75,28 +75,30 @@ const (
 
 // Share is what a runtime or an agent has.
 type Share struct {
-	Runtime  string `json:"runtime"`
-	Agent    string `json:"agent"` // "" for all of the runtime
-	Sessions int    `json:"sessions"`
-	Over     int    `json:"over"`
-	Tokens   int64  `json:"tokens"`
-	Bytes    int64  `json:"bytes"`
+	Runtime     string `json:"runtime"`
+	Agent       string `json:"agent"`        // "" for all of the runtime
+	ProjectName string `json:"project_name"` // what people call the agent, the same
+	Sessions    int    `json:"sessions"`
+	Over        int    `json:"over"`
+	Tokens      int64  `json:"tokens"`
+	Bytes       int64  `json:"bytes"`
 }
 
 // Session is one session.
 type Session struct {
-	Runtime    string `json:"runtime"`
-	Agent      string `json:"agent"`
-	Session    string `json:"session"` // its key, or its id
-	Title      string `json:"title"`   // what it is about, or ""
-	Project    string `json:"project"` // the directory that its agent works in, or ""
-	Tokens     int64  `json:"tokens"`
-	Window     int64  `json:"context_window"` // tokens, 0 if unknown
-	Bytes      int64  `json:"bytes"`
-	Last       string `json:"last_activity"`
-	State      string `json:"state"`
-	Over       bool   `json:"over"`
-	Unreadable bool   `json:"unreadable"` // tokens are not known
+	Runtime     string `json:"runtime"`
+	Agent       string `json:"agent"`
+	Session     string `json:"session"`      // its key, or its id
+	Title       string `json:"title"`        // what it is about, or ""
+	Project     string `json:"project"`      // the directory that its agent works in, or ""
+	ProjectName string `json:"project_name"` // what people call the agent
+	Tokens      int64  `json:"tokens"`
+	Window      int64  `json:"context_window"` // tokens, 0 if unknown
+	Bytes       int64  `json:"bytes"`
+	Last        string `json:"last_activity"`
+	State       string `json:"state"`
+	Over        bool   `json:"over"`
+	Unreadable  bool   `json:"unreadable"` // tokens are not known
 }
 
 // Disk says what fills the disk.
@@ -151,14 +153,15 @@ type Day struct {
 
 // Purge is what a runtime deletes by itself of one agent.
 type Purge struct {
-	Runtime    string `json:"runtime"`
-	Agent      string `json:"agent"`
-	Sessions   int    `json:"sessions"`
-	Bytes      int64  `json:"bytes"`
-	Unarchived int    `json:"unarchived"` // of these without an archive as they are now
-	Soon       int    `json:"soon"`       // of those within a week
-	First      string `json:"first"`      // when the first of them goes
-	Last       string `json:"last"`
+	Runtime     string `json:"runtime"`
+	Agent       string `json:"agent"`
+	ProjectName string `json:"project_name"` // what people call the agent
+	Sessions    int    `json:"sessions"`
+	Bytes       int64  `json:"bytes"`
+	Unarchived  int    `json:"unarchived"` // of these without an archive as they are now
+	Soon        int    `json:"soon"`       // of those within a week
+	First       string `json:"first"`      // when the first of them goes
+	Last        string `json:"last"`
 }
 
 // Saved says what was put away, and what that saved. What was undone does not
@@ -255,16 +258,17 @@ type TypeShare struct {
 
 // Record is one record of a log.
 type Record struct {
-	Runtime   string `json:"runtime"`
-	Agent     string `json:"agent"`
-	Session   string `json:"session"`
-	Path      string `json:"path"`
-	Line      int    `json:"line"`
-	Type      string `json:"type"`
-	What      string `json:"what"` // what most of it is: base64, repeated text, tool output, text
-	Bytes     int64  `json:"bytes"`
-	Base64    int64  `json:"base64_bytes"`
-	Duplicate int64  `json:"duplicate_bytes"`
+	Runtime     string `json:"runtime"`
+	Agent       string `json:"agent"`
+	ProjectName string `json:"project_name"` // what people call the agent
+	Session     string `json:"session"`
+	Path        string `json:"path"`
+	Line        int    `json:"line"`
+	Type        string `json:"type"`
+	What        string `json:"what"` // what most of it is: base64, repeated text, tool output, text
+	Bytes       int64  `json:"bytes"`
+	Base64      int64  `json:"base64_bytes"`
+	Duplicate   int64  `json:"duplicate_bytes"`
 }
 
 // Note is something that a reader of the report should know.

@@ -69,6 +69,15 @@ func AddArchives(ctx context.Context, a *workspace.Run, home *browse.Home, agent
 	return nil
 }
 
+// NameProjects says what people call the agents.
+func NameProjects(ctx context.Context, run *workspace.Run, home *browse.Home) {
+	names := selection.ProjectNames(ctx, run)
+	for i := range home.Sessions {
+		s := &home.Sessions[i]
+		s.Project = names.Of(s.Runtime, s.Agent)
+	}
+}
+
 // archiveRows finds the rows of the tree that archives belong to.
 type archiveRows struct {
 	home   *browse.Home
