@@ -7,6 +7,10 @@ import (
 	"testing"
 	"unicode"
 
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/sessctl/sessctl/pkg/speaker"
 )
 
@@ -127,6 +131,62 @@ func TestSpeakerMarked(t *testing.T) {
 	t.Logf("%d of %d spans right", right, all)
 	if all < 500 || 100*right < 95*all {
 		t.Errorf("%d of %d spans are right, want 95 %% of at least 500; wrong ones in %v", right, all, wrong)
+	}
+}
+
+// Every part of a text has the voice of whoever the label before it names; calls
+// and fenced blocks are nobody's words.
+func TestSpeakerTurns(t *testing.T) {
+	text := "[Human]: look\n```\npasted\n\nstill pasted\n```\nand here\n\n[Agent]: I see.\n[tool call] read {}\n\n[Tool]: one\n\ntwo\n\n[Agent]: done"
+	var got []string
+	from := 0
+	for _, x := range speaker.Turns(text) {
+		got = append(got, [...]string{"unknown", "person", "agent", "dump"}[x.Voice]+" "+text[from:x.End])
+		from = x.End
+	}
+	want := []string{
+		"person [Human]: look\n", "dump ```\npasted\n\nstill pasted\n```\n", "person and here\n\n", "agent [Agent]: I see.\n",
+		"dump [tool call] read {}\n\n[Tool]: one\n\ntwo\n\n", "agent [Agent]: done",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	for text, want := range map[string]speaker.Voice{
+		"went on\nas before\n": speaker.UnknownVoice, "[Human]: \n": speaker.PersonVoice, "[Other]: x": speaker.UnknownVoice, "\n[Tool]: x": speaker.ShownVoice, "x\n[Human]: y": speaker.UnknownVoice,
+	} {
+		list := speaker.Turns(text)
+		if got := list[len(list)-1].Voice; got != want {
+			t.Errorf("%q: %v, want %v", text, got, want)
+		}
+	}
+}
+
+// Voices cover a text from its beginning to its end, each part once.
+func TestSpeakerTurnsCoverTheText(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		text := strings.Join(rapid.SliceOf(rapid.SampledFrom([]string{"[Human]: ", "[Tool]: ", "[tool call] x", "```", "\n", "\n\n", "words", "配送"})).Draw(t, "parts"), "")
+		end := 0
+		for _, x := range speaker.Turns(text) {
+			if x.End <= end {
+				t.Fatalf("%q: a part ends at %d behind %d", text, x.End, end)
+			}
+			end = x.End
+		}
+		if end != len(text) {
+			t.Fatalf("%q: %d of %d bytes", text, end, len(text))
+		}
+	})
+}
+
+// Every label that a session's messages have is known here.
+func TestSpeakerKnowsLabels(t *testing.T) {
+	for role := session.RoleUser; role <= session.RoleSystem; role++ {
+		for _, custom := range []string{"", "ci"} {
+			m := session.Message{Role: role, CustomType: []byte(custom)}
+			if _, n := speaker.LabelAt(m.Label() + ": x"); n != len(m.Label())+len(": ") {
+				t.Errorf("role %v: %s is not known", role, m.Label())
+			}
+		}
 	}
 }
 

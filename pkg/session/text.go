@@ -79,7 +79,7 @@ func (p *Part) appendText(dst []byte) []byte {
 		dst = append(dst, "$ "...)
 		return append(dst, p.Text...)
 	case PartToolCall:
-		dst = append(dst, "[tool call] "...)
+		dst = append(dst, speaker.CallMark...)
 		dst = appendOneLine(dst, p.Name)
 		dst = append(dst, ' ')
 		return appendOneLine(dst, p.Text)
@@ -506,11 +506,8 @@ const (
 // conversation.
 const SummaryBy = "sessctl"
 
-// These tags enclose memories that a plugin puts into a prompt.
-const (
-	memoriesBegin = "<relevant-memories>"
-	memoriesEnd   = "</relevant-memories>"
-)
+// memories enclose what a plugin remembered and put into a prompt.
+func memories() *speaker.Envelope { return speaker.Named("memory", "memories") }
 
 // CutRecalled removes from text, in its own memory, what a memory put there:
 // recall's output, as lines or as JSON, and memories that a plugin injected.
@@ -548,7 +545,7 @@ func WithoutRecalled(text []byte) []byte {
 // hasRecalled reports whether a text may have something that [CutRecalled] removes:
 // it is a short search for what RecallBegin and RecallStamp have in common.
 func hasRecalled(text []byte) bool {
-	return bytes.Contains(text, []byte("sessctl recall: ")) || bytes.Contains(text, []byte(memoriesBegin))
+	return bytes.Contains(text, []byte("sessctl recall: ")) || bytes.Contains(text, []byte(memories().Begins))
 }
 
 // CutStored removes from a message the calls by which an agent stored something
@@ -633,16 +630,12 @@ func cutDocument(text []byte, from int) (start, end int) {
 
 // cutMemories finds memories that were injected.
 func cutMemories(text []byte, from int) (start, end int) {
-	at := bytes.Index(text[from:], []byte(memoriesBegin))
-	if at < 0 {
+	before, inside, _, whole := memories().Cut(text[from:])
+	if !whole {
 		return -1, -1
 	}
-	start = from + at
-	to := bytes.Index(text[start:], []byte(memoriesEnd))
-	if to < 0 {
-		return -1, -1
-	}
-	return start, start + to + len(memoriesEnd)
+	start = from + len(before)
+	return start, start + len(memories().Begins) + len(inside) + len(memories().Ends)
 }
 
 // CutText cuts a text of more than so many bytes behind the last line or
@@ -661,10 +654,8 @@ func CutText(text string, most int, marker string) string {
 	return strings.TrimRight(fits[:end], "\n ") + marker
 }
 
-// labels are what Label returns.
-func labels() [7]string {
-	return [...]string{"[Human]", "[Agent]", "[Tool]", "[Summary]", "[Shell]", "[System]", "[Custom]"}
-}
+// labelBytes is more than any label is long.
+const labelBytes = 16
 
 // QuoteLabels puts "> " before what looks like the beginning of another message
 // within the text of one: a label behind a blank line. What a tool printed must
@@ -678,7 +669,7 @@ func QuoteLabels(text []byte) []byte {
 			break
 		}
 		at += from + len("\n\n")
-		if startsWithLabel(text[at:]) {
+		if _, n := speaker.LabelAt(string(text[at:min(len(text), at+labelBytes)])); n > 0 {
 			quoted = append(append(quoted, text[:at]...), "> "...)
 			text, at = text[at:], 0
 		}
@@ -688,15 +679,6 @@ func QuoteLabels(text []byte) []byte {
 		return text
 	}
 	return append(quoted, text...)
-}
-
-func startsWithLabel(text []byte) bool {
-	for _, label := range labels() {
-		if bytes.HasPrefix(text, []byte(label+": ")) {
-			return true
-		}
-	}
-	return false
 }
 
 // ShellWord is a word as a POSIX shell reads it: as it is if nothing in it means

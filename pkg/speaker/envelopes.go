@@ -156,6 +156,9 @@ var envelopes = []*Envelope{
 	{"cline", "input", "<user_input", "</user_input>", around, "<user_input mode=\"act\">WORDS</user_input>"},
 	{"cline", "message", "<user_message>", "</user_message>", around, "<user_message>\nWORDS\n</user_message>"},
 	{"cline", "feedback", "<feedback>", "</feedback>", around, "<feedback>\nWORDS\n</feedback>"},
+	{"cline", "answer", "<answer>", "</answer>", around, "<answer>\nWORDS\n</answer>"},
+	{"cline", "user feedback", "<user_feedback>", "</user_feedback>", around, "<user_feedback>\nWORDS\n</user_feedback>"},
+	{"cursor", "time", "<timestamp>", "</timestamp>", block, "<timestamp>Friday, Feb 27, 2026, 9:12 AM (UTC+1)</timestamp>\n<user_query>\nWORDS\n</user_query>"},
 	{"cursor", "query", "<user_query>", "</user_query>", around, "<user_query>\nWORDS\n</user_query>"},
 	{"cursor", "data", "<additional_data>", "</additional_data>", block, "<additional_data>\nx\n</additional_data>\n<user_query>\nWORDS\n</user_query>"},
 

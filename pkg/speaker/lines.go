@@ -53,6 +53,8 @@ var shapes = []shape{
 	{"odd", 2, func(l *seen) bool { return l.odd > 1 && l.odd >= l.words }},
 	{"numbers", 1, func(l *seen) bool { return l.digits > l.letters && l.words > 0 }},
 	{"hash", 2, func(l *seen) bool { return hash(l.full) }},
+	{"commit", 7, func(l *seen) bool { n := bytes.IndexByte(l.full, ' '); return n > 6 && hash(l.full[:n]) }},
+	{"complaint", 6, func(l *seen) bool { return complains(l.full) }},
 	{"long", 3, func(l *seen) bool { return long(l.full) }},
 	{"file", 9, func(l *seen) bool { return file(l.full) }},
 	{"path", 3, func(l *seen) bool { return path(l.full) }},
@@ -305,6 +307,17 @@ func stringKey(line []byte) bool {
 	}
 	end := bytes.IndexByte(line[1:], '"') + 2
 	return end > 1 && end < len(line) && line[end] == ':'
+}
+
+// complains tells whether a line begins like a program that names itself, what it was
+// given, and what is wrong with that: "cat: /x: No such file".
+func complains(line []byte) bool {
+	name, rest, _ := bytes.Cut(line, []byte(": "))
+	given, what, found := bytes.Cut(rest, []byte(": "))
+	if !found || len(name) == 0 || len(name) > 24 || bytes.IndexByte(name, ' ') >= 0 || name[0] < 'a' || name[0] > 'z' || len(what) == 0 {
+		return false
+	}
+	return bytes.HasPrefix(given, []byte("line ")) || bytes.ContainsAny(given, "/'\"")
 }
 
 // hash tells whether a word is a number of seven or more hexadecimal digits, with

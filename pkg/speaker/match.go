@@ -21,6 +21,40 @@ func Of(program string, text []byte) *Envelope {
 	return nil
 }
 
+// Named is the first envelope of a program with a name, nil if there is none.
+func Named(program, name string) *Envelope {
+	for _, e := range envelopes {
+		if e.Program == program && e.Name == name {
+			return e
+		}
+	}
+	return nil
+}
+
+// Cut cuts a text around what stands in the envelope, wherever that is. whole is false,
+// and before is all of the text, if it does not begin or does not end in it.
+func (e *Envelope) Cut(text []byte) (before, inside, after []byte, whole bool) {
+	before, rest, begins := bytes.Cut(text, []byte(e.Begins))
+	if begins && !strings.HasSuffix(e.Begins, ">") { // a tag with attributes
+		_, rest, begins = bytes.Cut(rest, []byte(">"))
+	}
+	inside, after, whole = bytes.Cut(rest, []byte(e.Ends))
+	if !begins || !whole {
+		return text, nil, nil, false
+	}
+	return before, inside, after, true
+}
+
+// Typed is what stands in a tag that a program puts around what was typed, if that is
+// all of a text.
+func (e *Envelope) Typed(text []byte) (typed []byte, ok bool) {
+	if e == nil || e.form != around || !bytes.HasSuffix(text, []byte(e.Ends)) {
+		return nil, false
+	}
+	_, inside, begins := bytes.Cut(text, []byte(">"))
+	return bytes.TrimSuffix(inside, []byte(e.Ends)), begins && len(inside) >= len(e.Ends)
+}
+
 // Silent tells whether a text is one of the marks by which an agent says nothing.
 func Silent(text []byte) bool {
 	switch string(text) {

@@ -84,6 +84,7 @@ type event struct {
 	place state.Place
 	text  string // what was said; the command, or the file and what else the call has
 	stays bool   // it is kept beside the summary, which need not tell it
+	shown bool   // a person only pasted something
 
 	tool   string
 	kind   work.Kind // what a call does
@@ -161,7 +162,12 @@ func (e *Extractive) add(m *session.Message, stays bool) {
 	switch m.Role {
 	case session.RoleUser:
 		base.by = person
-		e.push(base, ownWords(e.safe(m.Said())), saidBytes)
+		text := e.safe(m.Said())
+		own := speaker.Prose(text)
+		if base.shown = len(own) == 0; base.shown {
+			own = text
+		}
+		e.push(base, own, saidBytes)
 	case session.RoleAssistant:
 		base.by = agent
 		e.push(base, e.safe(m.Said()), saidBytes)
@@ -186,14 +192,8 @@ func (e *Extractive) safe(text []byte) []byte {
 	return clean
 }
 
-// ownWords is what a person says without what they paste, whole if that is all: then
-// they show it.
-func ownWords(text []byte) []byte {
-	if own := speaker.Prose(text); len(own) > 0 {
-		return own
-	}
-	return text
-}
+// says tells whether a person says something with an event that the summary may quote.
+func (x *event) says() bool { return x.by == person && !x.stays && !x.shown }
 
 // push keeps an event, of a long text the beginning and the end.
 func (e *Extractive) push(x event, text []byte, most int) {

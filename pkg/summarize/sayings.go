@@ -22,7 +22,7 @@ const (
 // is to be remembered, newest first.
 func rulesOf(events []event) (all []sentence) {
 	for i, x := range slices.Backward(events) {
-		if x.by != person || x.stays {
+		if !x.says() {
 			continue
 		}
 		for _, s := range sentencesOf(x.text) {
@@ -44,7 +44,7 @@ func choicesOf(events []event) (all []sentence) {
 		case agent:
 			asked = state.LastQuestion(x.text)
 		case person:
-			if asked != "" && !x.stays && !strings.HasSuffix(strings.TrimSpace(x.text), "?") {
+			if asked != "" && x.says() && !strings.HasSuffix(strings.TrimSpace(x.text), "?") {
 				text := state.Cut(x.text, answerRunes) + " (asked: " + state.Cut(redact(asked), answerRunes) + ")"
 				all = append(all, sentence{text, i})
 			}
@@ -102,7 +102,7 @@ func (e *Extractive) later(u *uses, s sentence) string {
 		if x.event <= s.event {
 			break
 		}
-		if e.events[x.event].by != person {
+		if y := &e.events[x.event]; y.by != person || y.shown {
 			continue
 		}
 		shared := 0
@@ -124,7 +124,7 @@ func (e *Extractive) later(u *uses, s sentence) string {
 func (e *Extractive) people(u *uses, runes int, told string) (items []Item) {
 	var all []quote
 	for i := range e.events {
-		if x := &e.events[i]; x.by == person && !x.stays {
+		if x := &e.events[i]; x.says() {
 			for _, text := range sentencesOf(x.safe()) {
 				if n := utf8.RuneCountInString(text); n >= leastTold && n <= mostSaying && !strings.HasSuffix(text, "?") && !strings.Contains(told, text) {
 					all = append(all, quote{text, i, u.telling(text)})

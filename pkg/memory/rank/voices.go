@@ -2,87 +2,14 @@ package rank
 
 import (
 	"math"
-	"strings"
+
+	"github.com/sessctl/sessctl/pkg/speaker"
 )
 
 // Who says it. Coding sessions are mostly what tools printed and what somebody
 // pasted: it has many of the words of a question and seldom the answer. What the
 // person and the agent said in words comes first, and a person's words before
 // an agent's where they are few (docs/dev/ranking.md, Who says it).
-
-// voice is who says a part of a record's text.
-type voice byte
-
-const (
-	unknownVoice voice = iota // the text does not tell: it loses nothing
-	personVoice               // a person, in words
-	agentVoice                // an agent, in words
-	dumpVoice                 // what a tool was asked, what it printed, what stands between fences
-)
-
-// labels are those of [session.Message.Label], as chunks have them at the
-// beginning of a text and behind each blank line between two messages.
-var labels = [...]struct {
-	text  string
-	voice voice
-}{
-	{"[Human]: ", personVoice}, {"[Agent]: ", agentVoice}, {"[Tool]: ", dumpVoice}, {"[Shell]: ", dumpVoice},
-	{"[Custom]: ", dumpVoice}, {"[System]: ", dumpVoice}, {"[Summary]: ", agentVoice},
-}
-
-// labelAt is the voice of the label that a text begins with, and how long that
-// is: 0 if there is none.
-func labelAt(text string) (voice, int) {
-	if !strings.HasPrefix(text, "[") {
-		return unknownVoice, 0
-	}
-	for _, l := range labels {
-		if strings.HasPrefix(text, l.text) {
-			return l.voice, len(l.text)
-		}
-	}
-	return unknownVoice, 0
-}
-
-// callMark begins the line of a tool call (session.Message.AppendText).
-const callMark = "[tool call] "
-
-// spoken is a part of a text that one voice says: up to end, from where the part
-// before it ends.
-type spoken struct {
-	end   int
-	voice voice
-}
-
-// voicesIn cuts a text by who says it.
-func voicesIn(text string) (list []spoken) {
-	speaker, fenced, first, at := unknownVoice, false, true, 0
-	for line := range strings.Lines(text) {
-		said := line
-		if first {
-			if v, n := labelAt(line); n > 0 {
-				speaker, fenced, said = v, false, line[n:]
-			}
-		}
-		first = line == "\n"
-		at += len(line)
-		v := speaker
-		switch fence := isFence(said); {
-		case speaker != personVoice && speaker != agentVoice:
-		case fence || fenced || strings.HasPrefix(said, callMark):
-			v, fenced = dumpVoice, fenced != fence
-		}
-		if last := len(list) - 1; last >= 0 && (list[last].voice == v || first) {
-			list[last].end = at
-			continue
-		}
-		list = append(list, spoken{at, v})
-	}
-	return list
-}
-
-// isFence says whether a line begins or ends a block in Markdown.
-func isFence(line string) bool { return strings.HasPrefix(strings.TrimLeft(line, " "), "```") }
 
 // shares are how much of a text is said by whom, in bytes.
 type shares struct{ person, dump, all int }
@@ -95,16 +22,16 @@ func (s *shares) add(x shares) {
 func (s shares) of(part int) float64 { return float64(part) / float64(max(s.all, 1)) }
 
 // sharesIn are those between two places of a text.
-func sharesIn(voices []spoken, from, to int) (s shares) {
+func sharesIn(turns []speaker.Turn, from, to int) (s shares) {
 	s.all = to - from
 	start := 0
-	for _, x := range voices {
-		n := min(to, x.end) - max(from, start)
-		switch start = x.end; {
+	for _, x := range turns {
+		n := min(to, x.End) - max(from, start)
+		switch start = x.End; {
 		case n <= 0:
-		case x.voice == personVoice:
+		case x.Voice == speaker.PersonVoice:
 			s.person += n
-		case x.voice == dumpVoice:
+		case x.Voice == speaker.ShownVoice:
 			s.dump += n
 		}
 	}
@@ -118,12 +45,12 @@ func listen(list []*Candidate) {
 		if c.Position < 0 || c.OwnWords {
 			continue
 		}
-		voices := voicesIn(c.Text)
+		turns := speaker.Turns(c.Text)
 		for i := range c.passages {
 			p := &c.passages[i]
-			p.said = sharesIn(voices, p.from, p.from+len(p.text))
+			p.said = sharesIn(turns, p.from, p.from+len(p.text))
 		}
-		c.said = sharesIn(voices, 0, len(c.Text))
+		c.said = sharesIn(turns, 0, len(c.Text))
 	}
 }
 

@@ -48,7 +48,7 @@ func logReaders() []logReader {
 	pottery := "copilot/pottery.jsonl"
 	return []logReader{
 		{func(r string) session.Store { return agent.Open(r, agent.Options{}) }, first + "/session.jsonl", message},
-		{func(r string) session.Store { return annabelle.Open(r, annabelle.Options{}) }, "a/1.jsonl", header + `{"type":"message","role":"user","content":[{"type":"text","text":"hi"},{"type":"tool-result","output":{"type":"json","value":[1]}}]}` + "\n"},
+		{func(r string) session.Store { return annabelle.Open(r, annabelle.Options{}) }, "a/1.jsonl", header + `{"type":"turn","user":"hi","assistant":"Hello.","messages":[]}` + "\n" + `{"type":"message","role":"user","content":[{"type":"text","text":"hi"},{"type":"tool-result","output":{"type":"json","value":[1]}}]}` + "\n"},
 		{func(r string) session.Store { return claude.Open(r) }, "projects/-w/" + fuzzedID + ".jsonl", "claude/.claude/projects/-work-bakery/45b855fd-82b2-4a6a-a585-f64ebc0e1d34.jsonl"},
 		{func(r string) session.Store { return cline.Open(r) }, "data/sessions/1772359200000_k3ln0/1772359200000_k3ln0.messages.json", "cline/.cline/data/sessions/1772359200000_k3ln0/1772359200000_k3ln0.messages.json"},
 		{func(r string) session.Store { return cline.OpenTasks(r) }, "tasks/1772100000000/api_conversation_history.json", "cline-tasks/.config/Code/User/globalStorage/saoudrizwan.claude-dev/tasks/1772100000000/api_conversation_history.json"},
@@ -81,20 +81,14 @@ func FuzzLogsOfRuntimes(f *testing.F) {
 	stores := make([]session.Store, len(readers))
 	for i, r := range readers {
 		root := f.TempDir()
-		stores[i] = r.open(root)
-		text := []byte(r.seed)
-		if !strings.Contains(r.seed, "\n") {
-			var err error
-			if text, err = os.ReadFile(filepath.Join("..", "..", "..", "testdata", filepath.FromSlash(r.seed))); err != nil {
-				f.Fatal(err)
-			}
-		}
+		text := []byte(r.text(f))
 		readers[i].log = filepath.Join(root, filepath.FromSlash(r.log))
 		if r.log == "" {
 			readers[i].log = ""
 		} else if err := os.MkdirAll(filepath.Dir(readers[i].log), 0o700); err != nil {
 			f.Fatal(err)
 		}
+		stores[i] = r.open(root) // some look for the directory of their logs
 		f.Add(uint8(i), text)
 		for _, odd := range []string{"", "null", "[]", "[null]", "{}", `{"messages":[null,1,{}]}`, "\xff\xfe{\x00}\x00", strings.Repeat("[", 2000), strings.Repeat(`{"content":[`, 2000)} {
 			f.Add(uint8(i), []byte(odd))

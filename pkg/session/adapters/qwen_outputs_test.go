@@ -36,7 +36,7 @@ func TestQwenOutputs(t *testing.T) {
 		}
 		return text
 	}
-	write("projects/-home-lea-bakery/chats/one.jsonl", log("/home/lea/bakery", bakery+"/own.output", bakery+"/shared.output", mill+"/mill.output"))
+	write("projects/-home-lea-bakery/chats/one.jsonl", `{"type":"a-later-version-s"}`+"\n"+log("/home/lea/bakery", bakery+"/own.output", bakery+"/shared.output", mill+"/mill.output"))
 	write("projects/-home-lea-bakery/chats/two.jsonl", log("/home/lea/bakery", bakery+"/shared.output", bakery+"/gone.output"))
 	write("projects/-home-lea-bakery/subagents/one/agent-a.jsonl", log("/home/lea/bakery", bakery+"/agents.output"))
 	write("projects/-home-lea-other/chats/three.jsonl", log("/home/lea/other", bakery+"/own.output"))

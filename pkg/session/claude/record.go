@@ -596,12 +596,6 @@ func (d *decoder) exitCode(text []byte) {
 	}
 }
 
-// What the runtime adds to texts for the model's eyes.
-var (
-	reminderStart = []byte("<system-reminder>")
-	reminderEnd   = []byte("</system-reminder>")
-)
-
 // stripReminders leaves out the runtime's reminders. A reminder begins and
 // ends on lines of its own; the same words within a line are somebody's text.
 func (d *decoder) stripReminders() {
@@ -627,18 +621,14 @@ func (d *decoder) stripReminders() {
 // reminder returns where the first reminder of a text stands; from == to if
 // there is none.
 func reminder(text []byte) (from, to int) {
-	for at := 0; ; {
-		i := bytes.Index(text[at:], reminderStart)
-		if i < 0 {
+	tag := speaker.Named("claude", "reminder")
+	for at := 0; ; at = from + len(tag.Begins) {
+		before, inside, _, whole := tag.Cut(text[at:])
+		if !whole {
 			return 0, 0
 		}
-		from = at + i
-		at = from + len(reminderStart)
-		end := bytes.Index(text[at:], reminderEnd)
-		if end < 0 {
-			return 0, 0
-		}
-		to = at + end + len(reminderEnd)
+		from = at + len(before)
+		to = from + len(tag.Begins) + len(inside) + len(tag.Ends)
 		if (from == 0 || text[from-1] == '\n') && (to == len(text) || text[to] == '\n') {
 			return from, to
 		}

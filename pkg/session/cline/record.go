@@ -1,11 +1,10 @@
 package cline
 
 import (
-	"bytes"
-
 	"github.com/sessctl/sessctl/pkg/jsonl"
 	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/sessctl/sessctl/pkg/session/fields"
+	"github.com/sessctl/sessctl/pkg/speaker"
 )
 
 // decoder reads messages and keeps its memory from one to the next.
@@ -249,13 +248,13 @@ func (d *decoder) text(m *session.Message, text []byte) {
 
 // typed is what a person typed, without the tag that Cline puts around it.
 func typed(m *session.Message, text []byte) []byte {
-	const start, end = "<user_input", "</user_input>"
-	if m.Role != session.RoleUser || !bytes.HasPrefix(text, []byte(start)) || !bytes.HasSuffix(text, []byte(end)) {
+	if m.Role != session.RoleUser {
 		return text
 	}
-	_, inside, found := bytes.Cut(text, []byte(">"))
-	if !found || len(inside) < len(end) {
-		return text
+	if by := speaker.Of("cline", text); by != nil && by.Name == "input" {
+		if inside, ok := by.Typed(text); ok {
+			return inside
+		}
 	}
-	return inside[:len(inside)-len(end)]
+	return text
 }

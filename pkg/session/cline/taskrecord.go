@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/sessctl/sessctl/pkg/session"
+	"github.com/sessctl/sessctl/pkg/speaker"
 )
 
 // customAround is the CustomType of what an extension says of the editor and the
@@ -23,7 +24,8 @@ var answerStart = sync.OnceValue(func() *regexp.Regexp {
 // what a tool gave, or what the extension says of the editor.
 func (d *decoder) taskText(m *session.Message, text []byte) {
 	trimmed := bytes.TrimSpace(text)
-	if bytes.HasPrefix(trimmed, []byte("<environment_details>")) {
+	by := speaker.Of("cline", trimmed)
+	if by != nil && by.Name == "environment" {
 		d.closeAnswer()
 		d.around = append(d.around, session.Part{Kind: session.PartText, Text: trimmed})
 		return
@@ -34,25 +36,16 @@ func (d *decoder) taskText(m *session.Message, text []byte) {
 		d.answer.AddText(trimmed[at[1]:])
 		return
 	}
-	for _, tag := range []string{"task", "feedback", "user_message", "answer", "user_feedback"} {
-		if inside, ok := within(trimmed, tag); ok {
-			d.closeAnswer()
-			m.AddText(inside)
-			return
-		}
+	if typed, ok := by.Typed(trimmed); ok {
+		d.closeAnswer()
+		m.AddText(bytes.TrimSpace(typed))
+		return
 	}
 	if d.answer != nil {
 		d.answer.AddText(text)
 		return
 	}
 	m.AddText(text)
-}
-
-// within is what stands in one element of that name, if that is all of a text.
-func within(text []byte, tag string) (inside []byte, ok bool) {
-	text, begins := bytes.CutPrefix(text, []byte("<"+tag+">"))
-	text, ends := bytes.CutSuffix(text, []byte("</"+tag+">"))
-	return bytes.TrimSpace(text), begins && ends
 }
 
 // closeAnswer ends the result of a tool: what follows does not belong to it.

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"strings"
 	"time"
+
+	"github.com/sessctl/sessctl/pkg/speaker"
 )
 
 // question is a text in a person's name, taken apart.
@@ -19,9 +21,8 @@ func framed(text []byte) (q question) {
 	text, q.at = untimed(text)
 	var typed, around [][]byte
 	for rest := text; ; {
-		before, from, begins := bytes.Cut(rest, []byte("<user_query>"))
-		query, after, ends := bytes.Cut(from, []byte("</user_query>"))
-		if !begins || !ends {
+		before, query, after, whole := speaker.Named("cursor", "query").Cut(rest)
+		if !whole {
 			around = append(around, bytes.TrimSpace(rest))
 			break
 		}
@@ -51,9 +52,8 @@ func joined(texts [][]byte) []byte {
 // untimed takes the element with the time of a question out of a text, if it stands
 // before what was typed.
 func untimed(text []byte) (rest []byte, at int64) {
-	before, from, begins := bytes.Cut(text, []byte("<timestamp>"))
-	stamp, after, ends := bytes.Cut(from, []byte("</timestamp>"))
-	if !begins || !ends || bytes.Contains(before, []byte("<user_query>")) {
+	before, stamp, after, whole := speaker.Named("cursor", "time").Cut(text)
+	if !whole || bytes.Contains(before, []byte(speaker.Named("cursor", "query").Begins)) {
 		return text, 0
 	}
 	when, ok := stampOf(string(stamp))

@@ -99,9 +99,12 @@ func readTail(ctx context.Context, log *os.File, info os.FileInfo, _ session.Ref
 		scan.thinking = o.Thinking
 		return scan.lines.Run(ctx, r, emit, scan.read)
 	})
+	if err != nil {
+		return session.Tail{}, err
+	}
 	tail.Answered = tail.Answered || scan.ended
 	tail.SetLast(0, info.ModTime()) // the last time in it is that of a question
-	return tail, err
+	return tail, nil
 }
 
 // locate reads where a transcript, or that of a sub-agent, lies.

@@ -117,11 +117,12 @@ func (l *lister) names(ctx context.Context, ref session.Ref, hashes map[string]b
 	defer log.Close()
 	var d decoder
 	of := false
-	enough := errors.New("the first record")
+	enough := errors.New("the first record that names a directory")
 	err = jsonl.NewReader(log, jsonl.Options{}).Each(ctx, func(line jsonl.Line) error {
-		if d.decode(line.Raw) == nil && len(d.record.cwd) > 0 {
-			of = hashes[hashOf(d.record.cwd)] || hashes[hashOf(bytes.ToLower(d.record.cwd))] // as on Windows
+		if d.decode(line.Raw) != nil || len(d.record.cwd) == 0 {
+			return nil
 		}
+		of = hashes[hashOf(d.record.cwd)] || hashes[hashOf(bytes.ToLower(d.record.cwd))] // as on Windows
 		return enough
 	})
 	if err != nil && !errors.Is(err, enough) {
