@@ -224,6 +224,9 @@ func (p *Plan) begin(ctx context.Context, store session.Store, policy Policy, no
 		if reason := logfile.Whose(store, p.Ref); reason != "" {
 			return p.stop(Unsupported, reason)
 		}
+		if logfile.OnlyUnknown(p.Ref) {
+			return p.stop(NothingToDo, session.ReasonNoMessages.Text())
+		}
 	}
 	if err != nil {
 		return fmt.Errorf("count its tokens: %w", err)

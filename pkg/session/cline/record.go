@@ -26,6 +26,9 @@ type decoder struct {
 	around []session.Part
 	answer *session.Message // the result of a tool, while blocks of text belong to it
 	plain  bool             // it is a record of the task's history that says nothing
+
+	say, ask, said []byte // of a record of what was shown
+	begun          bool   // a person's task was shown
 }
 
 // records is what is read of an element of the array of messages (docs/dev/formats.md, "cline").
@@ -45,6 +48,9 @@ var records = fields.New(func(d *decoder) []fields.Field {
 		fields.Flag("metadata.displayOnly", &d.shown),
 		fields.Flag("isSummary", &d.summary),
 		fields.Text("type", &d.kind),
+		fields.Text("say", &d.say),
+		fields.Text("ask", &d.ask),
+		fields.Text("text", &d.said),
 	}
 })
 
@@ -53,16 +59,42 @@ var records = fields.New(func(d *decoder) []fields.Field {
 // [jsonl.ErrSyntax] if raw is not one JSON object.
 func (d *decoder) decode(raw []byte) error {
 	d.role, d.id, d.when, d.model, d.body, d.odd, d.kind, d.sort = nil, nil, nil, nil, nil, nil, nil, nil
+	d.say, d.ask, d.said = nil, nil, nil
 	d.usage, d.summary, d.shown, d.messages = session.Usage{}, false, false, d.messages[:0]
 	d.around, d.answer = nil, nil
 	if err := records.Read(d, &d.cursor, raw); err != nil {
 		return err
 	}
 	d.usage.Total = d.usage.Input + d.usage.Output
-	d.plain = d.task && string(d.kind) == "reasoning"
+	d.plain = d.task && (string(d.kind) == "reasoning" || len(d.say)+len(d.ask) > 0)
 	d.summary = d.summary || string(d.sort) == "compaction_summary"
 	d.build()
+	if d.task {
+		d.screen()
+	}
 	return nil
+}
+
+// screen makes the message of a record of what an extension showed: a person's words,
+// the agent's, and what a command gave. The others repeat what was sent, or are about it.
+func (d *decoder) screen() {
+	m := session.Message{Role: session.RoleAssistant}
+	switch string(d.say) + string(d.ask) {
+	case "text":
+		if !d.begun {
+			m.Role = session.RoleUser
+		}
+	case "user_feedback":
+		m.Role = session.RoleUser
+	case "command_output":
+		m.Role, m.ToolName = session.RoleToolResult, []byte("execute_command")
+	case "completion_result", "followup", "plan_mode_respond":
+	default:
+		return
+	}
+	if m.AddText(d.said); len(m.Parts) > 0 {
+		d.messages, d.begun = append(d.messages, m), true
+	}
 }
 
 // known reports whether what was decoded is a message.

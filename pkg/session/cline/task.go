@@ -146,17 +146,19 @@ func (s *Tasks) list(l *logfile.Lister, base *logfile.Dir, id string) {
 	}
 	defer d.Close()
 	agent := s.agentOf(d)
+	log := logOf(d)
 	var members []session.Ref
 	l.Each(d, func(name string) {
 		ref, ok := l.Located(d, name, "")
 		if !ok {
 			return
 		}
-		if ref.Agent = agent; ref.Kind == session.KindLive {
-			ref.Primary = true
+		if ref.Agent = agent; name == log {
+			ref.ID, ref.Kind, ref.Parent, ref.Primary = id, session.KindLive, "", true
 			l.Add(ref)
 			return
 		}
+		ref.ID, ref.Kind, ref.Parent = session.CleanID(id+"."+name), session.KindOutput, id
 		ref.Key = id + "/" + name
 		ref.State, ref.Reason = session.StateUnsupported, session.ReasonPartOfTask.Text()
 		members = append(members, ref)
@@ -164,6 +166,20 @@ func (s *Tasks) list(l *logfile.Lister, base *logfile.Dir, id string) {
 	for _, ref := range members {
 		l.Add(ref)
 	}
+}
+
+// logOf names the log of a task: its history, or what was shown of it where that is all
+// that is left.
+func logOf(d *logfile.Dir) string {
+	const emptyMost = 16 // bytes: "[]", perhaps with white space
+	history, err := d.Root.Lstat(historyName)
+	if err == nil && history.Size() > emptyMost || err != nil && !errors.Is(err, os.ErrNotExist) {
+		return historyName
+	}
+	if _, err := d.Root.Lstat(screenName); err != nil {
+		return historyName
+	}
+	return screenName
 }
 
 // directoryLine is where an extension names the directory of a task, as JSON has
@@ -215,7 +231,7 @@ func (s *Tasks) Place(ctx context.Context, path string, now time.Time) (session.
 // counted, which stands in what the extension keeps for the screen, and an estimate
 // of what was said since; without such a count it is an estimate.
 func (s *Tasks) readTail(ctx context.Context, log *os.File, info os.FileInfo, ref session.Ref) (session.Tail, error) {
-	if ref.Kind == session.KindOutput || filepath.Base(ref.Path) != historyName {
+	if ref.Kind == session.KindOutput {
 		return session.Tail{}, fmt.Errorf("%w: part of a task", session.ErrUnknownFormat)
 	}
 	var since int64
@@ -236,6 +252,9 @@ func (s *Tasks) readTail(ctx context.Context, log *os.File, info os.FileInfo, re
 		return tail, err
 	}
 	tail.Answered = tail.Answered || ended
+	if filepath.Base(ref.Path) != historyName || tail.Messages == 0 {
+		return tail, nil // nothing of it is sent
+	}
 	counted, err := s.counted(ctx, ref)
 	if err == nil && counted > 0 {
 		tail.Tokens, tail.TokenSource = counted+since, session.TokensFromUsage
