@@ -121,6 +121,7 @@ func KeepHeads(ctx context.Context, run *Run, near bool) {
 	if ctx.Err() != nil || !Exists(LedgerOf(run).Dir()) {
 		return
 	}
+	_ = run.Pins.Renew(run.LedgerDir()) // one that another run has begun anew since
 	head, err := LedgerOf(run).Seal(ctx)
 	if errors.Is(err, durable.ErrLocked) {
 		run.Notice(Note{Path: LedgerOf(run).Dir(), Message: "another sessctl writes the ledger: it or the next run signs the head"})

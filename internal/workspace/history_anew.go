@@ -26,6 +26,7 @@ type Anew struct {
 // leaves, with the reason: it names the heads of the one before. What is there is entered:
 // archives, receipts, pins, and how much must stay forgotten. The caller holds the lock.
 func BeginAnew(ctx context.Context, run *Run, why string) (done Anew, err error) {
+	sweepOwn(run) // nobody sweeps the ledger that is set aside
 	heads, unasked, err := keptHeads(ctx, run)
 	if err != nil {
 		return done, err
@@ -41,7 +42,7 @@ func BeginAnew(ctx context.Context, run *Run, why string) (done Anew, err error)
 	}
 	if Exists(run.LedgerDir()) {
 		done.Moved = run.LedgerDir() + ".before-" + run.Now().UTC().Format("20060102T150405.000Z")
-		if err := run.Pins.MoveDir(run.LedgerDir(), done.Moved); err != nil {
+		if err := LedgerOf(run).Move(ctx, done.Moved); err != nil {
 			return done, fmt.Errorf("set the ledger aside: %w", err)
 		}
 	}

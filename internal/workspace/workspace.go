@@ -714,14 +714,15 @@ func (run *Run) Lock(ctx context.Context) (*DataLock, error) {
 	return lock, nil
 }
 
-// renewMemory holds the memory that is there now that the lock is taken: until
-// then another sessctl may have put a damaged one aside and made it again.
+// renewMemory holds the memory and the ledger that are there now that the lock is taken:
+// until then another sessctl may have put a damaged one aside and made it again.
 func renewMemory(run *Run) error {
 	err := run.Pins.Renew(run.MemoryDir())
 	if errors.Is(err, durable.ErrElsewhere) {
 		return &failure.Error{Code: "locked", Exit: failure.ExitBusy, Path: run.MemoryDir(), Hint: "run it again", Err: fmt.Errorf("the memory %s was moved away after this run had begun", run.MemoryDir())}
 	}
-	return nil // what else is wrong with it is told when it is opened
+	_ = run.Pins.Renew(run.LedgerDir()) // one that was begun anew; without one, this run begins it
+	return nil                          // what else is wrong with it is told when it is opened
 }
 
 func takeLock(ctx context.Context, run *Run, path string) (*DataLock, error) {
@@ -754,6 +755,7 @@ func (run *Run) OthersAtWork() bool { return run.Held == nil && AtWork(&run.Sett
 // false, and what was seen says nothing, while another one is at work.
 func Settled(run *Run, look func() (sound bool, err error)) (bool, error) {
 	for range 2 {
+		_ = run.Pins.Renew(run.LedgerDir()) // another run may have begun one anew; if there is none, the look tells
 		sound, err := look()
 		if sound || err != nil {
 			return true, err

@@ -130,6 +130,11 @@ func (l *Log) Sealed() (Head, error) {
 // the error is fs.ErrNotExist.
 func (l *Log) VerifierKey() (string, error) {
 	text, err := l.pins.ReadSmall(filepath.Join(l.dir, verifierFile), mostNote)
+	if errors.Is(err, fs.ErrNotExist) { // the key has it too
+		if secret, err := l.pins.ReadSmall(filepath.Join(l.dir, keyFile), mostNote); err == nil {
+			return verifierOf(strings.TrimSpace(string(secret)))
+		}
+	}
 	if err != nil {
 		return "", fmt.Errorf("read the key of the ledger: %w", err)
 	}
@@ -210,7 +215,7 @@ func (l *Log) sign(tree tlog.Tree) (Head, error) {
 	if err != nil {
 		return Head{}, err
 	}
-	if known, err := l.VerifierKey(); err != nil || known != verifier {
+	if known, err := l.pins.ReadSmall(filepath.Join(l.dir, verifierFile), mostNote); err != nil || string(known) != verifier+"\n" {
 		if err := l.replace(verifierFile, []byte(verifier+"\n")); err != nil {
 			return Head{}, err
 		}
@@ -228,6 +233,9 @@ func (l *Log) signer() (string, error) {
 	}
 	if !errors.Is(err, fs.ErrNotExist) {
 		return "", fmt.Errorf("read the key of the ledger: %w", err)
+	}
+	if _, err := l.pins.Lstat(filepath.Join(l.dir, verifierFile)); err == nil { // another one would contradict the heads that were given away
+		return "", fmt.Errorf("%w: its key is lost, and no further head can be signed", ErrDamaged)
 	}
 	var id [4]byte
 	if _, err := rand.Read(id[:]); err != nil {

@@ -61,7 +61,7 @@ type Leaf struct {
 	Ranges string `json:"ranges,omitempty"`
 	Why    string `json:"why,omitempty"` // the command and the rule that decided it, the rules, or a person's reason
 	// Line is the hash of the line of the audit log that the leaf is of, and Record that
-	// of the record of what waits in the trash: the first 32 digits of SHA-256.
+	// of the record of what waits in the trash: 12 bytes of SHA-256 in base64.
 	Line   string `json:"line,omitempty"`
 	Record string `json:"record,omitempty"`
 }

@@ -136,6 +136,11 @@ func (l *Log) Sweep() error {
 	return l.pins.Sweep(l.dir, 0)
 }
 
+// Move moves the ledger away while no other process writes it.
+func (l *Log) Move(ctx context.Context, to string) error {
+	return l.exclusively(ctx, sealWait, func(*os.Root) error { return l.pins.MoveDir(l.dir, to) })
+}
+
 // exclusively calls act with the directory, while no other process changes it.
 func (l *Log) exclusively(ctx context.Context, wait time.Duration, act func(*os.Root) error) error {
 	if _, err := l.pins.Lstat(l.dir); errors.Is(err, fs.ErrNotExist) {

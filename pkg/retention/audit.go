@@ -4,7 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"crypto/sha256"
-	"encoding/hex"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -55,11 +55,11 @@ func (l Line) Sum() string {
 	return hashOf(text)
 }
 
-// hashOf is the first half of the SHA-256 of a text, in hexadecimal: enough to tell
-// that it is another one, and the ledger keeps it for ever.
+// hashOf is the first 12 bytes of the SHA-256 of a text in base64, with "-" and "_": enough
+// to tell that it is another one, and short, for the ledger keeps it for ever.
 func hashOf(text []byte) string {
 	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:sha256.Size/2])
+	return base64.RawURLEncoding.EncodeToString(sum[:12])
 }
 
 // Audit is the log of deleted and restored files, and of what was asked of a server.
