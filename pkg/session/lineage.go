@@ -76,23 +76,30 @@ func (l *Lineage) Parent(record int, goes func(record int) bool) (id string, mov
 	return l.ids[at], moved
 }
 
-// EachRecord hands out the lines of a log of so many records that are not blank, each
-// with its number from 0, to be written or left out. Behind them there is a torn line,
-// which is copied, or nothing: an error is returned for a log that grew while it was
-// read.
-func EachRecord(ctx context.Context, w io.Writer, log io.ReaderAt, size int64, records int, torn bool, write func(whole *io.SectionReader, record int) error) error {
+// Records is a log of so many records, which stand on the lines that are not blank.
+// Behind them there is a torn line, or nothing.
+type Records struct {
+	Log    io.ReaderAt
+	Size   int64
+	Number int
+	Torn   bool
+}
+
+// Write hands out each record with its number from 0, to be written or left out, and
+// copies the torn line. An error is returned for a log that grew while it was read.
+func (r Records) Write(ctx context.Context, w io.Writer, write func(whole *io.SectionReader, record int) error) error {
 	record := -1
-	return jsonl.NewReader(io.NewSectionReader(log, 0, size), jsonl.Options{}).Each(ctx, func(l jsonl.Line) error {
+	return jsonl.NewReader(io.NewSectionReader(r.Log, 0, r.Size), jsonl.Options{}).Each(ctx, func(l jsonl.Line) error {
 		if len(bytes.TrimSpace(l.Raw)) == 0 {
 			return nil
 		}
-		whole := io.NewSectionReader(log, l.Offset, l.Length)
+		whole := io.NewSectionReader(r.Log, l.Offset, l.Length)
 		record++
 		switch {
-		case record == records && torn && !l.Complete:
+		case record == r.Number && r.Torn && !l.Complete:
 			_, err := io.Copy(w, whole)
 			return err
-		case record >= records:
+		case record >= r.Number:
 			return io.ErrUnexpectedEOF
 		}
 		return write(whole, record)

@@ -234,6 +234,21 @@ func Proof(write func(w io.Writer) error) (session.LogProof, error) {
 	return t.proof(), err
 }
 
+// PlanTrim completes the plan to replace a log by what trim writes of it. An error that
+// wraps [session.ErrNothingToTrim] is returned if nearly all would stay; it names the
+// command of the runtime that may help first.
+func PlanTrim(plan session.Shortening, request session.ShortenRequest, command string, trim func(w io.Writer) error) (session.Shortening, error) {
+	var err error
+	plan.After, err = Proof(trim)
+	if errors.Is(err, session.ErrUnsupported) {
+		err = fmt.Errorf("%s: %w", request.Ref.Path, err)
+	}
+	if err == nil {
+		err = session.WorthTrimming(request.Snapshot.Size, plan.After.Size, command)
+	}
+	return plan, err
+}
+
 // tally counts and hashes what goes through it.
 type tally struct {
 	w    io.Writer

@@ -3,7 +3,6 @@ package omp
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -141,13 +140,7 @@ func (s *Store) PlanTrim(ctx context.Context, request session.ShortenRequest) (s
 		return plan, err
 	}
 	defer log.Close()
-	size := request.Snapshot.Size
-	plan.After, err = logfile.Proof(func(w io.Writer) error { return piformat.Trim(ctx, w, log, size) })
-	if errors.Is(err, session.ErrUnsupported) {
-		err = fmt.Errorf("%s: %w", request.Ref.Path, err)
-	}
-	if err == nil {
-		err = session.WorthTrimming(size, plan.After.Size, "compact it, or /compact in the session")
-	}
-	return plan, err
+	return logfile.PlanTrim(plan, request, "compact it, or /compact in the session", func(w io.Writer) error {
+		return piformat.Trim(ctx, w, log, request.Snapshot.Size)
+	})
 }

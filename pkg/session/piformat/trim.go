@@ -172,7 +172,7 @@ func Trim(ctx context.Context, w io.Writer, log io.ReaderAt, size int64) error {
 	if err != nil {
 		return err
 	}
-	return session.EachRecord(ctx, w, log, size, len(t.nodes), t.torn, func(whole *io.SectionReader, record int) error {
+	return session.Records{Log: log, Size: size, Number: len(t.nodes), Torn: t.torn}.Write(ctx, w, func(whole *io.SectionReader, record int) error {
 		return t.line(w, whole, t.nodes[record])
 	})
 }

@@ -3,7 +3,6 @@ package qwen
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -114,7 +113,7 @@ func (t *trimming) decide() {
 // write writes what stays of a log: every record hangs on the nearest one that
 // stays, and every other byte of it is what it was.
 func (t *trimming) write(ctx context.Context, w io.Writer, log io.ReaderAt, size int64) error {
-	return session.EachRecord(ctx, w, log, size, len(t.goes), t.torn, func(whole *io.SectionReader, record int) error {
+	return session.Records{Log: log, Size: size, Number: len(t.goes), Torn: t.torn}.Write(ctx, w, func(whole *io.SectionReader, record int) error {
 		if t.goes[record] {
 			return nil
 		}
@@ -193,16 +192,9 @@ func (s *Store) PlanTrim(ctx context.Context, request session.ShortenRequest) (s
 		return session.Shortening{}, err
 	}
 	defer log.Close()
-	size := request.Snapshot.Size
-	plan := session.Shortening{Rotation: rotation}
-	plan.After, err = logfile.Proof(func(w io.Writer) error { return trim(ctx, w, log, size) })
-	if errors.Is(err, session.ErrUnsupported) {
-		err = fmt.Errorf("%s: %w", request.Ref.Path, err)
-	}
-	if err == nil {
-		err = session.WorthTrimming(size, plan.After.Size, "/compress in the session")
-	}
-	return plan, err
+	return logfile.PlanTrim(session.Shortening{Rotation: rotation}, request, "/compress in the session", func(w io.Writer) error {
+		return trim(ctx, w, log, request.Snapshot.Size)
+	})
 }
 
 // Shorten implements [session.Shortener]. The log keeps its time: `qwen -c` goes

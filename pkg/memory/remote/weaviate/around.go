@@ -18,9 +18,9 @@ func (m *Memory) Neighbors(ctx context.Context, h memory.Hit, n int) (near memor
 		return near, nil
 	}
 	nodes := m.majority(ctx)
-	where := and(equal("host", h.Host), equal("runtime", marked(h.Runtime)), equal("session", marked(h.Session)), equal("category", marked(h.Category)),
+	where := and(equal("host", remote.Storable(h.Host)), equal("agent", marked(h.Agent)), equal("runtime", marked(h.Runtime)), equal("session", marked(h.Session)), equal("category", marked(h.Category)),
 		number("position", "GreaterThanEqual", int64(max(0, h.Position-n))), number("position", "LessThanEqual", int64(h.Position+n)), number("position", "NotEqual", int64(h.Position)))
-	objects, err := nodes.find(ctx, query{class: m.class(recordsClass), tenant: tenantOf(h.Agent), where: where, limit: mostResults, fields: "host record _additional{id}"})
+	objects, err := nodes.find(ctx, query{class: m.class(recordsClass), where: where, limit: mostResults, fields: "host record _additional{id}"})
 	if err != nil {
 		return near, fmt.Errorf("read what stands around a hit: %w", err)
 	}
@@ -36,7 +36,7 @@ func (m *Memory) Neighbors(ctx context.Context, h memory.Hit, n int) (near memor
 
 // Fact is what a hit says as a fact. It has no kind if it is none.
 func (m *Memory) Fact(ctx context.Context, h memory.Hit) (f memory.Fact, err error) {
-	o, err := m.read(ctx, m.client, objectOf(h.Host, h.Agent, h.ID), quorum)
+	o, err := m.read(ctx, m.client, objectID("record", h.Host, h.ID), quorum)
 	if err != nil || o.Digest == "" {
 		return f, err // it was forgotten a moment ago
 	}
@@ -46,14 +46,8 @@ func (m *Memory) Fact(ctx context.Context, h memory.Hit) (f memory.Fact, err err
 
 // Sessions lists at most n sessions whose ids begin with a text, in order.
 func (m *Memory) Sessions(ctx context.Context, begin string, n int) (ids []string, err error) {
-	nodes := m.majority(ctx)
-	tenants, err := nodes.tenants(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("look for a session: %w", err)
-	}
-	searches := inEach(tenants, query{class: m.class(recordsClass), where: startsWith("session", marked(begin)), how: `groupBy:["session"]`, limit: mostResults, fields: "groupedBy{value}"})
-	lists, err := nodes.search(ctx, "Aggregate", searches)
-	for _, o := range slices.Concat(lists...) {
+	found, err := m.majority(ctx).search(ctx, "Aggregate", []query{{class: m.class(recordsClass), where: startsWith("session", marked(begin)), how: `groupBy:["session"]`, limit: mostResults, fields: "groupedBy{value}"}})
+	for _, o := range found[0] {
 		if id := strings.TrimPrefix(o.GroupedBy.Value, marked("")); strings.HasPrefix(id, begin) { // begin may have what stands for any letter
 			ids = append(ids, id)
 		}

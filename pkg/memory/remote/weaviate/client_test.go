@@ -130,8 +130,6 @@ func TestForgottenForGood(t *testing.T) {
 			}
 			at = append(at, asked.At)
 			fmt.Fprint(w, "{}")
-		case strings.HasSuffix(r.URL.Path, "/tenants"):
-			fmt.Fprint(w, `[{"name":"scout"}]`)
 		case r.Method == http.MethodPost:
 			fmt.Fprint(w, map[bool]string{true: "{}", false: "[]"}[strings.HasSuffix(r.URL.Path, "/graphql")])
 		default:

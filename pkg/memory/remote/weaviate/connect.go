@@ -21,8 +21,8 @@ type Options struct {
 	URL string
 	// Key is sent with every request, "" for none.
 	Key string
-	// Exact has vectors compared one by one while there are fewer than 100,000
-	// of an agent.
+	// Exact has vectors compared one by one while fewer than 100,000 pass the
+	// filters of a question.
 	Exact bool
 	// SetUp makes the collections.
 	SetUp bool
@@ -109,29 +109,22 @@ func (m *Memory) count(ctx context.Context) (c remote.Counts, err error) {
 	}
 	nodes := m.majority(ctx)
 	hosts, err := nodes.names(ctx, "host")
-	tenants, unknown := nodes.tenants(ctx)
 	buried, uncounted := nodes.counts(ctx, []query{{class: m.class(tombstonesClass)}})
-	if err := cmp.Or(err, unknown, uncounted); err != nil {
+	if err := cmp.Or(err, uncounted); err != nil {
 		return c, err
 	}
 	c.Tombstones = buried[0]
 	c.Hosts, err = each(ctx, hosts, func(ctx context.Context, h object) (remote.HostCount, error) {
-		n, err := m.countHost(ctx, h, tenants)
+		n, err := m.countHost(ctx, h)
 		return remote.HostCount{Host: h.Name, Records: n, LastPush: int64(h.Stamp), Memory: h.Entry}, err
 	})
 	return c, err
 }
 
 // countHost is the least that any node finds of a host.
-func (m *Memory) countHost(ctx context.Context, h object, tenants []string) (least int, err error) {
-	queries := inEach(tenants, query{class: m.class(recordsClass), where: inEveryIndex(h.Name, "")})
-	found, err := each(ctx, m.eachNode(ctx), func(ctx context.Context, node *client) (n int, err error) {
-		counts, err := m.only(node).counts(ctx, queries)
-		for _, count := range counts {
-			n += count
-		}
-		return n, err
-	})
+func (m *Memory) countHost(ctx context.Context, h object) (least int, err error) {
+	query := query{class: m.class(recordsClass), where: inEveryIndex(h.Name, "")}
+	found, err := each(ctx, m.eachNode(ctx), func(ctx context.Context, node *client) (int, error) { return m.only(node).count(ctx, query) })
 	if err != nil || len(found) == 0 {
 		return 0, err
 	}
@@ -139,14 +132,4 @@ func (m *Memory) countHost(ctx context.Context, h object, tenants []string) (lea
 		least--
 	}
 	return least, nil
-}
-
-// inEach is a search in each of some tenants.
-func inEach(tenants []string, q query) []query {
-	list := make([]query, len(tenants))
-	for i, tenant := range tenants {
-		list[i] = q
-		list[i].tenant = tenant
-	}
-	return list
 }

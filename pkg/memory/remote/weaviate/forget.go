@@ -71,9 +71,8 @@ func (c *cluster) writeTombstones(ctx context.Context, host string, forgotten []
 
 // removal is which records are removed.
 type removal struct {
-	host    string   // "" for those of all hosts
-	tenants []string // nil for all that there are
-	ids     []string
+	host string // "" for those of all hosts
+	ids  []string
 	// at is when, in epoch milliseconds. A copy that was stored before, on a node
 	// that is away now, is removed when that node is back. With 0 it is the other
 	// way round: to Weaviate such a removal is older than any copy, and the nodes
@@ -88,33 +87,20 @@ func forGood() int64 {
 	return time.Now().Add(clockSkew).UnixMilli()
 }
 
-// drop removes records. Where all tenants are meant the leader says which there are:
-// none may be left out.
+// drop removes records.
 func (c *cluster) drop(ctx context.Context, r removal) (removed int, err error) {
-	if r.tenants == nil && len(r.ids) > 0 {
-		var list []struct{ Name string }
-		if err := c.client.ask(ctx, question{method: http.MethodGet, path: c.schemaPath() + "/tenants", into: &list, slow: true}); err != nil {
-			return 0, err
-		}
-		for _, t := range list {
-			r.tenants = append(r.tenants, t.Name)
-		}
-	}
 	for ids := range slices.Chunk(r.ids, idsAtOnce) {
-		counts, err := each(ctx, r.tenants, func(ctx context.Context, tenant string) (int, error) { return c.dropOf(ctx, tenant, ids, r) })
-		for _, n := range counts {
-			removed += n
-		}
-		if err != nil {
+		n, err := c.dropSome(ctx, ids, r)
+		if removed += n; err != nil {
 			return removed, err
 		}
 	}
 	return removed, nil
 }
 
-// dropOf removes some of the records from a tenant. Until none is left: a reply that
-// was lost counts nothing.
-func (c *cluster) dropOf(ctx context.Context, tenant string, ids []string, r removal) (removed int, err error) {
+// dropSome removes some of the records. Until none is left: a reply that was lost
+// counts nothing.
+func (c *cluster) dropSome(ctx context.Context, ids []string, r removal) (removed int, err error) {
 	where := map[string]any{"path": []string{"record_id"}, "operator": "ContainsAny", "valueTextArray": ids}
 	if r.host != "" {
 		where = map[string]any{"operator": "And", "operands": []any{where, map[string]any{"path": []string{"host"}, "operator": "Equal", "valueText": remote.Storable(r.host)}}}
@@ -127,7 +113,7 @@ func (c *cluster) dropOf(ctx context.Context, tenant string, ids []string, r rem
 		var reply struct {
 			Results struct{ Matches, Successful, Failed int }
 		}
-		err := c.client.ask(ctx, question{method: http.MethodDelete, path: "/v1/batch/objects?consistency_level=" + quorum + "&tenant=" + tenant, body: body, into: &reply, slow: true})
+		err := c.client.ask(ctx, question{method: http.MethodDelete, path: "/v1/batch/objects?consistency_level=" + quorum, body: body, into: &reply, slow: true})
 		if err != nil {
 			return removed, err
 		}
@@ -145,11 +131,11 @@ func (c *cluster) dropOf(ctx context.Context, tenant string, ids []string, r rem
 // number: none is ever removed.
 func (m *Memory) Forgotten(ctx context.Context, since string) (list []memory.Forgotten, next string, err error) {
 	nodes := m.majority(ctx)
-	counted, err := nodes.counts(ctx, []query{{class: m.class(tombstonesClass)}})
+	counted, err := nodes.count(ctx, query{class: m.class(tombstonesClass)})
 	if err != nil {
 		return nil, "", fmt.Errorf("read what was forgotten: %w", err)
 	}
-	if next = strconv.Itoa(counted[0]); next == since {
+	if next = strconv.Itoa(counted); next == since {
 		return nil, since, nil
 	}
 	known := map[string]bool{}

@@ -3,7 +3,6 @@ package weaviate
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math"
 	"net/http"
@@ -39,8 +38,6 @@ func (r *graphReply) err() error {
 		return fmt.Errorf("%w: %w", remote.ErrNotSetUp, err)
 	case strings.HasPrefix(said, "Syntax Error"), strings.HasPrefix(said, "Unknown argument"), strings.HasPrefix(said, "Argument "):
 		return fmt.Errorf("%w: %w", remote.ErrUnsuitable, err)
-	case strings.Contains(said, "tenant not found"):
-		return errAbsent
 	}
 	return passingError{error: err}
 }
@@ -62,8 +59,6 @@ type object struct {
 	RecordID     string `json:"record_id"`
 	Doubt, Stamp float64
 	CreatedAt    float64 `json:"created_at"`
-
-	tenant string
 }
 
 // score is what the cluster's BM25 gives, 0 if that is no number.
@@ -83,11 +78,8 @@ func (o object) cosine() float64 {
 	return max(-1, min(1, 1-*o.Additional.Distance))
 }
 
-// successor is the fact that has superseded an object.
-func (o object) successor() (s object) {
-	s.tenant, s.Additional.ID = o.tenant, objectID("record", o.Host, o.Successor)
-	return s
-}
+// successor is the id of the fact that has superseded an object.
+func (o object) successor() string { return objectID("record", o.Host, o.Successor) }
 
 // found is the record of an object; false if it is that of another one, or none
 // that can be read.
@@ -97,10 +89,9 @@ func (o object) found() (f memory.Found, ok bool) {
 	return f, err == nil && objectID("record", f.Host, f.ID) == o.Additional.ID
 }
 
-// query is a search of one collection, or of one tenant of it.
+// query is a search of one collection.
 type query struct {
 	class  string
-	tenant string // "" where there are none
 	where  string // "" for all
 	how    string // nearVector, bm25, sort or groupBy
 	limit  int    // 0 for none
@@ -110,8 +101,8 @@ type query struct {
 // text is the query as GraphQL writes it.
 func (q query) text() string {
 	var args []string
-	for _, a := range []struct{ name, value string }{{"tenant:", quoted(q.tenant)}, {"where:", q.where}, {"", q.how}, {"limit:", strconv.Itoa(q.limit)}} {
-		if a.value != "" && a.value != `""` && a.value != "0" {
+	for _, a := range []struct{ name, value string }{{"where:", q.where}, {"", q.how}, {"limit:", strconv.Itoa(q.limit)}} {
+		if a.value != "" && a.value != "0" {
 			args = append(args, a.name+a.value)
 		}
 	}
@@ -133,7 +124,7 @@ const (
 )
 
 // search asks each of the nodes several queries at once, and returns what they find
-// together, by query. In a tenant that was removed they find nothing.
+// together, by query.
 func (r readers) search(ctx context.Context, action string, queries []query) ([][]object, error) {
 	var b strings.Builder
 	for i, q := range queries {
@@ -141,31 +132,26 @@ func (r readers) search(ctx context.Context, action string, queries []query) ([]
 	}
 	body := map[string]string{"query": "{" + action + "{" + b.String() + "}}"}
 	replies, err := each(ctx, r.nodes, func(ctx context.Context, n *client) (reply graphReply, err error) {
-		err = n.ask(ctx, question{method: http.MethodPost, path: "/v1/graphql", body: body, into: &reply})
-		if errors.Is(err, errAbsent) {
-			return graphReply{}, nil
-		}
-		return reply, err
+		return reply, n.ask(ctx, question{method: http.MethodPost, path: "/v1/graphql", body: body, into: &reply})
 	})
 	found := make([][]object, len(queries))
-	for i, q := range queries {
+	for i := range queries {
 		var lists [][]object
 		for _, reply := range replies {
 			lists = append(lists, reply.Data[action]["n"+strconv.Itoa(i)])
 		}
-		found[i] = together(lists, q.tenant)
+		found[i] = together(lists)
 	}
 	return found, err
 }
 
 // together are the objects of some lists, each once, those of the first list first;
 // of two that differ in their stamps the later one, and of two numbers the higher.
-func together(lists [][]object, tenant string) (all []object) {
+func together(lists [][]object) (all []object) {
 	places := map[string]int{}
 	for _, o := range slices.Concat(lists...) {
 		key := o.Additional.ID + o.GroupedBy.Value
 		at, seen := places[key]
-		o.tenant = tenant
 		switch {
 		case !seen:
 			places[key] = len(all)
@@ -204,6 +190,12 @@ func (r readers) counts(ctx context.Context, queries []query) ([]int, error) {
 		}
 	}
 	return list, err
+}
+
+// count counts what one query finds.
+func (r readers) count(ctx context.Context, q query) (int, error) {
+	list, err := r.counts(ctx, []query{q})
+	return list[0], err
 }
 
 // quoted is a text as GraphQL writes it.

@@ -14,8 +14,8 @@ import (
 
 // note stores what is known of something that has a name: of a host when it was
 // pushed last (Stamp), the identity of the memory whose records it has (Entry), and
-// whether some of them are in doubt (1); of an agent its tenant, and of a model its
-// fingerprint (Entry).
+// whether some of them are in doubt (1); of a model its fingerprint, and
+// of an agent that of a model of whose vectors it has some (Entry).
 func (c *cluster) note(ctx context.Context, id string, o object) error {
 	return c.write(ctx, quorum, []stored{{Class: c.class(namesClass), ID: id, Properties: map[string]any{"name": remote.Storable(o.Name), "kind": o.Kind, "stamp": o.Stamp, "entry": o.Entry, "doubt": o.Doubt}}})
 }

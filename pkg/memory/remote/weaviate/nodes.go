@@ -96,17 +96,8 @@ func (c *cluster) majority(ctx context.Context) readers {
 	return r
 }
 
-// tenants are those of the agents that any of the nodes knows.
-func (r readers) tenants(ctx context.Context) ([]string, error) {
-	agents, err := r.names(ctx, "agent")
-	list := make([]string, len(agents))
-	for i, a := range agents {
-		list[i] = a.Entry
-	}
-	return list, err
-}
-
-// names are the hosts, the agents, the models or the bids that were noted, in order.
+// names are the hosts, the models, the agents with vectors or the bids that were noted,
+// in order.
 func (r readers) names(ctx context.Context, kind string) ([]object, error) {
 	found, err := r.find(ctx, query{class: r.class(namesClass), where: equal("kind", kind), limit: mostResults, fields: "name stamp entry doubt _additional{id}"})
 	slices.SortFunc(found, func(a, b object) int { return cmp.Compare(a.Name, b.Name) })

@@ -22,7 +22,6 @@ import (
 type stored struct {
 	Class      string               `json:"class"`
 	ID         string               `json:"id"`
-	Tenant     string               `json:"tenant,omitempty"`
 	Properties map[string]any       `json:"properties"`
 	Vectors    map[string][]float32 `json:"vectors,omitempty"`
 
@@ -64,7 +63,7 @@ func (c *cluster) write(ctx context.Context, level string, objects []stored) err
 
 // recordObject is the object of a record of a host.
 func (m *Memory) recordObject(host string, x memory.Shared, v memory.VectorModel) (o stored, err error) {
-	o = stored{Class: m.class(recordsClass), ID: objectID("record", host, x.ID), Tenant: tenantOf(x.Agent), record: x.ID, digest: strconv.FormatInt(x.Digest, 10), model: marked("")}
+	o = stored{Class: m.class(recordsClass), ID: objectID("record", host, x.ID), record: x.ID, digest: strconv.FormatInt(x.Digest, 10), model: marked("")}
 	whole, err := json.Marshal(x.Record)
 	if err != nil {
 		return o, err
@@ -86,7 +85,7 @@ func (m *Memory) recordObject(host string, x memory.Shared, v memory.VectorModel
 		o.model = marked(v.Fingerprint)
 		o.Vectors = map[string][]float32{vectorName(v.Fingerprint): x.Vector}
 	}
-	o.Properties = map[string]any{"record_id": x.ID, "digest": o.digest, "host": remote.Storable(host), "runtime": marked(x.Runtime), "session": marked(x.Session), "category": marked(x.Category),
+	o.Properties = map[string]any{"record_id": x.ID, "digest": o.digest, "host": remote.Storable(host), "agent": marked(x.Agent), "owner": marked(x.Runtime + "/" + x.Agent), "runtime": marked(x.Runtime), "session": marked(x.Session), "category": marked(x.Category),
 		"kind": marked(kind), "model": o.model, "sample": sample, "successor": successor, "details": details, "created_at": x.CreatedAt, "position": x.Position, "terms": termsOf(x.Text), "record": string(whole)}
 	return o, nil
 }
@@ -103,13 +102,13 @@ func termsOf(text string) string {
 // which are there. What was forgotten before or meanwhile is not left there.
 func (m *Memory) Push(ctx context.Context, b remote.Batch) (r remote.Receipt, err error) {
 	m.countedAt = time.Time{}
-	p := &push{Memory: m, batch: b, agents: map[string]bool{}}
+	p := &push{Memory: m, batch: b}
 	for _, x := range b.Records {
 		o, err := m.recordObject(b.Host, x, b.Model)
 		if err != nil {
 			return r, fmt.Errorf("push record %s: %w", x.ID, err)
 		}
-		p.objects, p.agents[x.Agent] = append(p.objects, o), true
+		p.objects = append(p.objects, o)
 	}
 	for _, step := range []func(context.Context, *remote.Receipt) error{p.begin, p.store, p.end} {
 		if err := step(ctx, &r); err != nil {
@@ -125,7 +124,6 @@ type push struct {
 
 	batch   remote.Batch
 	objects []stored
-	agents  map[string]bool
 }
 
 // begin takes the host, drops what it has no more, and makes the place for what it
@@ -137,10 +135,7 @@ func (p *push) begin(ctx context.Context, r *remote.Receipt) (err error) {
 	if r.Gone, err = p.drop(ctx, removal{host: p.batch.Host, ids: p.batch.Gone, at: time.Now().UnixMilli()}); err != nil {
 		return err
 	}
-	if err := p.addModel(ctx, p.batch.Model); err != nil {
-		return err
-	}
-	return p.addAgents(ctx, p.agents)
+	return p.addModel(ctx, p.batch)
 }
 
 // end notes when the host was pushed.
@@ -173,7 +168,7 @@ func (p *push) store(ctx context.Context, r *remote.Receipt) error {
 			return err
 		}
 	}
-	if _, err := p.drop(ctx, removal{p.batch.Host, p.tenants(), slices.Sorted(maps.Keys(buried)), forGood()}); err != nil {
+	if _, err := p.drop(ctx, removal{p.batch.Host, slices.Sorted(maps.Keys(buried)), forGood()}); err != nil {
 		return err
 	}
 	for _, o := range p.objects {
@@ -230,11 +225,11 @@ func (p *push) lookFor(ctx context.Context, objects []stored, there map[string]b
 	return slices.DeleteFunc(slices.Clone(objects), func(o stored) bool { return !gaps[o.ID] }), err
 }
 
-// seal stores one object of each tenant once more, as it is. A node takes that for
-// nothing new, but writes out what it knows of vectors: of a batch it does so before
-// it has looked at them (Weaviate 1.35), so that a node that is killed would not find
-// those of the last one. So it comes when they are found, and as long as all nodes
-// answer it is not done before all have done it.
+// seal stores objects once more, as they are. A node takes that for nothing new, but
+// writes out what it knows of vectors: of a batch it does so before it has looked at
+// them (Weaviate 1.35), so that a node that is killed would not find those of the last
+// one. So it comes when they are found, and as long as all nodes answer it is not done
+// before all have done it.
 func (p *push) seal(ctx context.Context, last []stored, whole bool) error {
 	if whole && p.cluster.write(ctx, everyReplica, last) == nil {
 		return nil
@@ -245,7 +240,7 @@ func (p *push) seal(ctx context.Context, last []stored, whole bool) error {
 // writeAnew stores objects so that every node makes all of its indexes of them: with
 // a vector that differs, in a bit that nobody notices, from what a node may have
 // already. To store the same again changes no index. Those without a vector are
-// dropped first. last is what was stored last, by tenant.
+// dropped first. last is what was stored last, by id.
 func (p *push) writeAnew(ctx context.Context, objects []stored, last map[string]stored) error {
 	objects = slices.Clone(objects)
 	var bare []stored
@@ -254,10 +249,10 @@ func (p *push) writeAnew(ctx context.Context, objects []stored, last map[string]
 			bare = append(bare, o)
 		}
 		objects[i].Vectors = nudged(o.Vectors)
-		last[o.Tenant] = objects[i]
+		last[o.ID] = objects[i]
 	}
 	// what is written next is later than 0, by the clock of a node
-	if _, err := p.drop(ctx, removal{p.batch.Host, p.tenants(), idsOf(bare), 0}); err != nil {
+	if _, err := p.drop(ctx, removal{p.batch.Host, idsOf(bare), 0}); err != nil {
 		return err
 	}
 	return p.cluster.write(ctx, quorum, objects)
@@ -273,16 +268,6 @@ func nudged(vectors map[string][]float32) map[string][]float32 {
 		others[name] = v
 	}
 	return others
-}
-
-// tenants are those of the batch.
-func (p *push) tenants() []string {
-	tenants := make([]string, len(p.objects))
-	for i, o := range p.objects {
-		tenants[i] = o.Tenant
-	}
-	slices.Sort(tenants)
-	return slices.Compact(tenants)
 }
 
 // idsOf are the ids of the records of objects.
@@ -320,9 +305,7 @@ func (p *push) look(ctx context.Context, objects []stored) (there, gaps map[stri
 		return nil, nil, err
 	}
 	read, err := each(ctx, doubtful, func(ctx context.Context, o stored) (object, error) {
-		it := object{tenant: o.Tenant}
-		it.Additional.ID = o.ID
-		return p.read(ctx, p.client, it, quorum)
+		return p.read(ctx, p.client, o.ID, quorum)
 	})
 	for i, o := range doubtful {
 		there[o.ID] = read[i].Digest == o.digest
@@ -333,21 +316,15 @@ func (p *push) look(ctx context.Context, objects []stored) (there, gaps map[stri
 // finds returns which objects of a host the node finds in each of its indexes as
 // they were sent.
 func (r readers) finds(ctx context.Context, host string, objects []stored) (map[string]bool, error) {
-	byTenant := map[string][]stored{}
-	for _, o := range objects {
-		byTenant[o.Tenant] = append(byTenant[o.Tenant], o)
-	}
 	finds := map[string]bool{}
-	for tenant, all := range byTenant {
-		for part := range slices.Chunk(all, idsAtOnce) {
-			found, err := r.indexed(ctx, tenant, inEveryIndex(host, anyOf("record_id", idsOf(part))))
-			if err != nil {
-				return nil, err
-			}
-			for _, o := range part {
-				f := found[o.ID]
-				finds[o.ID] = f.Digest == o.digest && f.Model == o.model
-			}
+	for part := range slices.Chunk(objects, idsAtOnce) {
+		found, err := r.indexed(ctx, inEveryIndex(host, anyOf("record_id", idsOf(part))))
+		if err != nil {
+			return nil, err
+		}
+		for _, o := range part {
+			f := found[o.ID]
+			finds[o.ID] = f.Digest == o.digest && f.Model == o.model
 		}
 	}
 	return finds, nil

@@ -33,10 +33,6 @@ func (m *Memory) Recall(ctx context.Context, q memory.Query, e embed.QueryEmbedd
 
 func (m *Memory) recall(ctx context.Context, q memory.Query, e embed.QueryEmbedder, model embed.Model) (memory.Result, error) {
 	x := &index{memory: m, keys: map[string]int64{}, nodes: m.majority(ctx)}
-	var err error
-	if x.tenants, err = x.nodes.tenants(ctx); err != nil {
-		return memory.Result{}, err
-	}
 	result, err := memory.Ask(ctx, x, q, e, model)
 	if err == nil {
 		result.Hits, err = m.confirm(ctx, result.Hits)
@@ -48,7 +44,7 @@ func (m *Memory) recall(ctx context.Context, q memory.Query, e embed.QueryEmbedd
 // found them may lag behind the others.
 func (m *Memory) confirm(ctx context.Context, hits []memory.Hit) ([]memory.Hit, error) {
 	read, err := each(ctx, hits, func(ctx context.Context, h memory.Hit) (object, error) {
-		return m.read(ctx, m.client, objectOf(h.Host, h.Agent, h.ID), quorum)
+		return m.read(ctx, m.client, objectID("record", h.Host, h.ID), quorum)
 	})
 	kept := hits[:0:0]
 	for i, h := range hits {
@@ -61,9 +57,8 @@ func (m *Memory) confirm(ctx context.Context, hits []memory.Hit) ([]memory.Hit, 
 
 // index looks a question up in the cluster.
 type index struct {
-	memory  *Memory
-	nodes   readers
-	tenants []string // of all agents
+	memory *Memory
+	nodes  readers
 
 	query  memory.Query // that vectors are compared for
 	model  embed.Model
@@ -83,9 +78,19 @@ func (x *index) key(o object) int64 {
 	return x.keys[id]
 }
 
-// filters are a query's conditions, but for the agent, which is the tenant, and
-// for facts that are superseded.
+// filters are a query's conditions, but for facts that are superseded. Agents of several
+// runtimes may have one name.
 func filters(q memory.Query) (list []string) {
+	var owners []string
+	for _, pair := range q.Agent.Pairs() {
+		owners = append(owners, marked(pair))
+	}
+	switch {
+	case owners != nil:
+		list = append(list, anyOf("owner", owners))
+	case q.Agent != "":
+		list = append(list, equal("agent", marked(q.Agent.String())))
+	}
 	for _, f := range []struct{ property, value string }{{"runtime", q.Runtime}, {"session", q.Session}, {"category", q.Category}, {"kind", q.Kind}} {
 		if f.value != "" {
 			list = append(list, equal(f.property, marked(f.value)))
@@ -100,41 +105,10 @@ func filters(q memory.Query) (list []string) {
 	return list
 }
 
-// inTenants finds the first objects of each tenant that a query is about, in an
-// order that does not change.
-func (x *index) inTenants(ctx context.Context, q memory.Query, s query) ([]object, error) {
-	s.class, s.fields = x.memory.class(recordsClass), "_additional{id distance score} host record successor "+s.fields
-	lists, err := each(ctx, about(q.Agent, inEach(x.tenants, s)), func(ctx context.Context, s query) ([]object, error) { return x.search(ctx, q, s) })
-	return slices.Concat(lists...), err
-}
-
-// about are the searches in the tenants of some agents. Agents of several runtimes may
-// have one name, and so one tenant.
-func about(agents agentset.Set, all []query) (some []query) {
-	if agents == "" {
-		return all
-	}
-	for _, s := range all {
-		isHere := func(agent string) bool { return tenantOf(agent) == s.tenant }
-		var runtimes []string
-		for _, id := range agents.IDs() {
-			if isHere(id.Agent) {
-				runtimes = append(runtimes, marked(id.Runtime))
-			}
-		}
-		if runtimes != nil {
-			s.where = and(s.where, anyOf("runtime", runtimes))
-		}
-		if slices.ContainsFunc(agents.Names(), isHere) {
-			some = append(some, s)
-		}
-	}
-	return some
-}
-
-// search finds the first objects of a tenant that pass. Facts whose successor
-// is there do not: for each of them one more is asked for.
+// search finds the first objects that a query is about. Facts whose successor is there
+// do not pass: for each of them one more is asked for.
 func (x *index) search(ctx context.Context, q memory.Query, s query) ([]object, error) {
+	s.class, s.fields = x.memory.class(recordsClass), "_additional{id distance score} host record successor "+s.fields
 	for least := s.limit; ; s.limit = min(2*s.limit, mostResults) {
 		found, err := x.nodes.find(ctx, s)
 		if err != nil || q.Superseded {
@@ -149,7 +123,7 @@ func (x *index) search(ctx context.Context, q memory.Query, s query) ([]object, 
 
 // current leaves out facts whose successor is there.
 func (x *index) current(ctx context.Context, found []object) ([]object, error) {
-	var successors []object
+	var successors []string
 	for _, o := range found {
 		if o.Successor != "" {
 			successors = append(successors, o.successor())
@@ -157,41 +131,30 @@ func (x *index) current(ctx context.Context, found []object) ([]object, error) {
 	}
 	there, err := x.among(ctx, successors, query{})
 	superseded := func(o object) bool {
-		return slices.ContainsFunc(there, func(s object) bool { return s.Additional.ID == o.successor().Additional.ID })
+		return slices.ContainsFunc(there, func(s object) bool { return s.Additional.ID == o.successor() })
 	}
 	return slices.DeleteFunc(slices.Clone(found), superseded), err
 }
 
-// among searches among some objects only.
-func (x *index) among(ctx context.Context, objects []object, s query) ([]object, error) {
-	ids := map[string][]string{} // by tenant
-	for _, o := range objects {
-		ids[o.tenant] = append(ids[o.tenant], o.Additional.ID)
-	}
+// among searches among some objects only, by their ids.
+func (x *index) among(ctx context.Context, ids []string, s query) ([]object, error) {
 	s.class, s.fields = x.memory.class(recordsClass), "_additional{id distance score}"
 	var searches []query
-	for tenant, all := range ids {
-		for part := range slices.Chunk(all, idsAtOnce) {
-			s.tenant, s.where, s.limit = tenant, anyOf("id", part), len(part)
-			searches = append(searches, s)
-		}
+	for part := range slices.Chunk(ids, idsAtOnce) {
+		s.where, s.limit = anyOf("id", part), len(part)
+		searches = append(searches, s)
 	}
 	lists, err := each(ctx, searches, x.nodes.find)
 	return slices.Concat(lists...), err
 }
 
-// objects are those that have keys.
-func (x *index) objects(keys []int64) []object {
-	list := make([]object, len(keys))
-	for i, key := range keys {
-		list[i] = x.rows[key-1]
-	}
-	return list
-}
-
 // scores are the scores of what a search finds among some records.
 func (x *index) scores(ctx context.Context, keys []int64, s query, score func(object) float64) (map[int64]float64, error) {
-	found, err := x.among(ctx, x.objects(keys), s)
+	ids := make([]string, len(keys))
+	for i, key := range keys {
+		ids[i] = x.rows[key-1].Additional.ID
+	}
+	found, err := x.among(ctx, ids, s)
 	scores := map[int64]float64{}
 	for _, o := range found {
 		scores[x.key(o)] = score(o)
@@ -199,9 +162,9 @@ func (x *index) scores(ctx context.Context, keys []int64, s query, score func(ob
 	return scores, err
 }
 
-// best are the records that a search finds in each tenant, best first.
+// best are the records that a search finds, best first.
 func (x *index) best(ctx context.Context, q memory.Query, s query, score func(object) float64) ([]memory.Scored, error) {
-	found, err := x.inTenants(ctx, q, s)
+	found, err := x.search(ctx, q, s)
 	list := make([]memory.Scored, len(found))
 	for i, o := range found {
 		list[i] = memory.Scored{Key: x.key(o), Cosine: score(o)}
@@ -215,7 +178,7 @@ func (x *index) HasVectors(ctx context.Context, q memory.Query, m embed.Model) (
 	if !x.memory.vectors[vectorName(m.Fingerprint())] {
 		return false, nil
 	}
-	found, err := x.inTenants(ctx, q, query{where: and(append(filters(q), equal("model", marked(m.Fingerprint())))...), limit: 1})
+	found, err := x.search(ctx, q, query{where: and(append(filters(q), equal("model", marked(m.Fingerprint())))...), limit: 1})
 	return len(found) > 0, err
 }
 
@@ -223,26 +186,29 @@ func (x *index) HasVectors(ctx context.Context, q memory.Query, m embed.Model) (
 // take as long as to read them.
 func (x *index) Models(ctx context.Context, agent string, m embed.Model) (models memory.Models, err error) {
 	known, err := x.nodes.names(ctx, "model")
-	with := map[bool]map[string]bool{true: {}, false: {}} // agents that have vectors of the model, and of others
 	for _, k := range known {
-		isOwn := k.Entry == m.Fingerprint()
-		found, err := x.inTenants(ctx, memory.Query{Agent: agentset.Set(agent), Superseded: true}, query{where: equal("model", marked(k.Entry)), limit: 1})
-		if err != nil {
+		conditions := append(filters(memory.Query{Agent: agentset.Set(agent)}), equal("model", marked(k.Entry)))
+		found, err := x.search(ctx, memory.Query{Superseded: true}, query{where: and(conditions...), limit: 1})
+		switch {
+		case err != nil:
 			return models, err
-		}
-		if len(found) > 0 && !isOwn {
+		case len(found) == 0:
+		case k.Entry == m.Fingerprint():
+			models.Own = true
+		default:
 			models.Others = append(models.Others, k.Name)
 		}
-		for _, o := range found {
-			if f, ok := o.found(); ok {
-				with[isOwn][f.Agent] = true
-			}
-		}
 	}
-	models.Own = len(with[true]) > 0
-	for _, name := range slices.Sorted(maps.Keys(with[false])) {
-		if agent == "" && !with[true][name] {
-			models.Without = append(models.Without, name)
+	if err != nil || agent != "" || len(models.Others) == 0 {
+		return models, err
+	}
+	noted, err := x.nodes.names(ctx, "vectors")
+	hasOwn := func(agent string) bool {
+		return slices.ContainsFunc(noted, func(o object) bool { return o.Name == agent && o.Entry == m.Fingerprint() })
+	}
+	for _, o := range noted {
+		if !hasOwn(o.Name) && !slices.Contains(models.Without, o.Name) {
+			models.Without = append(models.Without, o.Name)
 		}
 	}
 	return models, err
@@ -328,7 +294,11 @@ func (x *index) WordScores(ctx context.Context, m memory.Match, keys []int64) (m
 // Read has read the records with their keys, and leaves out those that were
 // forgotten.
 func (x *index) Read(ctx context.Context, keys []int64) ([]memory.Found, error) {
-	list, err := x.nodes.remembered(ctx, x.objects(keys))
+	objects := make([]object, len(keys))
+	for i, key := range keys {
+		objects[i] = x.rows[key-1]
+	}
+	list, err := x.nodes.remembered(ctx, objects)
 	for i, f := range list {
 		list[i].Key = x.keys[objectID("record", f.Host, f.ID)]
 	}
@@ -339,36 +309,30 @@ func (x *index) Read(ctx context.Context, keys []int64) ([]memory.Found, error) 
 // to read them, so of a common term those of a sample are counted.
 func (x *index) Count(ctx context.Context, terms []string) (c memory.Counts, err error) {
 	c.With = make([]int, len(terms))
-	all := inEach(x.tenants, query{class: x.memory.class(recordsClass)})
-	counts, err := x.nodes.counts(ctx, all)
-	if err != nil {
+	all := query{class: x.memory.class(recordsClass)}
+	if c.Records, err = x.nodes.count(ctx, all); err != nil {
 		return c, err
 	}
-	var sample, exact []query
-	for i, n := range counts {
-		c.Records += n
-		for _, term := range terms {
-			all[i].where = equal("terms", term)
-			exact = append(exact, all[i])
-			all[i].where = and(all[i].where, equal("sample", sampled))
-			sample = append(sample, all[i])
-		}
+	exact, sample := make([]query, len(terms)), make([]query, len(terms))
+	for i, term := range terms {
+		exact[i], sample[i] = all, all
+		exact[i].where = equal("terms", term)
+		sample[i].where = and(exact[i].where, equal("sample", sampled))
 	}
-	if counts, err = x.nodes.counts(ctx, sample); err != nil {
+	counts, err := x.nodes.counts(ctx, sample)
+	if err != nil {
 		return c, err
 	}
 	var rare []query
 	var places []int // of those in exact
 	for i, n := range counts {
-		if n >= countedInSample {
-			c.With[i%len(terms)] += n * samples
-		} else {
+		if c.With[i] = n * samples; n < countedInSample {
 			rare, places = append(rare, exact[i]), append(places, i)
 		}
 	}
 	counts, err = x.nodes.counts(ctx, rare)
 	for i, n := range counts {
-		c.With[places[i]%len(terms)] += n
+		c.With[places[i]] = n
 	}
 	return c, err
 }
@@ -384,7 +348,7 @@ const mostLookedAt = 400
 func (x *index) Known(ctx context.Context, _ string, near map[string]bool) (map[string]int, error) {
 	seen, known := map[string]bool{}, map[string]int{}
 	for part := range slices.Chunk(slices.Sorted(maps.Keys(near)), idsAtOnce) {
-		found, err := x.inTenants(ctx, memory.Query{Superseded: true}, query{where: anyOf("terms", part), limit: mostLookedAt, fields: "terms"})
+		found, err := x.search(ctx, memory.Query{Superseded: true}, query{where: anyOf("terms", part), limit: mostLookedAt, fields: "terms"})
 		if err != nil {
 			return nil, err
 		}
@@ -403,17 +367,14 @@ func (x *index) Known(ctx context.Context, _ string, near map[string]bool) (map[
 	return known, err
 }
 
-// Span looks for the first and the last of every tenant.
+// Span looks for the first and the last.
 func (x *index) Span(ctx context.Context) (first, last int64, err error) {
-	first, last = math.MaxInt64, math.MinInt64
-	for _, order := range []string{"asc", "desc"} {
-		found, err := x.inTenants(ctx, memory.Query{Superseded: true}, query{how: byTime(order), limit: 1, fields: "created_at"})
+	for order, at := range map[string]*int64{"asc": &first, "desc": &last} {
+		found, err := x.search(ctx, memory.Query{Superseded: true}, query{how: byTime(order), limit: 1, fields: "created_at"})
 		if err != nil || len(found) == 0 {
 			return 0, 0, err
 		}
-		for _, o := range found {
-			first, last = min(first, int64(o.CreatedAt)), max(last, int64(o.CreatedAt))
-		}
+		*at = int64(found[0].CreatedAt)
 	}
 	return first, last, nil
 }

@@ -265,6 +265,8 @@ var indexes = map[string]string{ //nolint:gochecknoglobals // never changed
 	"objects":    ``,
 	"record_id":  `where:{path:["record_id"],operator:Like,valueText:"*"}`,
 	"host":       `where:{path:["host"],operator:Equal,valueText:"laptop"}`,
+	"agent":      `where:{path:["agent"],operator:Like,valueText:"*"}`,
+	"owner":      `where:{path:["owner"],operator:Like,valueText:"*"}`,
 	"session":    `where:{path:["session"],operator:Like,valueText:"*"}`,
 	"category":   `where:{path:["category"],operator:Like,valueText:"*"}`,
 	"model":      `where:{path:["model"],operator:Like,valueText:"*"}`,
@@ -294,7 +296,7 @@ func (r *returning) count(n *server.Node, search string) int {
 		}
 		Errors []any
 	}
-	r.ask(n, http.MethodPost, "/v1/graphql", map[string]string{"query": `{Get{ReturningRecords(tenant:"` + conformance.Agent + `" limit:10000 consistencyLevel:ONE ` + search + `){host}}}`}, &reply)
+	r.ask(n, http.MethodPost, "/v1/graphql", map[string]string{"query": `{Get{ReturningRecords(limit:10000 consistencyLevel:ONE ` + search + `){host}}}`}, &reply)
 	if len(reply.Errors) > 0 {
 		r.Logf("%s: %v", n.Name, reply.Errors)
 		return -1

@@ -14,7 +14,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/sessctl/sessctl/pkg/memory"
 	"github.com/sessctl/sessctl/pkg/memory/remote"
 )
 
@@ -25,14 +24,14 @@ const (
 
 // Collections, behind the name of the shared memory.
 const (
-	recordsClass    = "Records"    // a tenant for each agent
+	recordsClass    = "Records"    // of all hosts
 	tombstonesClass = "Tombstones" // of what was forgotten
-	namesClass      = "Names"      // of hosts, of agents, of models that made vectors, and who wants a host
+	namesClass      = "Names"      // of hosts, of models that made vectors and of agents that have them, and who wants a host
 )
 
 // The properties of the collections, each with its kind (see property).
 const (
-	recordProperties = "record_id:found digest:kept host:found runtime:found session:found category:found kind:found model:found " +
+	recordProperties = "record_id:found digest:kept host:found agent:found owner:found runtime:found session:found category:found kind:found model:found " +
 		"successor:kept details:kept created_at:ranged position:number sample:found terms:terms record:kept"
 	tombstoneProperties = "record_id:found host:found stamp:number entry:kept"
 	nameProperties      = "name:found kind:found stamp:number entry:kept doubt:number"
@@ -64,13 +63,12 @@ func (c *cluster) collection(suffix, description, properties string) map[string]
 	return map[string]any{
 		"class": c.class(suffix), "description": description, "properties": list,
 		"vectorizer": "none", "vectorIndexType": "hnsw", "vectorIndexConfig": map[string]any{"skip": true},
-		"multiTenancyConfig":  map[string]any{"enabled": suffix == recordsClass},
 		"replicationConfig":   map[string]any{"factor": c.address.replicas, "asyncEnabled": c.address.replicas > 1, "deletionStrategy": "TimeBasedResolution"},
 		"invertedIndexConfig": map[string]any{"stopwords": map[string]any{"preset": "none"}},
 	}
 }
 
-// exactBelow is how many vectors of an agent that pass a filter are compared
+// exactBelow is how many vectors that pass a filter are compared
 // one by one, and not by the index. efConstruction is how many neighbours are
 // looked at when one is put into the index: half of what is usual with Weaviate
 // finds as much (10 of 10 nearest, 49.98 of 50) and a push takes 0.6 of the time.
@@ -109,7 +107,7 @@ const (
 // missing.
 func inEveryIndex(host, ids string) string {
 	conditions := []string{ids, equal("host", remote.Storable(host)), equal("terms", everyTerm), number("created_at", "GreaterThanEqual", math.MinInt64>>1), number("position", "GreaterThanEqual", -1), startsWith("sample", "")}
-	for _, p := range []string{"runtime", "session", "category", "kind", "model"} {
+	for _, p := range []string{"agent", "owner", "runtime", "session", "category", "kind", "model"} {
 		conditions = append(conditions, startsWith(p, marked("")))
 	}
 	return and(conditions...)
@@ -179,9 +177,11 @@ func vectorName(fingerprint string) string {
 	return "m" + hex.EncodeToString(sum[:8])
 }
 
-// addModel registers a model, and gives its vectors a name.
-func (m *Memory) addModel(ctx context.Context, v memory.VectorModel) (err error) {
-	if v.Fingerprint == "" || m.known["model "+v.Fingerprint] {
+// addModel registers the model of a batch, gives its vectors a name, and notes which
+// agents have them.
+func (m *Memory) addModel(ctx context.Context, b remote.Batch) (err error) {
+	v := b.Model
+	if v.Fingerprint == "" {
 		return nil
 	}
 	const tries = 5 // two hosts may add one at the same time
@@ -191,16 +191,34 @@ func (m *Memory) addModel(ctx context.Context, v memory.VectorModel) (err error)
 		}
 	}
 	if err == nil {
-		err = m.note(ctx, objectID("model", v.Fingerprint), object{Kind: "model", Name: v.Name, Entry: v.Fingerprint})
+		err = m.noteOnce(ctx, object{Kind: "model", Name: v.Name, Entry: v.Fingerprint})
+	}
+	for _, x := range b.Records {
+		if err == nil && x.Vector != nil {
+			err = m.noteOnce(ctx, object{Kind: "vectors", Name: x.Agent, Entry: v.Fingerprint})
+		}
 	}
 	if err != nil {
 		return fmt.Errorf("register the model of vectors: %w", err)
 	}
-	m.known["model "+v.Fingerprint] = true
 	return nil
 }
 
+// noteOnce notes what this connection has not noted yet.
+func (m *Memory) noteOnce(ctx context.Context, o object) error {
+	id := objectID(o.Kind, o.Name, o.Entry)
+	if m.known[id] {
+		return nil
+	}
+	err := m.note(ctx, id, o)
+	m.known[id] = err == nil
+	return err
+}
+
 func (m *Memory) addVectors(ctx context.Context, name string) error {
+	if m.vectors[name] {
+		return nil
+	}
 	var c map[string]any
 	if err := m.client.ask(ctx, question{method: http.MethodGet, path: m.schemaPath(), into: &c}); err != nil {
 		return err
@@ -217,37 +235,6 @@ func (m *Memory) addVectors(ctx context.Context, name string) error {
 		}
 	}
 	m.vectors[name] = true
-	return nil
-}
-
-var tenantForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_-]{1,56}$`) })
-
-// tenantOf is the tenant of an agent: its name where that can be one.
-func tenantOf(agent string) string {
-	if tenantForm().MatchString(agent) && !strings.HasPrefix(agent, "agent-") {
-		return agent
-	}
-	sum := sha256.Sum256([]byte(agent))
-	return "agent-" + hex.EncodeToString(sum[:16])
-}
-
-// addAgents makes the tenants of agents that are new. An agent is noted after its
-// tenant is there: who asks for it finds it.
-func (m *Memory) addAgents(ctx context.Context, agents map[string]bool) error {
-	for agent := range agents {
-		if m.known["agent "+agent] {
-			continue
-		}
-		body := []map[string]string{{"name": tenantOf(agent)}}
-		err := m.client.ask(ctx, question{method: http.MethodPost, path: m.schemaPath() + "/tenants", body: body, slow: true})
-		if err == nil {
-			err = m.note(ctx, objectID("agent", agent), object{Kind: "agent", Name: agent, Entry: tenantOf(agent)})
-		}
-		if err != nil {
-			return fmt.Errorf("register an agent: %w", err)
-		}
-		m.known["agent "+agent] = true
-	}
 	return nil
 }
 

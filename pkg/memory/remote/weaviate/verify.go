@@ -26,14 +26,10 @@ func (m *Memory) Verify(ctx context.Context, host string, fn func(id string, dig
 }
 
 func (m *Memory) verify(ctx context.Context, host string, fn func(id string, digest int64) error) error {
-	tenants, err := m.majority(ctx).tenants(ctx)
-	if err != nil {
-		return err
-	}
 	m.lookAgain()
 	r, sound := m.only(m.eachNode(ctx)...), true
-	err = pages("", func(begin string) (whole bool, err error) {
-		objects, unfound, err := r.page(ctx, tenants, remote.Storable(host), startsWith("record_id", begin))
+	err := pages("", func(begin string) (whole bool, err error) {
+		objects, unfound, err := r.page(ctx, remote.Storable(host), startsWith("record_id", begin))
 		for _, o := range objects {
 			digest, err := strconv.ParseInt(o.Digest, 10, 64)
 			if err != nil {
@@ -60,23 +56,21 @@ func (m *Memory) verify(ctx context.Context, host string, fn func(id string, dig
 // page lists what the nodes have of a host, of records whose ids meet a condition,
 // ordered by them, and says which of them a node has and does not find in all of its
 // indexes; nil if there are too many for a page.
-func (r readers) page(ctx context.Context, tenants []string, host, ids string) (objects []object, unfound map[string]bool, err error) {
-	lists, err := each(ctx, inEach(tenants, query{class: r.class(recordsClass), where: and(equal("host", host), ids), limit: pageSize, fields: "record_id digest _additional{id}"}), r.find)
-	if err != nil || slices.ContainsFunc(lists, func(list []object) bool { return len(list) >= pageSize }) {
+func (r readers) page(ctx context.Context, host, ids string) (objects []object, unfound map[string]bool, err error) {
+	objects, err = r.find(ctx, query{class: r.class(recordsClass), where: and(equal("host", host), ids), limit: pageSize, fields: "record_id digest _additional{id}"})
+	if err != nil || len(objects) >= pageSize {
 		return nil, nil, err
 	}
-	objects, unfound = slices.Concat(lists...), map[string]bool{}
+	unfound = map[string]bool{}
 	slices.SortFunc(objects, func(a, b object) int { return strings.Compare(a.RecordID, b.RecordID) })
 	for _, n := range r.nodes {
-		found, err := each(ctx, tenants, func(ctx context.Context, tenant string) (map[string]object, error) {
-			return r.only(n).indexed(ctx, tenant, inEveryIndex(host, ids))
-		})
+		found, err := r.only(n).indexed(ctx, inEveryIndex(host, ids))
 		if err != nil {
 			return nil, nil, err
 		}
-		isFound := func(o object) bool { return found[slices.Index(tenants, o.tenant)][o.Additional.ID].Digest != "" }
+		isFound := func(o object) bool { return found[o.Additional.ID].Digest != "" }
 		rest := slices.DeleteFunc(slices.Clone(objects), isFound)
-		read, err := each(ctx, rest, func(ctx context.Context, o object) (object, error) { return r.read(ctx, n, o, one) })
+		read, err := each(ctx, rest, func(ctx context.Context, o object) (object, error) { return r.read(ctx, n, o.Additional.ID, one) })
 		if err != nil {
 			return nil, nil, err
 		}
@@ -89,25 +83,19 @@ func (r readers) page(ctx context.Context, tenants []string, host, ids string) (
 
 // read reads an object of records from so many of its replicas. One that is not
 // there has no digest.
-func (c *cluster) read(ctx context.Context, from *client, it object, level string) (object, error) {
+func (c *cluster) read(ctx context.Context, from *client, id, level string) (object, error) {
 	var o struct{ Properties object }
-	err := from.ask(ctx, question{method: http.MethodGet, path: "/v1/objects/" + c.class(recordsClass) + "/" + it.Additional.ID + "?tenant=" + it.tenant + "&consistency_level=" + level, into: &o, may404: true})
+	err := from.ask(ctx, question{method: http.MethodGet, path: "/v1/objects/" + c.class(recordsClass) + "/" + id + "?consistency_level=" + level, into: &o, may404: true})
 	if errors.Is(err, errAbsent) {
 		err = nil
 	}
 	return o.Properties, err
 }
 
-// objectOf is the object of a record, without what it says.
-func objectOf(host, agent, id string) (o object) {
-	o.tenant, o.Additional.ID = tenantOf(agent), objectID("record", host, id)
-	return o
-}
-
-// indexed returns the objects of a tenant that meet a condition (inEveryIndex), and
-// that the nodes find in their other indexes too, by id.
-func (r readers) indexed(ctx context.Context, tenant, where string) (map[string]object, error) {
-	q := query{class: r.class(recordsClass), tenant: tenant, where: where, limit: mostResults, fields: "record_id digest model _additional{id}", how: bm25([]string{everyTerm})}
+// indexed returns the objects that meet a condition (inEveryIndex), and that the nodes
+// find in their other indexes too, by id.
+func (r readers) indexed(ctx context.Context, where string) (map[string]object, error) {
+	q := query{class: r.class(recordsClass), where: where, limit: mostResults, fields: "record_id digest model _additional{id}", how: bm25([]string{everyTerm})}
 	list, err := r.find(ctx, q)
 	found, models := map[string]object{}, map[string]string{}
 	for _, o := range list {
@@ -127,7 +115,7 @@ func (r readers) indexed(ctx context.Context, tenant, where string) (map[string]
 
 // near are the objects that a search finds by the vector of one of them.
 func (r readers) near(ctx context.Context, q query, id, name string) (map[string]bool, error) {
-	it, err := r.find(ctx, query{class: q.class, tenant: q.tenant, where: equal("id", id), limit: 1, fields: "_additional{vectors{" + name + "}}"})
+	it, err := r.find(ctx, query{class: q.class, where: equal("id", id), limit: 1, fields: "_additional{vectors{" + name + "}}"})
 	if err != nil || len(it) == 0 {
 		return nil, err
 	}
