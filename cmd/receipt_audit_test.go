@@ -47,6 +47,35 @@ func TestReceiptsAreReadBeforeTheCatalogue(t *testing.T) {
 	}
 }
 
+// TestUndoThatEndsMeanwhile: an undo that takes a session out of memory after the receipts
+// were read leaves none that memory seems to lack.
+func TestUndoThatEndsMeanwhile(t *testing.T) {
+	a := testApp(newStreams(strings.NewReader(""), nil, nil), workspace.Run{Settings: workspace.Settings{Getenv: func(string) string { return "" }, Now: time.Now}})
+	a.Global.DataDir, a.Config.Archive.Compression = t.TempDir(), archive.CompressionNone
+	r := compact.Receipt{Schema: 1, ID: "one"}
+	r.Runtime, r.Agent, r.Session, r.Outcome, r.Chunks = "openclaw", "scout", "s", compact.Compacted, 3
+	undo := r
+	undo.ID, undo.Chunks, undo.Outcome, undo.Undo = "two", 0, compact.Undone, &compact.UndoProof{Receipt: r.ID}
+	for _, c := range []struct {
+		write compact.Receipt
+		lack  int
+	}{{r, 1}, {undo, 0}} {
+		if _, err := a.Receipts().Write(r); err != nil {
+			t.Fatal(err)
+		}
+		audit, err := audit.NewReceiptAudit(t.Context(), a.Run)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := a.Receipts().Write(c.write); err != nil {
+			t.Fatal(err)
+		}
+		if err := audit.AgainstMemory(t.Context(), nil); err != nil || len(audit.OfMemory()) != c.lack {
+			t.Errorf("%v, found %+v, want %d", err, audit.OfMemory(), c.lack)
+		}
+	}
+}
+
 // compactSession leaves what a compaction leaves: an archive, and then its receipt.
 func compactSession(t *testing.T, a *app, id string) {
 	t.Helper()

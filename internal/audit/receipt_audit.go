@@ -98,13 +98,18 @@ func NewReceiptAudit(ctx context.Context, run *workspace.Run) (*ReceiptAudit, er
 		return nil, err
 	}
 	v.addDeleted(lines)
-	begun, err := run.Journal().List()
+	return v, v.lookForUndos()
+}
+
+// lookForUndos reads of which sessions an undo is not finished.
+func (v *ReceiptAudit) lookForUndos() error {
+	begun, err := v.Journal().List()
 	for _, in := range begun {
 		if in.Kind == compact.KindUndo {
 			v.undoing[memory.Source{Runtime: in.Rotation.Runtime, Agent: in.Rotation.Agent, Session: in.Rotation.Session}] = true
 		}
 	}
-	return v, err
+	return err
 }
 
 // addDeleted adds the archives that were deleted on purpose to those of their
@@ -258,6 +263,26 @@ func (v *ReceiptAudit) AgainstMemory(ctx context.Context, store *memory.Store) e
 			return err
 		}
 	}
+	return v.dropWithdrawn()
+}
+
+// dropWithdrawn drops what memory was found to lack because of an undo that has taken it
+// out since the receipts were read. The journal is read before them now: an undo that has
+// ended by then has its receipt.
+func (v *ReceiptAudit) dropWithdrawn() error {
+	if len(v.OfMemory()) == 0 {
+		return nil
+	}
+	err := v.lookForUndos()
+	receipts, _, examineErr := v.Run.Receipts().Examine()
+	if err := errors.Join(err, examineErr); err != nil {
+		return err
+	}
+	v.undone = compact.UndoneBy(receipts)
+	v.Found = slices.DeleteFunc(v.Found, func(p ReceiptProblem) bool {
+		of := slices.IndexFunc(v.Receipts, func(r compact.Receipt) bool { return r.ID == p.ID })
+		return p.ofMemory && of >= 0 && v.withdrawn(v.Receipts[of])
+	})
 	return nil
 }
 
