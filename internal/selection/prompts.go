@@ -15,7 +15,7 @@ import (
 // WithoutArchivedPrompts leaves out the prompts of sessions of which there is an
 // archive that was made after the last of them: it has them with their answers.
 func WithoutArchivedPrompts(ctx context.Context, run *workspace.Run, sessions []workspace.Found) ([]workspace.Found, error) {
-	if !slices.ContainsFunc(sessions, func(s workspace.Found) bool { return s.Kind == session.KindPrompts }) {
+	if !havePrompts(sessions) {
 		return sessions, nil
 	}
 	store, err := run.OpenArchive()
@@ -37,6 +37,15 @@ func WithoutArchivedPrompts(ctx context.Context, run *workspace.Run, sessions []
 		of, isPrompts := session.PromptsOf(s.ID)
 		return s.Kind == session.KindPrompts && isPrompts && !archived[named{s.Runtime, of}].Before(s.ModTime)
 	}), nil
+}
+
+func havePrompts(sessions []workspace.Found) bool {
+	for i := range sessions { // not by value: there may be 100,000
+		if sessions[i].Kind == session.KindPrompts {
+			return true
+		}
+	}
+	return false
 }
 
 // PromptsOnly says whether what memory has of a session is only what was typed in

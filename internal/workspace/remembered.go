@@ -163,11 +163,18 @@ func ArchiveReader(a *Settings, e archive.Entry) session.Store {
 // The caller holds the lock.
 func setDirectoriesAside(run *Run) {
 	places := []string{run.Audit().Path, run.placesFile(), filepath.Join(run.DataDir(), "verified.jsonl"), run.MemoryDir() + "-forgotten.json"}
-	for _, pattern := range []string{"lock-monitor", "*/lock", "outbox/targets.json", "outbox/receipts.told", "ledger/checkpoint", "ledger/verifier", "ledger/tile-*", "ledger/order-*"} {
-		found, _ := fs.Glob(os.DirFS(run.DataDir()), pattern) // it is well-formed
-		for _, below := range found {
-			places = append(places, filepath.Join(run.DataDir(), below))
-		}
+	below := []string{"lock-monitor", "outbox/targets.json", "outbox/receipts.told", "ledger/checkpoint", "ledger/verifier"}
+	data := os.DirFS(run.DataDir())
+	ours, _ := fs.ReadDir(data, ".") // what is in these is not listed: they hold 100,000 files
+	for _, dir := range ours {
+		below = append(below, dir.Name()+"/lock")
+	}
+	for _, pattern := range []string{"ledger/tile-*", "ledger/order-*"} {
+		found, _ := fs.Glob(data, pattern) // it is well-formed
+		below = append(below, found...)
+	}
+	for _, name := range below {
+		places = append(places, filepath.Join(run.DataDir(), filepath.FromSlash(name)))
 	}
 	for _, path := range places {
 		setDirectoryAside(run, path)

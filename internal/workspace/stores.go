@@ -170,9 +170,10 @@ func unreadStore(store session.Store, err error) session.Notice {
 // Add adds what a store has listed.
 func (v *Inventory) Add(store session.Store, listing session.Listing) {
 	v.Sessions = slices.Grow(v.Sessions, len(listing.Refs))
-	for _, ref := range listing.Refs {
-		v.Sessions = append(v.Sessions, Found{Ref: ref, Adapter: store})
-		v.own(Found{Ref: ref}.Owner())
+	for i := range listing.Refs {
+		ref := &listing.Refs[i] // there may be 100,000, of 400 bytes each
+		v.Sessions = append(v.Sessions, Found{Ref: *ref, Adapter: store})
+		v.own(Owner{ref.Runtime, ref.Store, ref.Agent})
 	}
 	for _, agent := range listing.Agents {
 		v.own(Owner{store.Runtime(), store.Root(), agent})
@@ -399,11 +400,17 @@ func findForeign(all Inventory) foreignFile {
 		return foreignFile{}
 	}
 	seen := map[string]bool{}
-	for _, s := range all.Sessions {
+	last := "" // most sessions lie beside the one before
+	for i := range all.Sessions {
+		s := &all.Sessions[i]
 		if owner := s.File.Owner; s.File.Inode != 0 && owner > 0 {
 			return foreignFile{s.Path, owner}
 		}
 		dir, _ := filepath.Split(s.Path)
+		if dir == last && s.File.Inode != 0 {
+			continue
+		}
+		last = dir
 		for _, path := range []string{s.Path, dir, s.Store} {
 			if seen[path] || path == s.Path && s.File.Inode != 0 {
 				continue

@@ -153,7 +153,7 @@ func nameOf(to []byte, m Meta) []byte {
 }
 
 // baseAt is where the base of a path begins, which has no separator at its end.
-func baseAt(path string) int { return len(path) - len(filepath.Base(path)) }
+func baseAt(path string) int { return strings.LastIndexByte(path, filepath.Separator) + 1 }
 
 // Find returns the id of the archive of a session's file, if neither the file nor
 // the archive's has changed since it was made or verified, nor the entry of the
