@@ -50,6 +50,9 @@ func FixUp(ctx context.Context, run *workspace.Run) error {
 	if !workspace.Exists(run.DataDir()) {
 		return nil // no run ever began
 	}
+	if err := workspace.SetRecordsAside(ctx, run); err != nil {
+		return err
+	}
 	w, err := audit.OpenFixing(ctx, run)
 	if err != nil {
 		return err

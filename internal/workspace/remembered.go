@@ -198,3 +198,29 @@ func setDirectoryAside(run *Run, path string) bool {
 	run.Notice(Note{Path: path, Message: "a directory was in its place, and is now " + filepath.Base(aside), Hint: "sessctl doctor says what is lost; look at the directory, and remove it"})
 	return true
 }
+
+// SetRecordsAside renames directories in the places of pins, receipts and entries of the
+// catalogue. Only a person asks for that: what the ledger or the archives know is made
+// again, and the rest is told as missing.
+func SetRecordsAside(ctx context.Context, run *Run) error {
+	lock, err := run.Lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer lock.Unlock()
+	setDirectoryAside(run, run.PinnedFile())
+	for _, dir := range []string{run.ReceiptsDir(), run.CatalogueDir()} {
+		for _, in := range listOrNone(dir) {
+			if in.IsDir() && filepath.Ext(in.Name()) == ".json" {
+				setDirectoryAside(run, filepath.Join(dir, in.Name()))
+			}
+		}
+	}
+	return nil
+}
+
+// listOrNone lists a directory; what cannot be listed is told by whoever needs it.
+func listOrNone(dir string) []fs.DirEntry {
+	in, _ := os.ReadDir(dir)
+	return in
+}
