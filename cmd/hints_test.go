@@ -21,6 +21,9 @@ var advisedWords = regexp.MustCompile("sessctl((?: [^\\s;,()`]+)+)")
 // toFillIn is what a person has to replace in a hint, such as NAME.
 var toFillIn = regexp.MustCompile("^[A-Z][A-Z-]*$")
 
+// shortReceipt is the end of a receipt's id, see selection.ShortReceipt.
+var shortReceipt = regexp.MustCompile("^[0-9a-hjkmnp-tv-z]{8}$")
+
 // advised are the commands that a text tells a person to run as they stand: the name
 // of a command with its flags and their values, and an id, which has digits.
 func advised(text string) (commands []string) {
@@ -35,8 +38,8 @@ func advised(text string) (commands []string) {
 			continue
 		}
 		end := len(words) - len(rest)
-		if c.Name() == "run" && len(rest) > 0 {
-			end++ // a profile
+		if len(rest) > 0 && (c.Name() == "run" || c.Name() == "undo" && shortReceipt.MatchString(rest[0])) {
+			end++ // a profile; a receipt, of which one in twenty has no digit
 		}
 		for end < len(words) && (strings.HasPrefix(words[end], "-") || strings.ContainsAny(words[end], "0123456789") || strings.HasPrefix(words[end-1], "--") && takesValue(c, words[end-1])) {
 			end++
