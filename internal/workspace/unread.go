@@ -65,7 +65,7 @@ func (run *Run) UnreadOf(all Inventory) []session.Unread {
 // there is: with --quiet too, and the exit code is 3. Where there is no store, that is
 // everything that is seen; beside stores it is what is broken. An error that says that
 // there is no store says then that something was seen.
-func (run *Run) TellPassedOver(err error) error {
+func TellPassedOver(run *Run, err error) error {
 	f, places := (*failure.Error)(nil), unreadPlaces
 	if err != nil && (!IsNoStore(err) || !errors.As(err, &f)) {
 		return err
