@@ -100,7 +100,8 @@ func (s *Scan) settle(m *Message) {
 	if s.DoubtSince == nil {
 		s.DoubtSince = map[uint64]bool{}
 	}
-	for _, key := range append(m.Passed, recordKey(m.ID)) {
+	s.DoubtSince[recordKey(m.ID)] = true
+	for _, key := range m.Passed {
 		s.DoubtSince[key] = true
 	}
 }
