@@ -62,6 +62,11 @@ var unreadPlaces = []unreadPlace{
 // causeTorn stands for what is wrong with the logs of a database: see [torn].
 const causeTorn session.Cause = "torn"
 
+// tornPlaces are where logs of databases may lie without them.
+func tornPlaces() []unreadPlace {
+	return slices.DeleteFunc(slices.Clone(unreadPlaces), func(p unreadPlace) bool { return p.cause != causeTorn })
+}
+
 // torn says what is wrong with a write-ahead log ("-wal"), or with the index of one
 // ("-shm"), "" for nothing. A program that closes its database removes the index before
 // the log, so that an index alone says that somebody else took the log away.
@@ -108,6 +113,23 @@ func (run *Run) passedOver(all Inventory, places []unreadPlace) (unread []sessio
 				if cause != "" {
 					unread = append(unread, session.Unread{Runtime: p.owner, Path: path, Bytes: info.Size(), Cause: cause})
 				}
+			}
+		}
+	}
+	return unread
+}
+
+// missing are the directories that settings name and that are not there.
+func (run *Run) missing() (unread []session.Unread) {
+	for _, kind := range Runtimes() {
+		if kind.Named == nil || run.Global.OnlyNamed() || run.Global.Runtime != "" && run.Global.Runtime != kind.Name {
+			continue
+		}
+		paths := kind.Named(run.Home(), run.Getenv)
+		slices.Sort(paths)
+		for _, path := range slices.Compact(paths) {
+			if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+				unread = append(unread, session.Unread{Runtime: kind.Name, Path: path, Cause: session.CauseMissing})
 			}
 		}
 	}
