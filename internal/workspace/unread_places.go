@@ -42,8 +42,10 @@ var unreadPlaces = []unreadPlace{
 	{session.RuntimeClaude, "projects/*/*/*-*-*-*-*.jsonl", session.CausePlace},
 	{session.RuntimeOpenClaw, "agents/*/sessions/*/*.jsonl", session.CausePlace},
 
-	{session.RuntimeHermes, "~/.hermes*/sessions/*.json", session.CauseName},
-	{session.RuntimeHermes, "~/.hermes*/sessions/*.jsonl", session.CauseName},
+	{session.RuntimeHermes, "~/.hermes*/sessions/*.json", causeBeside},
+	{session.RuntimeHermes, "~/.hermes*/sessions/*.jsonl", causeBeside},
+	{session.RuntimeHermes, "~/.hermes/profiles/*/sessions/*.json", causeBeside},
+	{session.RuntimeHermes, "~/.hermes/profiles/*/sessions/*.jsonl", causeBeside},
 	{session.RuntimeHermes, "~/.hermes*/state.db.*backup*", session.CauseStore},
 	{session.RuntimeCursor, "~/.cursor/chats/*/*/store.db", session.CauseStore},
 
@@ -59,8 +61,26 @@ var unreadPlaces = []unreadPlace{
 	{session.RuntimeOpenCode, "$XDG_DATA_HOME/opencode/storage/session/*/*.json", session.CauseLayout},
 }
 
-// causeTorn stands for what is wrong with the logs of a database: see [torn].
-const causeTorn session.Cause = "torn"
+// What is found out of a file: causeTorn stands for what is wrong with the logs of a
+// database, see [torn], and causeBeside for what a transcript of Hermes lacks.
+const (
+	causeTorn   session.Cause = "torn"
+	causeBeside session.Cause = "beside"
+)
+
+// causeOf is the cause for which a file of a place is not read, "" if there is none.
+func (p unreadPlace) causeOf(path string) session.Cause {
+	switch p.cause {
+	case causeTorn:
+		return torn(path)
+	case causeBeside: // what lies beside a database has a name that is not known
+		if _, err := os.Lstat(filepath.Join(filepath.Dir(path), "..", "state.db")); errors.Is(err, fs.ErrNotExist) {
+			return session.CauseAlone
+		}
+		return session.CauseName
+	}
+	return p.cause
+}
 
 // tornPlaces are where logs of databases may lie without them.
 func tornPlaces() []unreadPlace {
@@ -106,11 +126,7 @@ func (run *Run) passedOver(all Inventory, places []unreadPlace) (unread []sessio
 				if err != nil || !info.Mode().IsRegular() || listed.has(p.owner, path) || filepath.Base(filepath.Dir(path)) == retention.DirName {
 					continue // what clean has put aside is its own, and archived
 				}
-				cause := p.cause
-				if cause == causeTorn {
-					cause = torn(path)
-				}
-				if cause != "" {
+				if cause := p.causeOf(path); cause != "" {
 					unread = append(unread, session.Unread{Runtime: p.owner, Path: path, Bytes: info.Size(), Cause: cause})
 				}
 			}
