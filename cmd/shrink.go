@@ -154,7 +154,7 @@ func weighDatabases(ctx context.Context, a *app, stores []session.Store, o remov
 	if err = nil; able == 0 {
 		err = &failure.Error{Code: "no_store", Exit: failure.ExitFailed, Path: a.Home(), Hint: "--store opencode=PATH names a data directory", Err: errors.New("no store of OpenCode, Kilo, Hermes or Cline was found")}
 	}
-	return all, a.TellPassedOver(err)
+	return all, workspace.TellPassedOver(a.Run, err)
 }
 
 // unreadDatabases tells which databases of a store cannot be read, and reports whether

@@ -120,7 +120,7 @@ func (run *Run) FindSessions(ctx context.Context) (Inventory, error) {
 	all, notices, err := run.ListStores(ctx)
 	run.ShowNotices(notices)
 	all.Unread = slices.ContainsFunc(notices, func(n session.Notice) bool { return n.Unread })
-	return all, run.TellPassedOver(err)
+	return all, TellPassedOver(run, err)
 }
 
 // ListStores is FindSessions for commands that are not about sessions: notices

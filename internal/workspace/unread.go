@@ -58,14 +58,14 @@ func IsNoStore(err error) bool {
 
 // UnreadOf is Unread of stores that were listed.
 func (run *Run) UnreadOf(all Inventory) []session.Unread {
-	return slices.Concat(all.NotRead, run.passedOver(all, unreadPlaces), run.missing())
+	return slices.Concat(all.NotRead, run.passedOver(all, unreadPlaces), missing(run))
 }
 
 // TellPassedOver tells what no store reads, for a command that keeps or changes what
 // there is: with --quiet too, and the exit code is 3. Where there is no store, that is
 // everything that is seen; beside stores it is what is broken. An error that says that
 // there is no store says then that something was seen.
-func (run *Run) TellPassedOver(err error) error {
+func TellPassedOver(run *Run, err error) error {
 	f, unread := (*failure.Error)(nil), []session.Unread(nil)
 	if err != nil && (!IsNoStore(err) || !errors.As(err, &f)) {
 		return err

@@ -136,7 +136,7 @@ func (run *Run) passedOver(all Inventory, places []unreadPlace) (unread []sessio
 }
 
 // missing are the directories that settings name and that are not there.
-func (run *Run) missing() (unread []session.Unread) {
+func missing(run *Run) (unread []session.Unread) {
 	for _, kind := range Runtimes() {
 		if kind.Named == nil || run.Global.OnlyNamed() || run.Global.Runtime != "" && run.Global.Runtime != kind.Name {
 			continue
