@@ -135,7 +135,9 @@ func projects(agent string) (all []string) {
 	}
 	slices.Sort(all)
 	here, wrong := os.Getwd()
-	within := func(path string) bool { return here == path || strings.HasPrefix(here, path+string(filepath.Separator)) }
+	within := func(path string) bool {
+		return here == path || strings.HasPrefix(here, path+string(filepath.Separator))
+	}
 	if wrong == nil && (errors.Is(err, fs.ErrNotExist) || slices.ContainsFunc(all, within)) && !slices.Contains(all, here) && trusted[here] != false {
 		all = append(all, here)
 	}
