@@ -42,10 +42,10 @@ var unreadPlaces = []unreadPlace{
 	{session.RuntimeClaude, "projects/*/*/*-*-*-*-*.jsonl", session.CausePlace},
 	{session.RuntimeOpenClaw, "agents/*/sessions/*/*.jsonl", session.CausePlace},
 
-	{session.RuntimeHermes, "~/.hermes*/sessions/*.json", causeBeside},
-	{session.RuntimeHermes, "~/.hermes*/sessions/*.jsonl", causeBeside},
-	{session.RuntimeHermes, "~/.hermes/profiles/*/sessions/*.json", causeBeside},
-	{session.RuntimeHermes, "~/.hermes/profiles/*/sessions/*.jsonl", causeBeside},
+	{session.RuntimeHermes, "~/.hermes*/sessions/*.json", session.CauseName},
+	{session.RuntimeHermes, "~/.hermes*/sessions/*.jsonl", session.CauseName},
+	{session.RuntimeHermes, "~/.hermes/profiles/*/sessions/*.json", session.CauseName},
+	{session.RuntimeHermes, "~/.hermes/profiles/*/sessions/*.jsonl", session.CauseName},
 	{session.RuntimeHermes, "~/.hermes*/state.db.*backup*", session.CauseStore},
 	{session.RuntimeCursor, "~/.cursor/chats/*/*/store.db", session.CauseStore},
 
@@ -61,23 +61,16 @@ var unreadPlaces = []unreadPlace{
 	{session.RuntimeOpenCode, "$XDG_DATA_HOME/opencode/storage/session/*/*.json", session.CauseLayout},
 }
 
-// What is found out of a file: causeTorn stands for what is wrong with the logs of a
-// database, see [torn], and causeBeside for what a transcript of Hermes lacks.
-const (
-	causeTorn   session.Cause = "torn"
-	causeBeside session.Cause = "beside"
-)
+// causeTorn stands for what is wrong with the logs of a database: see [torn].
+const causeTorn session.Cause = "torn"
 
 // causeOf is the cause for which a file of a place is not read, "" if there is none.
 func (p unreadPlace) causeOf(path string) session.Cause {
-	switch p.cause {
-	case causeTorn:
+	switch {
+	case p.cause == causeTorn:
 		return torn(path)
-	case causeBeside: // what lies beside a database has a name that is not known
-		if _, err := os.Lstat(filepath.Join(filepath.Dir(path), "..", "state.db")); errors.Is(err, fs.ErrNotExist) {
-			return session.CauseAlone
-		}
-		return session.CauseName
+	case filepath.Base(path) == "sessions.json": // which chat has which session: nobody said it
+		return ""
 	}
 	return p.cause
 }

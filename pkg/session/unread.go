@@ -33,7 +33,7 @@ const (
 	CauseOlder   Cause = "older-schema"
 	CauseTable   Cause = "other-table"      // a table with text that no reader knows
 	CauseName    Cause = "other-name"       // a file beside sessions with a name that is not known
-	CauseAlone   Cause = "without-database" // a transcript whose database is gone
+	CauseAlone   Cause = "without-database" // transcripts are read, and their database is not there
 	CausePlace   Cause = "other-place"      // a log where its runtime puts none
 	CauseLinkOut Cause = "link"             // a link that leads out of a store
 	CauseLayout  Cause = "older-layout"     // what an earlier version has left
@@ -62,7 +62,7 @@ var causes = []struct {
 	{CauseOlder, false, "the schema is older than those that were tried", "databases have an older schema than those that were tried", "start the program once, which brings its database up to date"},
 	{CauseTable, false, "it has tables with text that is not read", "tables have text that is not read", "keep the database: what they say is in no archive"},
 	{CauseName, false, "its name is none of those that are read", "files have names that are not read", "keep the files: they are in no archive"},
-	{CauseAlone, false, "it is a transcript, and the database of its sessions is not there", "transcripts whose database is not there", "keep the files, and put back the database: then they are archived with it"},
+	{CauseAlone, false, "there is no such database, and the transcripts beside its place are read", "databases are not there, and the transcripts beside their places are read", "put back the database if there was one: it may hold more than the transcripts"},
 	{CausePlace, false, "it lies where its runtime puts no log", "logs lie where their runtime puts none", "move them to where the runtime keeps its logs, or keep a copy: they are in no archive"},
 	{CauseLinkOut, false, "it is a link out of the store, and sessions are not read through links", "links lead out of the store, and sessions are not read through links", "put the directory in the place of the link: what it leads to is in no archive"},
 	{CauseLayout, false, "an earlier version wrote it, and sessctl reads only the newer layout", "files of an earlier version are not read", "start the program once, which may take them over, or keep a copy: they are in no archive"},
