@@ -157,7 +157,10 @@ func describeRuns(line func(what, text string), doc *audit.StatusDocument) {
 		line("last run", "none is on record; sessctl schedule install nightly runs every night")
 	}
 	for _, r := range runs[:min(len(runs), audit.MostOfStatus)] {
-		text := fmt.Sprintf("%s, %s, %s in %s", r.Profile, wording.ShownTime(r.Started), r.Outcome, steps.Took(r.Seconds))
+		text := fmt.Sprintf("%s, %s, %s", r.Profile, wording.ShownTime(r.Started), r.Outcome)
+		if r.Seconds > 0 {
+			text += " in " + steps.Took(r.Seconds)
+		}
 		if len(r.Summary) > 0 {
 			text += "; " + strings.Join(r.Summary, "; ")
 		}
