@@ -79,7 +79,7 @@ func runClean(ctx context.Context, a *app, o removal.CleanOptions) error {
 	}
 	all, _, err := a.ListStores(ctx) // the plan says what is odd in them
 	if err != nil {
-		return err
+		return workspace.TellPassedOver(a.Run, err)
 	}
 	w, err := workspace.Open(ctx, a.Run, workspace.Mode{Reason: "clean", Recover: &workspace.Recovery{Sessions: all.Sessions, Policy: a.RecoveryPolicy()}})
 	if err != nil {

@@ -115,12 +115,12 @@ type Inventory struct {
 }
 
 // FindSessions lists all stores. If there is no store at all, the error says
-// which places were searched; notices of the stores are printed.
+// which places were searched; notices of the stores are printed, and what is passed over.
 func (run *Run) FindSessions(ctx context.Context) (Inventory, error) {
 	all, notices, err := run.ListStores(ctx)
 	run.ShowNotices(notices)
 	all.Unread = slices.ContainsFunc(notices, func(n session.Notice) bool { return n.Unread })
-	return all, err
+	return all, TellPassedOver(run, err)
 }
 
 // ListStores is FindSessions for commands that are not about sessions: notices

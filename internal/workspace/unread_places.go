@@ -79,11 +79,18 @@ func torn(path string) session.Cause {
 	return ""
 }
 
-// passedOver looks in the places for what no store has listed. A run with --only-store is
+// LacksLog reports whether the write-ahead log of a database was taken away: its index
+// is still there.
+func LacksLog(database string) bool {
+	_, err := os.Lstat(database + "-shm")
+	return err == nil && torn(database+"-shm") == session.CauseNoLog
+}
+
+// passedOver looks in places for what no store has listed. A run with --only-store is
 // about those stores alone.
-func (run *Run) passedOver(all Inventory) (unread []session.Unread) {
+func (run *Run) passedOver(all Inventory, places []unreadPlace) (unread []session.Unread) {
 	listed := listedNames(all)
-	for _, p := range unreadPlaces {
+	for _, p := range places {
 		if run.Global.Runtime != "" && p.owner != run.Global.Runtime {
 			continue
 		}

@@ -17,15 +17,10 @@ import (
 // KindExtractive is the kind of summary that [Extractive] makes.
 const KindExtractive = "extractive"
 
-// Lengths of a summary, in code points.
-const (
-	// DefaultMaxRunes is how long an extractive summary is at most unless something
-	// else is asked for: about 2,500 tokens of a fresh context
-	// (docs/dev/decisions.md D18).
-	DefaultMaxRunes = 10000
-	// LeastMaxRunes is how long a summary may be at least in order to say something.
-	LeastMaxRunes = 800
-)
+// DefaultMaxRunes is how long an extractive summary is at most, in code points, unless
+// something else is asked for: about 2,500 tokens of a fresh context
+// (docs/dev/decisions.md D18).
+const DefaultMaxRunes = 10000
 
 // Options set what a summary dwells on.
 type Options struct {

@@ -235,11 +235,6 @@ func beginningIn(d *logfile.Dir, name string) (b beginning) {
 	return b
 }
 
-// CountMessages implements [session.MessageCounter].
-func (s *Store) CountMessages(ctx context.Context, ref session.Ref) (int, error) {
-	return s.CountBy(ctx, ref, s.CountIn)
-}
-
 // Place implements [session.Restorer]. The agent of a log that is there is that of
 // its first record.
 func (s *Store) Place(ctx context.Context, path string, now time.Time) (session.Place, error) {
