@@ -286,7 +286,9 @@ func toldOfReserve(got crashloop.Outcome) bool {
 // the reserve: the call was made again in its directory after the reserve had gone. The
 // reserve itself is tried again with half the size.
 func writtenAgain(b *Bench, c crashloop.Call, got crashloop.Outcome) bool {
-	ofReserve := func(c crashloop.Call) bool { return strings.HasPrefix(strings.TrimPrefix(filepath.Base(c.Path), "."), "reserve") }
+	ofReserve := func(c crashloop.Call) bool {
+		return strings.HasPrefix(strings.TrimPrefix(filepath.Base(c.Path), "."), "reserve")
+	}
 	freed := ofReserve(c) || c.N > 1 && c.Path == b.home.Data() && ofReserve(got.Calls[c.N-2])
 	for _, later := range got.Calls[c.N:] {
 		freed = freed || strings.HasPrefix(later.Name, "unlink") && later.Path == filepath.Join(b.home.Data(), "reserve")
