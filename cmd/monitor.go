@@ -56,7 +56,6 @@ the state of the machine: 0, 1, 2 or 3.`,
   sessctl monitor --quiet
   sessctl monitor --interval 5m --compact
   sessctl monitor --dry-run --json`,
-		Args: usageArgs(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
 			o.ThresholdAsked = c.Flags().Changed("threshold")
 			if err := o.Validate(); err != nil {

@@ -31,11 +31,11 @@ With sessions, journal or vacuum that is archived, remembered, checked, and then
 removed, while the program does not run; of Hermes by its own program. Without
 vacuum the file stays as large as it is, and its free pages are used again. deleted
 takes out what Cline's own delete left in the databases of its hub. restore brings
-all of it back. --runtime and --only-store choose databases.
-` + exitHelp,
+all of it back. --runtime and --only-store choose databases.`,
 		Example: `  sessctl shrink
   sessctl shrink sessions journal vacuum --older-than 30d
   sessctl shrink deleted vacuum --runtime cline`,
+		Args: cobra.ArbitraryArgs,
 		RunE: func(c *cobra.Command, args []string) error {
 			o.What = args
 			if err := validateShrink(&o); err != nil {
@@ -138,7 +138,7 @@ func weighDatabases(ctx context.Context, a *app, stores []session.Store, o remov
 		if err != nil {
 			return nil, fmt.Errorf("weigh the databases of %s: %w", store.Root(), err)
 		}
-		for _, found := range weights {
+		for _, found := range removal.Whole(weights) {
 			d := removal.ShrinkDatabase{Runtime: store.Runtime(), Path: found.Path, Outcome: "planned", Store: store, Found: found}
 			d.Keep(pinned, a.Now(), o)
 			d.Weigh(a.Now(), o)
@@ -151,10 +151,10 @@ func weighDatabases(ctx context.Context, a *app, stores []session.Store, o remov
 			all = append(all, d)
 		}
 	}
-	if able == 0 {
-		return nil, &failure.Error{Code: "no_store", Exit: failure.ExitFailed, Path: a.Home(), Hint: "--store opencode=PATH names a data directory", Err: errors.New("no store of OpenCode, Kilo, Hermes or Cline was found")}
+	if err = nil; able == 0 {
+		err = &failure.Error{Code: "no_store", Exit: failure.ExitFailed, Path: a.Home(), Hint: "--store opencode=PATH names a data directory", Err: errors.New("no store of OpenCode, Kilo, Hermes or Cline was found")}
 	}
-	return all, nil
+	return all, workspace.TellPassedOver(a.Run, err)
 }
 
 // unreadDatabases tells which databases of a store cannot be read, and reports whether

@@ -31,12 +31,10 @@ were last read. Nothing is changed, and no event is sent.
 every profile ended well, no profile has settings that a run would refuse, no
 check has found damage, and nothing is due. With --quiet nothing is printed then,
 so that cron mails only what is worth reading. The exit code is 3 where something
-is wrong or could not be looked at.
-` + exitHelp,
+is wrong or could not be looked at.`,
 		Example: `  sessctl status
   sessctl status --quiet
   sessctl status --host alpha,beta`,
-		Args: usageArgs(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
 			if err := read(&o, c); err != nil {
 				return err

@@ -242,7 +242,7 @@ func orderly(got crashloop.Outcome) error {
 // by a few: the call is looked for among those of the undisturbed run.
 func swallowed(b *Bench, c crashloop.Call, got crashloop.Outcome) error {
 	calls, err := b.calls(nil, false)
-	if err != nil || got.Exit != 0 || excused(calls, nearest(calls, c)) != "" || b.home.Command.Answered != nil || toldOfDate(got) || toldOfHead(b, c, got) || toldOfReserve(got) {
+	if err != nil || got.Exit != 0 || excused(calls, nearest(calls, c)) != "" || b.home.Command.Answered != nil || toldOfDate(got) || toldOfHead(b, c, got) || toldOfReserve(got) || writtenAgain(b, c, got) {
 		return err
 	}
 	return fmt.Errorf("exit 0 although a call failed: %s", got.Output)
@@ -280,6 +280,19 @@ func toldOfHead(b *Bench, c crashloop.Call, got crashloop.Outcome) bool {
 // writes on a full disk, and that the run says so: the next one makes it.
 func toldOfReserve(got crashloop.Outcome) bool {
 	return strings.Contains(got.Output, "no room is kept for the record of a run")
+}
+
+// writtenAgain says that a record found no room, and was written again with the room of
+// the reserve: the call was made again in its directory after the reserve had gone.
+func writtenAgain(b *Bench, c crashloop.Call, got crashloop.Outcome) bool {
+	freed := false
+	for _, later := range got.Calls[c.N:] {
+		freed = freed || strings.HasPrefix(later.Name, "unlink") && later.Path == filepath.Join(b.home.Data(), "reserve")
+		if freed && later.Name == c.Name && filepath.Dir(later.Path) == filepath.Dir(c.Path) {
+			return true
+		}
+	}
+	return false
 }
 
 // keepsWord: what a server has answered is so, whatever has failed meanwhile.

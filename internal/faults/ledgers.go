@@ -38,7 +38,57 @@ func ledgers() []Command {
 			Name: "doctor --new-ledger", Runtime: "openclaw", Args: []string{"doctor", "--new-ledger", "the disk was lost"}, Prepare: compacted,
 			Done: begunAnew, Settled: both(anyLedger, nothingTwice), Slow: true,
 		},
+		{
+			Name: "doctor --fix, directories in the places of records", Runtime: "openclaw", Args: []string{"doctor", "--fix"}, Prepare: directories,
+			Done: recordsAgain, Settled: asideIsWhole, Whole: asideIsWhole, Slow: true,
+		},
 	}
+}
+
+// directories is a home with a directory that holds a file in the place of the pins and
+// of the entry of an archive.
+func directories(h *Home) error {
+	if err := errors.Join(compacted(h), h.must([]int{0}, "pin", "agent:a:main")); err != nil {
+		return err
+	}
+	archives := filepath.Join(h.Data(), "archives")
+	for _, path := range []string{filepath.Join(h.Data(), "pinned.json"), filepath.Join(archives, newest(archives)+".json")} {
+		if err := errors.Join(os.Remove(path), os.Mkdir(path, 0o700), os.WriteFile(filepath.Join(path, "kept"), []byte("x"), 0o600)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// recordsAgain checks that the directories are aside and the records are there again.
+func recordsAgain(h *Home) error {
+	for _, pattern := range []string{"pinned.json", "archives/*.json"} {
+		paths, err := filepath.Glob(filepath.Join(h.Data(), pattern))
+		if err != nil || len(paths) == 0 {
+			return errors.Join(fmt.Errorf("nothing is in the place of %s", pattern), err)
+		}
+		for _, p := range paths {
+			if info, err := os.Lstat(p); err != nil || !info.Mode().IsRegular() {
+				return errors.Join(fmt.Errorf("%s is no file", p), err)
+			}
+		}
+	}
+	return asideIsWhole(h)
+}
+
+// asideIsWhole checks that what the directories held is there, wherever they are.
+func asideIsWhole(h *Home) error {
+	found := 0
+	err := filepath.WalkDir(h.Data(), func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.Name() == "kept" {
+			found++
+		}
+		return err
+	})
+	if err == nil && found != 2 {
+		err = fmt.Errorf("%d of the 2 files in the directories are left", found)
+	}
+	return err
 }
 
 // witnessed are the leaves of the ledger of a home.

@@ -104,6 +104,12 @@ type ShrinkDatabase struct {
 	Pinned error                  `json:"-"` // why the runtime's program may not be started, or nil
 }
 
+// Whole are the databases whose write-ahead logs were not taken away. From the others
+// nothing is taken out: the log would no longer fit when it is put back.
+func Whole(found []session.DatabaseWeight) []session.DatabaseWeight {
+	return slices.DeleteFunc(found, func(w session.DatabaseWeight) bool { return workspace.LacksLog(w.Path) })
+}
+
 // shrinkPart is what one way would take out: rows, and the bytes in them.
 type shrinkPart struct {
 	Count int   `json:"count"`

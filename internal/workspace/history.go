@@ -84,10 +84,19 @@ func Entered(run *Run) bool {
 }
 
 // Enter is Witness for what was done and cannot be taken back: that it could not be
-// entered is told once, and makes the run incomplete.
+// entered is told once, and makes the run incomplete. The next run enters it.
 func Enter(run *Run, leaves ...ledger.Leaf) {
 	if err := Witness(run, leaves...); err != nil {
+		leaveToNext(run)
 		tellNoLedger(run, err)
+	}
+}
+
+// leaveToNext lets the next run look for what this one could not enter. Where that
+// cannot be noted either, the run has told that its ledger is incomplete.
+func leaveToNext(run *Run) {
+	if !Exists(unadoptedFile(run)) {
+		_ = UseReserve(run, func() error { return markUnadopted(run) })
 	}
 }
 
@@ -160,7 +169,7 @@ func adoptDue(ctx context.Context, run *Run, adopted, due bool) {
 		run.history.refused = markUnadopted(run)
 	}
 	switch {
-	case errors.Is(err, ErrUnlisted):
+	case errors.Is(err, ErrUnlisted), due && errors.Is(err, errUnreadLedger):
 		run.Notice(Note{Path: run.LedgerDir(), Message: err.Error() + ": the next run that can enters it in the ledger"})
 	case err != nil && ctx.Err() == nil:
 		tellNoLedger(run, err)
@@ -180,6 +189,10 @@ func markUnadopted(run *Run) error {
 // ErrUnlisted is returned where archives or receipts cannot be listed.
 var ErrUnlisted = errors.New("what is there cannot be listed")
 
+// errUnreadLedger is of a ledger that cannot be read: the run that had something to enter
+// has told so, and doctor tells it until it is mended.
+var errUnreadLedger = errors.New("look up what the ledger has")
+
 // AdoptFound enters what was found elsewhere and brought here. What cannot be read is
 // entered by the next run.
 func AdoptFound(ctx context.Context, run *Run) {
@@ -194,7 +207,7 @@ func AdoptFound(ctx context.Context, run *Run) {
 func AdoptUnknown(ctx context.Context, run *Run, adopted bool) (int, error) {
 	known, err := LedgerOf(run).State(ctx)
 	if err != nil {
-		return 0, err
+		return 0, fmt.Errorf("%w: %w", errUnreadLedger, err)
 	}
 	adopted = adopted || known.Size == 0
 	found, archivesErr := unknownArchives(ctx, run, known, adopted)
@@ -303,6 +316,7 @@ func witnessReceipt(run *Run, r compact.Receipt) {
 	receipts := run.Receipts()
 	f, err := receiptLeaf(receipts, r)
 	if err != nil {
+		leaveToNext(run)
 		tellNoLedger(run, err)
 		return
 	}

@@ -115,12 +115,12 @@ type Inventory struct {
 }
 
 // FindSessions lists all stores. If there is no store at all, the error says
-// which places were searched; notices of the stores are printed.
+// which places were searched; notices of the stores are printed, and what is passed over.
 func (run *Run) FindSessions(ctx context.Context) (Inventory, error) {
 	all, notices, err := run.ListStores(ctx)
 	run.ShowNotices(notices)
 	all.Unread = slices.ContainsFunc(notices, func(n session.Notice) bool { return n.Unread })
-	return all, err
+	return all, TellPassedOver(run, err)
 }
 
 // ListStores is FindSessions for commands that are not about sessions: notices
@@ -300,6 +300,9 @@ type RuntimeKind struct {
 	Traits func() session.Traits
 	Roots  func(home string, getenv func(string) string, c Config) []string
 	Open   func(root string, c Config) session.Store
+	// Named are the directories that settings of a user name, whether they exist or not;
+	// nil for a runtime that has no such settings.
+	Named func(home string, getenv func(string) string) []string
 	// Remote says that a root is no directory.
 	Remote bool
 }
@@ -308,7 +311,7 @@ type RuntimeKind struct {
 func Runtimes() []RuntimeKind {
 	return []RuntimeKind{
 		{Name: session.RuntimeOpenClaw, Traits: openclaw.Traits, Roots: onDisk(openclaw.Roots), Open: openOpenClaw},
-		{Name: session.RuntimePi, Traits: pi.Traits, Roots: onDisk(pi.Roots), Open: func(root string, _ Config) session.Store { return pi.Open(root) }},
+		{Name: session.RuntimePi, Traits: pi.Traits, Roots: onDisk(pi.Roots), Named: pi.Named, Open: func(root string, _ Config) session.Store { return pi.Open(root) }},
 		{Name: session.RuntimeOMP, Traits: omp.Traits, Roots: onDisk(omp.Roots), Open: func(root string, _ Config) session.Store { return omp.Open(root) }},
 		{Name: session.RuntimeAgent, Traits: agent.Traits, Roots: onDisk(agent.Roots), Open: openAgent},
 		{Name: session.RuntimeAnnabelle, Traits: annabelle.Traits, Roots: onDisk(annabelle.Roots), Open: openAnnabelle},

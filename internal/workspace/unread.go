@@ -58,15 +58,51 @@ func IsNoStore(err error) bool {
 
 // UnreadOf is Unread of stores that were listed.
 func (run *Run) UnreadOf(all Inventory) []session.Unread {
-	unread := slices.Concat(all.NotRead, run.passedOver(all))
-	slices.SortStableFunc(unread, func(x, y session.Unread) int {
-		return cmp.Or(x.Cause.Compare(y.Cause), strings.Compare(x.Runtime, y.Runtime), strings.Compare(x.Path, y.Path))
-	})
-	return unread
+	return slices.Concat(all.NotRead, run.passedOver(all, unreadPlaces), missing(run))
 }
 
-// UnreadRows groups what was not read: one row for each cause of a runtime.
+// TellPassedOver tells what no store reads, for a command that keeps or changes what
+// there is: with --quiet too, and the exit code is 3. Where there is no store, that is
+// everything that is seen; beside stores it is what is broken. An error that says that
+// there is no store says then that something was seen.
+func TellPassedOver(run *Run, err error) error {
+	f, unread := (*failure.Error)(nil), []session.Unread(nil)
+	if err != nil && (!IsNoStore(err) || !errors.As(err, &f)) {
+		return err
+	}
+	if len(run.Opened) > 0 {
+		unread = run.passedOver(Inventory{}, tornPlaces()) // no store lists a torn log
+	} else {
+		unread = run.UnreadOf(Inventory{})
+	}
+	rows := UnreadRows(unread)
+	for _, row := range rows {
+		run.PassOver(row.Note())
+	}
+	if err == nil || len(rows) == 0 {
+		return err
+	}
+	return seenOnly(run, *f, rows)
+}
+
+// seenOnly is the error of there being no store, where something was seen. A document of
+// JSON has no other place for it.
+func seenOnly(run *Run, f failure.Error, rows []UnreadRow) error {
+	f.Exit = failure.ExitPartly
+	for _, row := range rows {
+		if run.JSON {
+			f.Err = fmt.Errorf("%w; %s", f.Err, row.Note().Text())
+		}
+	}
+	return &f
+}
+
+// UnreadRows groups what was not read: one row for each cause of a runtime. What is
+// broken comes first.
 func UnreadRows(unread []session.Unread) []UnreadRow {
+	unread = slices.SortedStableFunc(slices.Values(unread), func(x, y session.Unread) int {
+		return cmp.Or(x.Cause.Compare(y.Cause), strings.Compare(x.Runtime, y.Runtime), strings.Compare(x.Path, y.Path))
+	})
 	rows := []UnreadRow{}
 	for _, u := range unread {
 		i := slices.IndexFunc(rows, func(r UnreadRow) bool { return r.Cause == u.Cause && r.Runtime == u.Runtime })

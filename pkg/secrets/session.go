@@ -20,12 +20,15 @@ type Session struct {
 	values valueSet        // those that are found again
 	others map[string]bool // digests of those that other words resemble: only counted
 	seed   maphash.Seed
-	plain  map[uint64]bool // hashes of texts that show no secret, not to search them twice
+	// Texts are not searched twice. They are known by their hashes.
+	plain map[uint64]bool // show no secret
+	found map[uint64]*redaction
+	held  int // bytes of found
 }
 
 // NewSession begins a session of which no value is known.
 func NewSession() *Session {
-	return &Session{others: map[string]bool{}, seed: maphash.MakeSeed(), plain: map[uint64]bool{}}
+	return &Session{others: map[string]bool{}, seed: maphash.MakeSeed(), plain: map[uint64]bool{}, found: map[uint64]*redaction{}}
 }
 
 // RedactBytes replaces what looks like a secret, and the values that were found before,
@@ -36,13 +39,17 @@ func (s *Session) RedactBytes(text []byte) (clean []byte, places int) {
 	return clean, places + again
 }
 
-// RedactAlone is the RedactBytes of the package, which no other text has a part in. It
-// does not search again what showed no secret. s may be nil.
+// RedactAlone is the RedactBytes of the package, which no other text has a part in. What
+// was searched is not searched again. s may be nil.
 func (s *Session) RedactAlone(text []byte) (clean []byte, places int) {
-	if s != nil && s.plain[s.sumOf(text)] {
+	if s == nil {
+		return RedactBytes(text)
+	}
+	clean, values := s.look(text, false)
+	if len(values) == 0 {
 		return text, 0
 	}
-	return RedactBytes(text)
+	return redactOwn(clean, values)
 }
 
 // Learn takes in the values of a text, for the texts that are redacted after it.
@@ -50,19 +57,29 @@ func (s *Session) Learn(text []byte) { s.search(text) }
 
 // search replaces what looks like a secret in a text and takes in the values.
 func (s *Session) search(text []byte) (clean []byte, places int) {
-	sum := s.sumOf(text)
-	if s.plain[sum] {
-		return text, 0
-	}
-	clean, values := redactBytes(text)
-	if len(values) == 0 {
-		s.keep(sum)
-		return text, 0
-	}
+	clean, values := s.look(text, true)
 	for _, v := range values {
 		s.know(v)
 	}
 	return clean, len(values)
+}
+
+// look is redactBytes, unless it is known what that finds.
+func (s *Session) look(text []byte, keep bool) (clean []byte, values [][]byte) {
+	sum := s.sumOf(text)
+	if s.plain[sum] {
+		return text, nil
+	}
+	if r := s.found[sum]; r != nil {
+		return r.of(text), r.values
+	}
+	if clean, values = redactBytes(text); keep {
+		s.keep(sum, text, clean, values)
+	}
+	if len(values) == 0 {
+		return text, nil
+	}
+	return clean, values
 }
 
 // sumOf is the hash of a text, 0 for one that is searched as fast as found.
@@ -74,13 +91,74 @@ func (s *Session) sumOf(text []byte) uint64 {
 	return maphash.Bytes(s.seed, text)
 }
 
-// keep keeps the hash of a text that shows no secret: of so many texts at most, which
-// take about 2 MB.
-func (s *Session) keep(sum uint64) {
-	const most = 1 << 17
-	if sum != 0 && len(s.plain) < most {
-		s.plain[sum] = true
+// keep keeps what was found in a text: of so many texts without a secret at most, which
+// take about 2 MB, and of the others so many bytes.
+func (s *Session) keep(sum uint64, text, clean []byte, values [][]byte) {
+	const most, mostHeld = 1 << 17, 1 << 20
+	if sum == 0 {
+		return
 	}
+	if len(values) == 0 {
+		if len(s.plain) < most {
+			s.plain[sum] = true
+		}
+		return
+	}
+	if r := newRedaction(text, clean, values); r != nil && s.held+r.size() <= mostHeld {
+		s.found[sum] = r
+		s.held += r.size()
+	}
+}
+
+// redaction is what a search has found in a text.
+type redaction struct {
+	stays  [][2]int // the pieces of the text that stay; a mark stands between two
+	values [][]byte
+}
+
+// newRedaction finds the pieces that stay; it returns nil if more was changed than
+// values to marks.
+func newRedaction(text, clean []byte, values [][]byte) *redaction {
+	r := &redaction{}
+	pieces := bytes.Split(clean, []byte(Mark))
+	at := 0
+	for i, piece := range pieces {
+		n := bytes.Index(text[at:], piece)
+		if i == len(pieces)-1 && bytes.HasSuffix(text[at:], piece) {
+			n = len(text) - at - len(piece)
+		}
+		if n < 0 || i == 0 && n > 0 {
+			return nil
+		}
+		r.stays = append(r.stays, [2]int{at + n, at + n + len(piece)})
+		at += n + len(piece)
+	}
+	if at != len(text) {
+		return nil
+	}
+	for _, v := range values {
+		r.values = append(r.values, bytes.Clone(v))
+	}
+	return r
+}
+
+// of is the text without what was found.
+func (r *redaction) of(text []byte) (clean []byte) {
+	for i, piece := range r.stays {
+		if i > 0 {
+			clean = append(clean, Mark...)
+		}
+		clean = append(clean, text[piece[0]:piece[1]]...)
+	}
+	return clean
+}
+
+// size is how many bytes it takes.
+func (r *redaction) size() (n int) {
+	for _, v := range r.values {
+		n += len(v) + 24
+	}
+	return n + 16*len(r.stays)
 }
 
 // RedactKnown replaces only the values that were found before, and returns in how many

@@ -2,6 +2,7 @@ package secrets
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"testing"
 
@@ -103,5 +104,26 @@ func TestPlainTextIsNotSearchedAgain(t *testing.T) {
 	}
 	if clean, n := s.RedactAlone(text); n != 0 || !bytes.Equal(clean, text) {
 		t.Errorf("alone it became %q, %d places", clean, n)
+	}
+}
+
+// What is known of a text is what a search finds, for memory and for the summary.
+func TestWhatIsKnownIsWhatASearchFinds(t *testing.T) {
+	kept := 0
+	rapid.Check(t, func(t *rapid.T) {
+		text := []byte(strings.Join(rapid.SliceOfN(rapid.SampledFrom(append(pieces(), invented, "password="+invented, Mark, " nothing ", strings.Repeat("long ", 20))), 0, 12).Draw(t, "pieces"), ""))
+		s := NewSession()
+		first, values := s.look(text, true)
+		kept += len(s.found)
+		if again, same := s.look(text, false); !bytes.Equal(again, first) || !slices.EqualFunc(values, same, bytes.Equal) {
+			t.Fatalf("%q became %q with %q, then %q with %q", text, first, values, again, same)
+		}
+		wanted, n := RedactBytes(text)
+		if clean, places := s.RedactAlone(text); !bytes.Equal(clean, wanted) || places != n {
+			t.Fatalf("%q became %q in %d places, alone %q in %d", text, wanted, n, clean, places)
+		}
+	})
+	if kept == 0 {
+		t.Error("nothing was kept")
 	}
 }

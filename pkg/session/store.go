@@ -147,7 +147,6 @@ func (t *Tail) SetLast(ms int64, modTime time.Time) {
 const (
 	TokensFromUsage    = "usage"    // the last model call's own count plus an estimate of what follows
 	TokensFromEstimate = "estimate" // an estimate of everything
-	TokensFromIndex    = "index"    // the runtime's counter: only where the log cannot be read
 )
 
 // Snapshot pins the bytes of a log that a run works on.

@@ -2,6 +2,7 @@ package session
 
 import (
 	"bytes"
+	"context"
 	"strconv"
 	"time"
 )
@@ -146,4 +147,16 @@ func parseZone(b []byte) (offset int64, naive, ok bool) {
 		offset = -offset
 	}
 	return offset, false, true
+}
+
+// Wait waits, or returns the error of a context that ends earlier.
+func Wait(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
 }

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sessctl/sessctl/pkg/jsonl"
 	"github.com/sessctl/sessctl/pkg/secrets"
 	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/sessctl/sessctl/pkg/speaker"
@@ -17,15 +16,10 @@ import (
 // KindExtractive is the kind of summary that [Extractive] makes.
 const KindExtractive = "extractive"
 
-// Lengths of a summary, in code points.
-const (
-	// DefaultMaxRunes is how long an extractive summary is at most unless something
-	// else is asked for: about 2,500 tokens of a fresh context
-	// (docs/dev/decisions.md D18).
-	DefaultMaxRunes = 10000
-	// LeastMaxRunes is how long a summary may be at least in order to say something.
-	LeastMaxRunes = 800
-)
+// DefaultMaxRunes is how long an extractive summary is at most, in code points, unless
+// something else is asked for: about 2,500 tokens of a fresh context
+// (docs/dev/decisions.md D18).
+const DefaultMaxRunes = 10000
 
 // Options set what a summary dwells on.
 type Options struct {
@@ -52,8 +46,6 @@ type Extractive struct {
 	left    int // events that were dropped
 
 	directory string // in which the last call ran that named one
-
-	cursor jsonl.Cursor
 }
 
 // extent is what the summary says of the log as a whole.
@@ -212,7 +204,7 @@ func (e *Extractive) push(x event, text []byte, most int) {
 func (e *Extractive) calls(m *session.Message, base event) {
 	for i := range m.Parts {
 		if p := &m.Parts[i]; p.Kind == session.PartToolCall {
-			c := state.CallOf(&e.cursor, p)
+			c := e.stand.CallOf(m, i)
 			e.directory = cmp.Or(c.Directory, e.directory)
 			base.by, base.tool, base.kind, base.paths, base.id = call, c.Tool, c.Kind, c.Paths, string(p.CallID)
 			text := strings.Join(slices.Concat(c.Head(), c.Texts), "\n")

@@ -34,7 +34,7 @@ func (e *Extractive) indexed(u *uses, text string, runes int) (whole string, r r
 	}
 	list := ""
 	space := min(runes-utf8.RuneCountInString(text), e.options.MaxRunes/mostIndex) - len("\n\n"+indexTitle+"\n\n")
-	for _, t := range u.top(len(u.byKey)) {
+	for t := range u.top() {
 		if space < 4 {
 			break
 		}

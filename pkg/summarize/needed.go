@@ -1,7 +1,8 @@
 package summarize
 
 import (
-	"cmp"
+	"container/heap"
+	"iter"
 	"math"
 	"slices"
 	"strings"
@@ -192,16 +193,41 @@ func bias(c class) float64 {
 	return -1.9
 }
 
-// top are the terms that are worth most, most first.
-func (u *uses) top(most int) []*use {
-	all := make([]*use, 0, len(u.byKey))
-	for _, t := range u.byKey {
-		if t.worth > 0 {
-			all = append(all, t)
+// top yields the terms that are worth something, those that are worth most first. Who
+// asks for a few does not wait until all are in order.
+func (u *uses) top() iter.Seq[*use] {
+	return func(yield func(*use) bool) {
+		all := make(useHeap, 0, len(u.byKey))
+		for _, t := range u.byKey {
+			if t.worth > 0 {
+				all = append(all, t)
+			}
+		}
+		for heap.Init(&all); len(all) > 0; {
+			if !yield(heap.Pop(&all).(*use)) {
+				return
+			}
 		}
 	}
-	slices.SortFunc(all, func(a, b *use) int { return cmp.Or(cmp.Compare(b.worth, a.worth), strings.Compare(a.key, b.key)) })
-	return all[:min(len(all), most)]
+}
+
+// useHeap has the term that is worth most on top.
+type useHeap []*use
+
+func (h useHeap) Len() int { return len(h) }
+func (h useHeap) Less(i, j int) bool {
+	return h[i].worth > h[j].worth || h[i].worth == h[j].worth && h[i].key < h[j].key
+}
+func (h useHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
+
+// Push adds a term, as package heap wants it.
+func (h *useHeap) Push(x any) { *h = append(*h, x.(*use)) }
+
+// Pop takes out the last term, as package heap wants it.
+func (h *useHeap) Pop() any {
+	last := (*h)[len(*h)-1]
+	*h = (*h)[:len(*h)-1]
+	return last
 }
 
 // covered takes the worth of the terms that a text tells, but for a part of it.

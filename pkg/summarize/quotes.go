@@ -95,7 +95,11 @@ func (h *quoteHeap) Pop() any {
 func (e *Extractive) candidates(u *uses, told string) []quote {
 	var all []quote
 	seen := map[string]bool{}
-	for _, t := range u.top(quotedTerms) {
+	looked := 0
+	for t := range u.top() {
+		if looked++; looked > quotedTerms {
+			break
+		}
 		for _, at := range t.places[:min(t.events, placesKept)] {
 			x := &e.events[at]
 			if x.stays || !quotedFor(x, t, int(at)) {

@@ -19,7 +19,6 @@ const (
 	codeTerm // an identifier of a program: snake_case, camelCase, dotted
 	name     // of somebody or something, with a capital
 	opening  // a plain word with a capital because a sentence begins
-	classes
 )
 
 // term is something in a text that may be needed again, in lower case: of a path its

@@ -89,7 +89,7 @@ func (c *cut) ends(most int) string {
 
 // built is the built-in summary of what is before a cut, of at most so many code points.
 func (c *cut) built(ctx context.Context, most int, end, after int) (string, error) {
-	e := summarize.NewExtractive(summarize.Options{MaxRunes: max(most, summarize.LeastMaxRunes)})
+	e := summarize.NewExtractive(summarize.Options{MaxRunes: max(most, 800)})
 	var at int64 = -1
 	if end < len(c.log.turns) {
 		at = c.log.turns[end].offset

@@ -33,6 +33,9 @@ func codexPlant(t *testing.T, path, text string) {
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	if filepath.Ext(path) == ".lock" {
+		return // one from before the machine was started would hold nobody
+	}
 	old := time.Now().Add(-2 * time.Hour)
 	if err := os.Chtimes(path, old, old); err != nil {
 		t.Fatal(err)

@@ -21,6 +21,7 @@ import (
 	"github.com/sessctl/sessctl/internal/fakesessiondb"
 	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/sessctl/sessctl/pkg/session/opencode/sessiondb"
+	"github.com/sessctl/sessctl/pkg/session/rowlog"
 )
 
 // sessiondbStory is a database of a test.
@@ -405,7 +406,7 @@ func TestSessiondbInsertNothingElse(t *testing.T) {
 	} {
 		if n, err := w.Insert(t.Context(), sessiondbLogs(before[fakesessiondb.Small], []byte(log))); err == nil {
 			t.Error(name, n)
-		} else if name == "other rows" && !errors.Is(err, sessiondb.ErrDifferent) {
+		} else if name == "other rows" && !errors.Is(err, rowlog.ErrDifferent) {
 			t.Error(name, err)
 		}
 	}

@@ -129,11 +129,6 @@ func (l *lister) directory(base *logfile.Dir, id string) {
 	}
 }
 
-// CountMessages implements [session.MessageCounter].
-func (s *Store) CountMessages(ctx context.Context, ref session.Ref) (int, error) {
-	return s.CountBy(ctx, ref, s.CountIn)
-}
-
 // Place implements [session.Restorer]. The agent of a session whose manifest is
 // there is that of its directory.
 func (s *Store) Place(ctx context.Context, path string, now time.Time) (session.Place, error) {

@@ -216,11 +216,6 @@ func (s *Tasks) Scan(ctx context.Context, r io.Reader, o session.ScanOptions, em
 	return *result, err
 }
 
-// CountMessages implements [session.MessageCounter].
-func (s *Tasks) CountMessages(ctx context.Context, ref session.Ref) (int, error) {
-	return s.CountBy(ctx, ref, s.CountIn)
-}
-
 // Place implements [session.Restorer]. The agent of a task whose history is there is
 // that of its directory.
 func (s *Tasks) Place(ctx context.Context, path string, now time.Time) (session.Place, error) {

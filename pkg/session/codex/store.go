@@ -79,11 +79,6 @@ func readTail(ctx context.Context, log *os.File, info os.FileInfo, _ session.Ref
 	return Tail(ctx, end.text, end.text.Size(), end.base, info.ModTime())
 }
 
-// CountMessages implements [session.MessageCounter].
-func (s *Store) CountMessages(ctx context.Context, ref session.Ref) (int, error) {
-	return s.CountBy(ctx, ref, s.CountIn)
-}
-
 // Busy implements [session.Liveness]. A session is busy while the lock that
 // Codex holds on a thread it writes is there, shortly after a change, and while
 // its last turn is not answered.

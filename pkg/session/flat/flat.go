@@ -108,8 +108,3 @@ func (s *Store) List(ctx context.Context) (session.Listing, error) {
 func (s *Store) Scan(ctx context.Context, r io.Reader, o session.ScanOptions, emit func(*session.Message) error) (session.Scan, error) {
 	return s.reader.Scan(ctx, r, o, emit)
 }
-
-// CountMessages implements [session.MessageCounter].
-func (s *Store) CountMessages(ctx context.Context, ref session.Ref) (int, error) {
-	return s.CountBy(ctx, ref, s.CountIn)
-}

@@ -67,11 +67,6 @@ func (s *Store) readTail(ctx context.Context, log *os.File, info os.FileInfo, _ 
 	return t, err
 }
 
-// CountMessages implements [session.MessageCounter].
-func (s *Store) CountMessages(ctx context.Context, ref session.Ref) (int, error) {
-	return s.CountBy(ctx, ref, s.CountIn)
-}
-
 // locate reads the place of a chat, or of a sub-agent's.
 func locate(below string) (session.Ref, bool) {
 	parts := strings.Split(below, "/")

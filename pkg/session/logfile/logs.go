@@ -71,8 +71,12 @@ func (l *Logs) Tail(ctx context.Context, ref session.Ref) (session.Tail, error) 
 	return l.ReadTail(ctx, log, info, ref)
 }
 
-// CountBy counts the messages of a log with count, which gets all of it. With
-// it an adapter is a [session.MessageCounter].
+// CountMessages implements [session.MessageCounter] by reading all of the log.
+func (l *Logs) CountMessages(ctx context.Context, ref session.Ref) (int, error) {
+	return l.CountBy(ctx, ref, l.CountIn)
+}
+
+// CountBy counts the messages of a log with count, which gets all of it.
 func (l *Logs) CountBy(ctx context.Context, ref session.Ref, count func(ctx context.Context, log io.Reader) (int, error)) (int, error) {
 	log, info, err := l.OpenLog(ref)
 	if err != nil {

@@ -102,11 +102,6 @@ func (s *Store) Scan(ctx context.Context, r io.Reader, o session.ScanOptions, em
 	return piformat.Scan(ctx, plain, o, emit)
 }
 
-// CountMessages implements [session.MessageCounter].
-func (s *Store) CountMessages(ctx context.Context, ref session.Ref) (int, error) {
-	return s.CountBy(ctx, ref, s.CountIn)
-}
-
 // Place implements [session.Restorer].
 func (s *Store) Place(ctx context.Context, path string, now time.Time) (session.Place, error) {
 	place, err := s.Logs.Place(ctx, path, now)

@@ -51,7 +51,7 @@ type stateDir struct {
 // The options say how a running gateway is found and asked. Nothing is read
 // yet.
 func Open(root string, o Options) *Store {
-	state := &stateDir{root: logfile.Absolute(root), pin: &logfile.Pin{}, pause: pause}
+	state := &stateDir{root: logfile.Absolute(root), pin: &logfile.Pin{}, pause: session.Wait}
 	stored := &storedSessions{state, agentdb.NewDatabases()}
 	gateways := &gateways{state, o}
 	rotations := &rotations{stored, gateways, func(string) error { return nil }}
@@ -130,18 +130,6 @@ func (at *stateDir) openLog(ctx context.Context, ref session.Ref) (*os.File, os.
 		return nil, nil, errors.Join(fmt.Errorf("look at log: %w", err), log.Close())
 	}
 	return log, info, nil
-}
-
-// pause waits, or returns the error of a context that ends earlier.
-func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
-	}
 }
 
 // Roots returns the state directories of a user that exist, each once: those

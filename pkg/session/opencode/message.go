@@ -172,10 +172,7 @@ func (s *spoken) spokeUp() bool {
 }
 
 // What the runtime sends in the place of an output.
-const (
-	clearedOutput     = "[Old tool result content cleared]"
-	interruptedOutput = "[Tool execution was interrupted]"
-)
+const clearedOutput = "[Old tool result content cleared]"
 
 // result is the result of a call, as it is sent. A call that still runs has
 // none.

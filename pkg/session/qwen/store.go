@@ -60,11 +60,6 @@ func (s *Store) OwnCommand(session.Ref) string {
 	return "/compress in the session makes its context small"
 }
 
-// CountMessages implements [session.MessageCounter].
-func (s *Store) CountMessages(ctx context.Context, ref session.Ref) (int, error) {
-	return s.CountBy(ctx, ref, s.CountIn)
-}
-
 // List implements [session.Store]: the sessions of each working directory, in the
 // order of their names, then those of sub-agents. The newest session of a
 // directory is the one that `qwen -c` goes on with.

@@ -56,7 +56,7 @@ func Open(ctx context.Context, f File, check func(context.Context, *sql.Conn) er
 		if try == copyTries {
 			return nil, &session.BusyError{Path: f.Path(), Reason: session.ReasonDatabaseCopied.Text()}
 		}
-		if err := wait(ctx, time.Duration(try)*copyWait); err != nil {
+		if err := session.Wait(ctx, time.Duration(try)*copyWait); err != nil {
 			return nil, err
 		}
 	}
@@ -223,16 +223,4 @@ func (d *Database) Unchanged() error {
 		return nil
 	}
 	return &session.BusyError{Path: d.file.Path(), Reason: session.ReasonDatabaseRead.Text()}
-}
-
-// wait waits, or returns the error of a context that ends earlier.
-func wait(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
-	}
 }

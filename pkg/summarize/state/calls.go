@@ -53,8 +53,8 @@ func (c *Call) changes() bool {
 	return c.Kind == work.KindWrite || c.Kind == work.KindEdit || c.Kind == work.KindDelete
 }
 
-// CallOf reads a part that calls a tool.
-func CallOf(cursor *jsonl.Cursor, p *session.Part) Call {
+// callOf reads a part that calls a tool.
+func callOf(cursor *jsonl.Cursor, p *session.Part) Call {
 	c := Call{Tool: string(p.Name), Kind: work.Does(string(p.Name)), id: string(p.CallID)}
 	changes := work.Changes(cursor, c.Tool, p.Text)
 	if len(changes) > 0 && c.Kind == work.KindCommand { // a patch that a shell applies

@@ -45,6 +45,13 @@ type Reader struct {
 	failing []step
 	touched int
 	cursor  jsonl.Cursor
+	calls   []partCall // of the last message
+}
+
+// partCall is the call that one part of a message is.
+type partCall struct {
+	part int
+	call Call
 }
 
 // said is what somebody said, as it stands in the log.
@@ -69,6 +76,8 @@ type file struct {
 // Add takes in the next message. Messages of abandoned branches, and those that the
 // runtime never sent to the model, are passed over. Nothing of m is kept.
 func (r *Reader) Add(m *session.Message) {
+	clear(r.calls)
+	r.calls = r.calls[:0]
 	if m.Branch != session.Active || m.OutOfContext {
 		return
 	}
@@ -110,12 +119,12 @@ func (r *Reader) agent(m *session.Message, at Place) {
 	}
 	for i := range m.Parts {
 		if p := &m.Parts[i]; p.Kind == session.PartToolCall {
-			r.called(p, at)
+			r.called(i, p, at)
 		}
 	}
 }
 
-func (r *Reader) called(p *session.Part, at Place) {
+func (r *Reader) called(part int, p *session.Part, at Place) {
 	tool := string(p.Name)
 	if isPlanTool(tool) && r.plan.call(tool, p.Text, at) {
 		return
@@ -123,7 +132,20 @@ func (r *Reader) called(p *session.Part, at Place) {
 	if bytes.Contains(p.Text, []byte(`"task_progress"`)) { // Cline has the list beside every call
 		r.plan.call(tool, progressOf(&r.cursor, p.Text), at)
 	}
-	r.push(step{call: CallOf(&r.cursor, p), at: at})
+	c := callOf(&r.cursor, p)
+	r.calls = append(r.calls, partCall{part, c})
+	r.push(step{call: c, at: at})
+}
+
+// CallOf reads a part of the message that was added last. A call that was read already is
+// not read again.
+func (r *Reader) CallOf(m *session.Message, part int) Call {
+	for _, known := range r.calls {
+		if known.part == part {
+			return known.call
+		}
+	}
+	return callOf(&r.cursor, &m.Parts[part])
 }
 
 // progressOf is the list that a call has beside its own arguments.

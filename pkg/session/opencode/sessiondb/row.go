@@ -12,13 +12,12 @@ type Row = rowlog.Row
 
 // The types of lines in a log.
 const (
-	typeSession  = "opencode.session"
-	typeRow      = rowlog.TypeRow
-	typeMessage  = "message"
-	typePart     = "part"
-	typeEvent    = "opencode.event"
-	typeJournal  = "journal"
-	typeChildren = rowlog.TypeChildren
+	typeSession = "opencode.session"
+	typeRow     = rowlog.TypeRow
+	typeMessage = "message"
+	typePart    = "part"
+	typeEvent   = "opencode.event"
+	typeJournal = "journal"
 )
 
 // lines are those of the log of a session.

@@ -34,10 +34,6 @@ func Hold(ctx context.Context, f File) (*Writer, error) {
 	return &Writer{held, f}, nil
 }
 
-// ErrDifferent is returned when there is a session of the same id with other
-// rows.
-var ErrDifferent = rowlog.ErrDifferent
-
 func unchecked() error { return nil }
 
 func exec(ctx context.Context, tx *sql.Tx, query string, args ...any) error {
@@ -230,7 +226,7 @@ func (w *Writer) same(log io.Reader, sum, id string) error {
 // Insert puts the rows of logs back, all or nothing, and returns how many rows
 // were missing. read opens the logs one after the other and ends with io.EOF. A
 // row that is there must be the same: a session of the same id with others is an
-// error that wraps [ErrDifferent].
+// error that wraps [rowlog.ErrDifferent].
 func (w *Writer) Insert(ctx context.Context, next func() (io.ReadCloser, error)) (rows int, err error) {
 	return w.InsertLogs(ctx, lines(), next, func(tx *sql.Tx, present *rowlog.Present, r Row) (bool, error) {
 		return w.insertRow(ctx, tx, present, r)
