@@ -44,13 +44,11 @@ older ones, and logs that the runtime has closed. The next run passes over what
 has not changed.
 
 With --supersede, as in run and hooks, older archives that a new one begins with are
-kept only in it, once it was read back and compared: their ids work as before.
-` + exitHelp,
+kept only in it, once it was read back and compared: their ids work as before.`,
 		Example: `  sessctl archive --agent coordinator
   sessctl archive --all
   sessctl archive --all --remember --dry-run
   sessctl archive --all --remember`,
-		Args: usageArgs(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
 			if o.Agent == "" && !o.All && o.Session == "" {
 				return failure.Usage("sessctl archive --all; what is archived is in sessctl archives list", "which sessions? --agent, --all or --session is needed")

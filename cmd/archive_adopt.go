@@ -19,7 +19,6 @@ func newArchiveAdoptCommand(a *app) *cobra.Command {
 and whose file is still there. The file is read in full and must have the hash that
 the ledger has. Exit code 4: of some no such file was found.`,
 		Example: "  sessctl archives adopt --dry-run\n  sessctl archives adopt",
-		Args:    usageArgs(cobra.NoArgs),
 		RunE:    func(c *cobra.Command, _ []string) error { return runArchiveAdopt(c.Context(), a, dryRun) },
 	}
 	c.Flags().BoolVar(&dryRun, "dry-run", false, "only list the archives whose entry is lost")

@@ -52,14 +52,12 @@ fetched when it is read.
 Deleted files stay in a .sessctl-trash directory beside them for 7 days
 (--grace). Restore them with --undelete; the next prune purges older ones. Pages of
 them that archives show --html keeps are removed at once. Every step is a line of
-audit.jsonl in the data directory. Without a terminal --yes is needed.
-` + exitHelp,
+audit.jsonl in the data directory. Without a terminal --yes is needed.`,
 		Example: `  sessctl archives prune --max-age 90d --dry-run
   sessctl archives prune --max-age 90d --keep 5 --yes
   sessctl archives prune --superseded --dry-run
   sessctl archives prune --local-keep 30d --dry-run
   sessctl archives prune --undelete 3f9a2c`,
-		Args: usageArgs(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
 			if err := o.Validate(); err != nil {
 				return err

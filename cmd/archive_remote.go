@@ -38,11 +38,11 @@ back. Nothing there is ever replaced or deleted, and nothing here.
 The keys are AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or those of
 ~/.aws/credentials. An upload that was interrupted is taken up by the next one.
 Of an archive that is named by its ID the copy is read to its end, and made again
-if it is gone or damaged.
-` + exitHelp,
+if it is gone or damaged.`,
 		Example: `  sessctl archives upload --dry-run
   sessctl archives upload
   sessctl archives upload 3f9a2c`,
+		Args: cobra.ArbitraryArgs,
 		RunE: func(c *cobra.Command, args []string) error {
 			o.IDs = args
 			return runArchiveUpload(c.Context(), a, o)
@@ -151,12 +151,10 @@ archives themselves stay where they are; show, restore and memory reindex
 
 What was forgotten on a host of the storage is entered too, and is forgotten here.
 Where this data directory has no receipts and no pins, it gets those of the host
-that was lost.
-` + exitHelp,
+that was lost.`,
 		Example: `  sessctl archives pull
   sessctl archives list
   sessctl memory reindex --from-archives`,
-		Args: usageArgs(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error { return runArchivePull(c.Context(), a, dryRun, host) },
 	}
 	c.Flags().StringVar(&host, "host", "", "enter the receipts and pins of this `host` (default: the name of this one)")

@@ -29,8 +29,7 @@ tool calls folded, code and diffs set as such, a search box, and every line at
 file the page is kept in the data directory, where recall leads to it; memory
 forget and archives prune remove it.
 
---summary prints the summary that memory has of the session instead.
-` + exitHelp,
+--summary prints the summary that memory has of the session instead.`,
 		Example: `  sessctl archives show 3f9a2c --lines 120-140
   sessctl archives show 3f9a2c --text | grep -i importer
   sessctl archives show 3f9a2c > session.jsonl

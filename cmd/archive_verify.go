@@ -39,6 +39,7 @@ the key a note says that sessctl cannot tell whether it can be decrypted.`,
   sessctl archives verify --remote --read-data=10%
   sessctl archives verify --quick
   sessctl archives verify 3f9a2c`,
+		Args: cobra.ArbitraryArgs,
 		RunE: func(c *cobra.Command, args []string) error {
 			o.IDs, o.ReadCopies = args, c.Flags().Changed("read-data")
 			if err := o.Validate(); err != nil {

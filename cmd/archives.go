@@ -16,8 +16,6 @@ func newArchivesCommand(a *app) *cobra.Command {
 		Example: `  sessctl archives list
   sessctl archives show 3f9a2c --lines 120-140
   sessctl archives verify`,
-		Args: usageArgs(cobra.NoArgs),
-		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.AddCommand(newArchiveListCommand(a), newArchiveShowCommand(a), newArchiveVerifyCommand(a),
 		newArchivePruneCommand(a), newArchiveUploadCommand(a), newArchivePullCommand(a), newArchiveAdoptCommand(a))
@@ -30,7 +28,6 @@ func newArchiveListCommand(a *app) *cobra.Command {
 		Use:     "list",
 		Short:   "List the archives",
 		Example: "  sessctl archives list --agent coordinator",
-		Args:    usageArgs(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
 			store, err := a.OpenArchive()
 			if err != nil {

@@ -21,13 +21,11 @@ hooks.brief in docs/hooks.md.
 
 It is about the newest session of the agent, or without --agent of all, in which
 somebody has asked for something; after a compaction that started fresh, about its
-archive.
-` + exitHelp,
+archive.`,
 		Example: `  sessctl brief
   sessctl brief --agent coordinator
   sessctl brief --agent coordinator --chars 800
   sessctl brief --agent coordinator --json`,
-		Args: usageArgs(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
 			if err := o.Validate(); err != nil {
 				return err

@@ -35,12 +35,10 @@ Each shows first what it would do, and changes nothing before y was pressed. Wha
 it does then is what the command of the same name does, and esc breaks it off.
 
 It needs a terminal. It works over ssh, without colour (NO_COLOR) and without a
-mouse.
-` + exitHelp,
+mouse.`,
 		Example: `  sessctl browse
   sessctl browse --agent coordinator
   sessctl browse --sort age --redact`,
-		Args: usageArgs(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
 			if err := o.Validate(a.Run); err != nil {
 				return err

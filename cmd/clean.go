@@ -48,13 +48,11 @@ the oldest first, and says how many wait for the next; --force deletes all.
 Deleted files stay in a .sessctl-trash directory beside them for 7 days
 (--grace). Restore them with --undelete; the next clean purges older ones. Every
 step is a line of audit.jsonl in the data directory. Without a terminal --yes is
-needed.
-` + exitHelp,
+needed.`,
 		Example: `  sessctl clean --max-age 7d --dry-run
   sessctl clean --max-age 7d --yes
   sessctl clean --max-age 30d --archives --yes
   sessctl clean --undelete 4f0c2a`,
-		Args: usageArgs(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
 			if err := o.Validate(); err != nil {
 				return err

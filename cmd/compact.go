@@ -55,13 +55,11 @@ session; sessions of cron jobs, groups and threads are only compacted with
 --session.
 
 undo takes a compaction back, shrink makes databases of runtimes smaller, and
-resummarize writes summaries again.
-` + exitHelp,
+resummarize writes summaries again.`,
 		Example: `  sessctl compact --agent coordinator --dry-run
   sessctl compact --agent coordinator
   sessctl compact --all --threshold 120000
   sessctl compact --agent coordinator --skip-archive`,
-		Args: usageArgs(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error { return runCompactOf(c, a, o) },
 	}
 	addCompactFlags(&o, c.Flags())

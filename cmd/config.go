@@ -160,14 +160,11 @@ func newConfigCommand(a *app) *cobra.Command {
 		Use:     "config",
 		Short:   "Show the configuration",
 		Example: "  sessctl config show",
-		Args:    usageArgs(cobra.NoArgs),
-		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	config.AddCommand(&cobra.Command{
 		Use:     "show",
 		Short:   "Show every key, its value and where the value comes from",
 		Example: "  sessctl config show",
-		Args:    usageArgs(cobra.NoArgs),
 		RunE:    func(*cobra.Command, []string) error { return runConfigShow(a) },
 	})
 	return config

@@ -51,7 +51,6 @@ or the memory is damaged.`,
   sessctl doctor --fix
   sessctl doctor --give-up 01KD3V
   sessctl doctor --json`,
-		Args: usageArgs(cobra.NoArgs),
 		// A configuration that cannot be read is a finding, not the end.
 		PersistentPreRunE: func(c *cobra.Command, _ []string) error {
 			if err := checkNames(c); err != nil {

@@ -27,13 +27,10 @@ failed, the disk is low. The configuration says who gets them, under
 events.webhooks, events.commands and events.healthchecks; docs/events.md shows
 how. Events are sent at the end of the command that made them. What a receiver
 does not accept is sent again by later commands for a day, with growing pauses,
-and then becomes a dead letter, which retry sends again.
-` + exitHelp,
+and then becomes a dead letter, which retry sends again.`,
 		Example: `  sessctl events list
   sessctl events test
   sessctl events retry`,
-		Args: usageArgs(cobra.NoArgs),
-		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	events.AddCommand(newEventsListCommand(a), newEventsShowCommand(a), newEventsDeliverCommand(a), newEventsRetryCommand(a), newEventsTestCommand(a))
 	return events
@@ -53,12 +50,10 @@ func newEventsListCommand(a *app) *cobra.Command {
   superseded   a later one has said what matters (healthchecks only)
   unaddressed  no receiver has asked for it
 
-Events that are done are kept for 7 days, at most 1,000; dead letters for 90 days.
-` + exitHelp,
+Events that are done are kept for 7 days, at most 1,000; dead letters for 90 days.`,
 		Example: `  sessctl events list
   sessctl events list --state dead
   sessctl events list --type session.compacted --json`,
-		Args: usageArgs(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error { return runEventsList(c.Context(), a, o) },
 	}
 	c.Flags().StringVar(&o.State, "state", "", "only events in this `state`: "+strings.Join(audit.EventStates(), ", "))
@@ -72,8 +67,7 @@ func newEventsShowCommand(a *app) *cobra.Command {
 		Use:   "show ID",
 		Short: "Print an event as receivers get it",
 		Long: `Print the CloudEvents document of an event, byte for byte as it is posted and
-signed. ID is what events list shows, or any start or end of the whole id.
-` + exitHelp,
+signed. ID is what events list shows, or any start or end of the whole id.`,
 		Example: "  sessctl events show cvt7w348",
 		Args:    usageArgs(cobra.ExactArgs(1)),
 		RunE:    func(c *cobra.Command, args []string) error { return runEventsShow(c.Context(), a, args[0]) },
@@ -91,7 +85,6 @@ Put it into a timer if days pass between two commands.
 Exit codes: 0 all were sent, 1 none was, 2 wrong usage, 3 some were not, 75
 another process was delivering all the while.`,
 		Example: "  sessctl events deliver",
-		Args:    usageArgs(cobra.NoArgs),
 		RunE:    func(c *cobra.Command, _ []string) error { return runEventsDeliver(c.Context(), a) },
 	}
 }

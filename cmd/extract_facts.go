@@ -58,14 +58,12 @@ looks like a secret is never a fact.
 The last %d messages of a session are looked at once it has been idle for five
 minutes, and again when it has gone on. What is known is not stored again; what
 has changed supersedes the older fact, which is kept. Sessions are only read.
-Facts are found with "sessctl recall --category fact" and listed with --list.
-`, facts.DefaultMessages) + exitHelp,
+Facts are found with "sessctl recall --category fact" and listed with --list.`, facts.DefaultMessages),
 		Example: `  sessctl extract-facts --agent coordinator --dry-run
   sessctl extract-facts --all
   sessctl extract-facts --file session.jsonl --last 0 --max 0 --dry-run
   sessctl extract-facts --list --kind contact --jsonl
   sessctl recall --category fact "where does the user live"`,
-		Args: usageArgs(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
 			if err := o.Validate(); err != nil {
 				return err

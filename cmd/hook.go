@@ -25,14 +25,11 @@ func newHookCommand(a *app) *cobra.Command {
 		Long: `Register sessctl in a runtime's own settings: as MCP server, so that agents can
 recall, and as a hook, so that a session is archived and remembered before the
 runtime compacts, resets or leaves it. Only our part of each file is added;
-remove takes it away again.
-` + exitHelp,
+remove takes it away again.`,
 		Example: `  sessctl hook install claude --dry-run
   sessctl hook install claude
   sessctl hook status
   sessctl hook remove claude`,
-		Args: usageArgs(cobra.NoArgs),
-		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.AddCommand(newHookInstallCommand(a), newHookRemoveCommand(a), newHookStatusCommand(a), newHookRunCommand(a))
 	return c
@@ -44,8 +41,7 @@ func newHookInstallCommand(a *app) *cobra.Command {
 		Use:   "install RUNTIME",
 		Short: "Register sessctl with a runtime: " + strings.Join(hooks.Names(), ", "),
 		Long: `Write into the runtime's settings what calls sessctl. Every other byte of them
-stays. A second install changes nothing. --dry-run shows the difference.
-` + exitHelp,
+stays. A second install changes nothing. --dry-run shows the difference.`,
 		Example: `  sessctl hook install claude --dry-run
   sessctl hook install openclaw
   sessctl hook install codex --program /usr/local/bin/sessctl`,
@@ -66,8 +62,7 @@ func newHookRemoveCommand(a *app) *cobra.Command {
 		Use:   "remove RUNTIME",
 		Short: "Remove what install wrote",
 		Long: `Make a runtime's settings what they were before install: byte for byte, if nobody
-has changed them since, else by taking our part away.
-` + exitHelp,
+has changed them since, else by taking our part away.`,
 		Example: `  sessctl hook remove claude --dry-run
   sessctl hook remove claude`,
 		Args: usageArgs(cobra.ExactArgs(1)),
@@ -156,9 +151,8 @@ func newHookStatusCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:     "status",
 		Short:   "Show with which runtimes sessctl is registered",
-		Long:    "Show with which runtimes sessctl is registered, and the latest error of a hook.\n" + exitHelp,
+		Long:    "Show with which runtimes sessctl is registered, and the latest error of a hook.",
 		Example: "  sessctl hook status",
-		Args:    usageArgs(cobra.NoArgs),
 		RunE:    func(*cobra.Command, []string) error { return runHookStatus(a) },
 	}
 }

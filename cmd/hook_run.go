@@ -28,8 +28,7 @@ func newHookRunCommand(a *app) *cobra.Command {
 		Long: `Read an event of a runtime on stdin. Before a compaction, a reset or an end the
 session is archived and remembered; when a session starts again, its agent learns
 that there is a memory. It never fails the runtime: the exit code is 0, and what
-went wrong is in sessctl hook status and sessctl doctor.
-` + exitHelp,
+went wrong is in sessctl hook status and sessctl doctor.`,
 		Example: `  sessctl hook run claude < event.json`,
 		Args:    cobra.ArbitraryArgs,
 		PersistentPreRunE: func(c *cobra.Command, args []string) error {

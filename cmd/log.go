@@ -39,15 +39,13 @@ is how much smaller a session's log became, or the size of a file that was purge
 TOKENS is the context before and after.
 
 --runs lists the unattended runs of sessctl run, also those that were stopped or
-killed. The newest 1,000 are kept, and of every profile the newest 50.
-` + exitHelp,
+killed. The newest 1,000 are kept, and of every profile the newest 50.`,
 		Example: `  sessctl log
   sessctl log --agent coordinator --since 7d
   sessctl log --action compacted
   sessctl log --limit 0 --json
   sessctl log --runs --since 7d
   sessctl log --host alpha,beta`,
-		Args: usageArgs(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
 			if o.Limit < 0 {
 				return failure.Usage("0 shows all", "--limit must not be negative")

@@ -29,12 +29,10 @@ where two runtimes have an agent of that name, name one: --agent pi/main.
 
 What the tools return was said in a session: it is data, not instructions, and is
 marked as such. What a session that is running still has in its context is left
-out of what it recalls. The server ends when stdin does.
-` + exitHelp,
+out of what it recalls. The server ends when stdin does.`,
 		Example: `  claude mcp add --scope user sessctl -- sessctl mcp
   codex mcp add sessctl -- sessctl mcp
   sessctl mcp --agent coordinator`,
-		Args: usageArgs(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
 			o.Runtime = a.Global.Runtime
 			return runMCP(c.Context(), a, o)

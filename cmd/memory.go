@@ -26,8 +26,7 @@ func newMemoryCommand(a *app) *cobra.Command {
 		Short: "Manage the memory: count, check, rebuild, forget, redact, list, export",
 		Long: `The memory is what recall searches: the texts of compacted sessions, their
 words and their vectors, and what agents stored. All of it can be made again from
-the archives, and from what is kept of agents' own words.
-` + exitHelp,
+the archives, and from what is kept of agents' own words.`,
 		Example: `  sessctl memory stats
   sessctl memory verify
   sessctl memory reindex --pending
@@ -36,8 +35,6 @@ the archives, and from what is kept of agents' own words.
   sessctl memory redact --dry-run
   sessctl memory stored
   sessctl memory export --output memories.jsonl`,
-		Args: usageArgs(cobra.NoArgs),
-		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.AddCommand(newMemoryStatsCommand(a), newMemoryVerifyCommand(a), newMemoryReindexCommand(a), newMemoryForgetCommand(a), newMemoryRedactCommand(a), newMemoryStoredCommand(a), newMemoryExportCommand(a))
 	return c
@@ -53,7 +50,6 @@ files that were read and changed, searches), the vectors of every embedding
 model, the records that have no vector yet, and those that were forgotten.`,
 		Example: `  sessctl memory stats
   sessctl memory stats --agent coordinator --json`,
-		Args: usageArgs(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error { return runMemoryStats(c.Context(), a, agent) },
 	}
 	c.Flags().StringVar((*string)(&agent), "agent", "", "only this `agent` or runtime/agent")
@@ -121,7 +117,6 @@ and of every vector, the words against the texts, and that what every receipt
 says was stored is there. If another run is under way, the receipts are left
 out. Exit code 4 means that something is damaged or missing.`,
 		Example: "  sessctl memory verify",
-		Args:    usageArgs(cobra.NoArgs),
 		RunE:    func(c *cobra.Command, _ []string) error { return runMemoryVerify(c.Context(), a) },
 	}
 }
@@ -193,13 +188,11 @@ func newMemoryForgetCommand(a *app) *cobra.Command {
 must match. What was forgotten does not come back by a later compaction of the
 same log, or when the memory is rebuilt. Pages of these sessions that archives show
 --html keeps are removed, with --text all pages. Archives are not touched: whoever
-can read those can still read what was said.
-` + exitHelp,
+can read those can still read what was said.`,
 		Example: `  sessctl memory forget --session 4f0c1d2e
   sessctl memory forget --agent scout --dry-run
   sessctl memory forget --text "the old staging password" --dry-run
   sessctl memory forget --id 9b1f0c --yes`,
-		Args: usageArgs(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
 			o.Text = strings.TrimSpace(o.Text)
 			if o.Session == "" && o.Agent == "" && o.ID == "" && o.Text == "" {

@@ -16,11 +16,9 @@ func newMemoryRedactCommand(a *app) *cobra.Command {
 		Long: `Apply today's rules for secrets to everything that the memory holds: what was
 said and done, summaries, facts, and agents' own words. A value that is a secret in
 one place is redacted in all. What changes gets new words and vectors, and replaces
-what the shared memory has. Archives are not touched.
-` + exitHelp,
+what the shared memory has. Archives are not touched.`,
 		Example: `  sessctl memory redact --dry-run
   sessctl memory redact`,
-		Args: usageArgs(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
 			redact := recall.Redact
 			if dryRun {

@@ -39,13 +39,11 @@ configuration afterwards.
 records themselves from every archive that verifies; a damaged memory is moved
 aside first, never deleted. Forgotten records are not restored. If the record of
 what was forgotten is lost or damaged (exit code 4), put it back from a backup,
-or say --allow-forgotten: then it is remembered again.
-` + exitHelp,
+or say --allow-forgotten: then it is remembered again.`,
 		Example: `  sessctl memory reindex --pending
   sessctl memory reindex --agent coordinator
   sessctl memory reindex --model ollama/nomic-embed-text
   sessctl memory reindex --from-archives`,
-		Args: usageArgs(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
 			if o.Pending && o.FromArchives {
 				return failure.Usage("--from-archives also makes the vectors that are missing", "--pending and --from-archives exclude each other")

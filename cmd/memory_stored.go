@@ -23,11 +23,9 @@ func newMemoryStoredCommand(a *app) *cobra.Command {
 		Short: "List what agents stored in the memory in their own words",
 		Long: `List what agents stored with the tool memory_store (docs/agents.md), newest first.
 It is what an agent said, not a quotation of a session: nobody has checked it.
-"sessctl memory forget --id ID" removes it everywhere.
-` + exitHelp,
+"sessctl memory forget --id ID" removes it everywhere.`,
 		Example: `  sessctl memory stored
   sessctl memory stored --agent coordinator --json`,
-		Args: usageArgs(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error { return runMemoryStored(c.Context(), a, agent) },
 	}
 	c.Flags().StringVar((*string)(&agent), "agent", "", "only this `agent` or runtime/agent")

@@ -27,11 +27,9 @@ file for node_exporter's textfile collector instead: the file is complete at any
 time, and everybody may read it. A file of that name that sessctl did not write
 is not replaced.
 
-What cannot be looked at has no series; the exit code is 3 then.
-` + exitHelp,
+What cannot be looked at has no series; the exit code is 3 then.`,
 		Example: `  sessctl metrics
   sessctl metrics --textfile /var/lib/node_exporter/textfile/sessctl.prom`,
-		Args: usageArgs(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
 			if c.Flags().Changed("textfile") {
 				return writeTextfile(c.Context(), a, o.Textfile)

@@ -32,12 +32,12 @@ compacted like others, which deletes nothing. What is in a trash already is not
 brought back by a pin.
 
 SESSION is a session's id, the start of one, or its key. Without one, the pinned
-sessions are listed.
-` + exitHelp,
+sessions are listed.`,
 		Example: `  sessctl pin
   sessctl pin 4f0c1d2e
   sessctl pin 4f0c1d2e --agent coordinator --dry-run
   sessctl pin --remove 4f0c1d2e`,
+		Args: cobra.ArbitraryArgs,
 		RunE: func(c *cobra.Command, args []string) error {
 			o.Sessions = args
 			if len(args) == 0 && (o.Remove || o.DryRun || o.Agent != "") {

@@ -28,12 +28,10 @@ func newProveCommand(a *app) *cobra.Command {
 		Long: `Write a file that proves what the ledger says: which archives were made, with
 their hashes, what was deleted and why, what was forgotten (as a hash), pinned,
 restored. Somebody else checks it with --check, or with a program of his own
-(docs/ledger.md); --head shows that nothing was rewritten since that head.
-` + exitHelp,
+(docs/ledger.md); --head shows that nothing was rewritten since that head.`,
 		Example: `  sessctl prove --output proof.jsonl
   sessctl prove --since 30d --agent coordinator --output proof.jsonl
   sessctl prove --check proof.jsonl --head last.head`,
-		Args: usageArgs(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
 			doc, err := audit.ProveOrCheck(c.Context(), a.Run, o)
 			switch {

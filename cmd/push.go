@@ -53,7 +53,6 @@ memory is busy (try again later), 130/143 interrupted.`,
   sessctl push
   sessctl push --verify --json
   sessctl push --take-over --dry-run`,
-		Args: usageArgs(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error { return runPush(c.Context(), a, o) },
 	}
 	addPushFlags(&o, c.Flags())

@@ -44,13 +44,11 @@ func newReplayContextCommand(a *app) *cobra.Command {
 branch, the summary of the last compaction, and what followed. Calls without
 results are repaired, tool results are cut as the runtime cuts them, and with
 --query or --budget only a part is kept. The session is only read; nothing is
-redacted.
-` + exitHelp,
+redacted.`,
 		Example: `  sessctl replay-context --agent coordinator
   sessctl replay-context --file session.jsonl --format anthropic
   sessctl replay-context --agent coordinator --query "importer port" --budget 8000
   sessctl replay-context --file fixture.jsonl --format json --check golden.json`,
-		Args: usageArgs(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
 			if a.JSON && !c.Flags().Changed("format") {
 				o.Format = string(replay.JSON)

@@ -35,13 +35,11 @@ and what they are.
 --html writes it as one page that needs no network and no script: it can be
 opened, sent and printed. An earlier report there is replaced; a file that sessctl
 did not write is not. Nothing else is changed. All logs are read in full for the
-records that they are made of, unless --quick is given.
-` + exitHelp,
+records that they are made of, unless --quick is given.`,
 		Example: `  sessctl report
   sessctl report --html report.html
   sessctl report --quick --html - > report.html
   sessctl report --json`,
-		Args: usageArgs(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
 			if err := o.Validate(a.JSON, c.Flags().Changed("html")); err != nil {
 				return err

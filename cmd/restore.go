@@ -34,8 +34,7 @@ Rows that were archived from several databases or homes go back into each of
 them that lacks them; --only-store chooses one.
 
 A session that was archived in another home, for example on another host, goes
-into the store that --store names, to the place that it had in the earlier one.
-` + exitHelp,
+into the store that --store names, to the place that it had in the earlier one.`,
 		Example: `  sessctl restore 3f9a2c --dry-run
   sessctl restore 3f9a2c
   sessctl restore 3f9a2c --to /tmp/session.jsonl`,

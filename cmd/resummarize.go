@@ -21,11 +21,9 @@ func newResummarizeCommand(a *app) *cobra.Command {
 		Use:   "resummarize",
 		Short: "Write summaries again that a model should have written",
 		Long: `Write the summaries of archived sessions again for which the model was not
-available. Sessions are not changed.
-` + exitHelp,
+available. Sessions are not changed.`,
 		Example: `  sessctl resummarize --all --dry-run
   sessctl resummarize --agent coordinator`,
-		Args: usageArgs(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error { return runResummarize(c.Context(), a, o) },
 	}
 	fs := c.Flags()

@@ -119,19 +119,16 @@ func newRootCommand(a *app) *cobra.Command {
 		Long: `sessctl reads the session logs of LLM agents, puts verified copies of them in
 an archive, cuts them into searchable memory, writes a summary, and starts the
 agent on a fresh session. You can find what it took away with recall, and
-read it with archives show.
-` + exitHelp,
+read it with archives show.`,
 		Example: `  sessctl sizes
   sessctl compact --agent coordinator --dry-run
   sessctl compact --agent coordinator
   sessctl recall "which port did we choose for the importer"`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args:          usageArgs(cobra.NoArgs),
 		PersistentPreRunE: func(c *cobra.Command, _ []string) error {
 			return a.prepare(c)
 		},
-		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	root.SetFlagErrorFunc(flagError)
 	root.Version = programVersion()
@@ -148,6 +145,7 @@ read it with archives show.
 			root.AddCommand(c)
 		}
 	}
+	completeCommand(root)
 	root.SetHelpCommandGroupID("Settings")
 	root.SetCompletionCommandGroupID("Settings")
 	listTopics(root)
@@ -155,6 +153,24 @@ read it with archives show.
 	root.InitDefaultCompletionCmd()
 	checkCompletionArguments(root)
 	return root
+}
+
+// completeCommand gives a command and those below it what most have: no arguments, help
+// where it does nothing itself, and the exit codes at the end of what it says, unless it
+// tells its own.
+func completeCommand(c *cobra.Command) {
+	if c.Args == nil {
+		c.Args = usageArgs(cobra.NoArgs)
+	}
+	if c.RunE == nil {
+		c.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
+	}
+	if c.Long != "" && !strings.Contains(c.Long, "Exit code") {
+		c.Long += "\n" + exitHelp
+	}
+	for _, below := range c.Commands() {
+		completeCommand(below)
+	}
 }
 
 // CommandTree returns the program's commands below its root, for programs that

@@ -35,8 +35,7 @@ or archives verify has failed. The exit code is that of the worst step: 4, 1, 3,
 75, 0 in this order. Every run is a record that log --runs shows. A run that was
 stopped or killed has lost nothing: the next one completes it.
 
-With --quiet a run that changed nothing says nothing.
-` + exitHelp,
+With --quiet a run that changed nothing says nothing.`,
 		Example: `  sessctl run --dry-run
   sessctl run
   sessctl run nightly --lock-wait 10m --quiet

@@ -35,13 +35,10 @@ func newScheduleCommand(a *app) *cobra.Command {
 		Short: "Install timers that run a profile or the monitor (systemd, launchd, cron)",
 		Long: `Install a timer of systemd, a job of launchd or a line for cron that runs a
 profile (sessctl run PROFILE) or the monitor (sessctl monitor); see what is
-installed, and remove it. show prints what install would write.
-` + exitHelp,
+installed, and remove it. show prints what install would write.`,
 		Example: `  sessctl schedule install
   sessctl schedule install monitor --every 5m
   sessctl schedule status`,
-		Args: usageArgs(cobra.NoArgs),
-		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 		// Whose stores and configuration are meant is known before they are read.
 		PersistentPreRunE: func(c *cobra.Command, _ []string) error {
 			if err := asAccount(a, c); err != nil {
@@ -69,8 +66,7 @@ With systemd the job is confined: it can write only the data directory and the
 stores that sessctl changes, and has a network only if the configuration names a
 server. Install again after you change the stores or the configuration. A job of
 a user is confined less: systemd cannot keep it from other paths without hiding
-the runtimes that are running.
-` + exitHelp,
+the runtimes that are running.`,
 		Example: `  sessctl schedule install
   sessctl schedule install nightly --on-calendar "*-*-* 02:30"
   sessctl schedule install monitor --every 5m
@@ -96,8 +92,7 @@ func newScheduleShowCommand(a *app) *cobra.Command {
 		Use:   "show [PROFILE]",
 		Short: "Print the units, the property list or the line that install would write",
 		Long: `Print what install would write, whatever is installed, and write nothing: also for
-a manager that this machine does not have.
-` + exitHelp,
+a manager that this machine does not have.`,
 		Example: `  sessctl schedule show
   sessctl schedule show monitor --every 5m --manager cron
   sessctl schedule show --system --json`,
@@ -121,8 +116,7 @@ func newScheduleRemoveCommand(a *app) *cobra.Command {
 		Short: "Remove a schedule",
 		Long: `Stop the schedule of PROFILE (nightly if none is named) and remove everything that
 install has written. A run that is under way goes on to its end. What runs did,
-and their records, stay.
-` + exitHelp,
+and their records, stay.`,
 		Example: `  sessctl schedule remove
   sessctl schedule remove monitor --dry-run
   sessctl schedule remove --all`,

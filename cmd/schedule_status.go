@@ -22,11 +22,9 @@ func newScheduleStatusCommand(a *app) *cobra.Command {
 		Long: `List every schedule that sessctl has installed, for this user and for the system,
 with systemd, launchd and cron: whether it is active, when it ran last and how
 that ended (from the records of runs, or from the manager), and when it runs
-next, where the manager tells.
-` + exitHelp,
+next, where the manager tells.`,
 		Example: `  sessctl schedule status
   sessctl schedule status --json`,
-		Args: usageArgs(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error { return runScheduleStatus(c.Context(), a) },
 	}
 }
@@ -94,8 +92,7 @@ func newScheduleFailedCommand(a *app) *cobra.Command {
 		Short: "Tell that a scheduled run could not be run to its end; systemd starts this",
 		Long: `Tell by an event, and by a line in the journal, that the run of a schedule was ended
 from outside, or could not be started. A run that ends by itself tells that
-itself, and is not told again; what a schedule fails of is told once a day.
-` + exitHelp,
+itself, and is not told again; what a schedule fails of is told once a day.`,
 		Example: "  sessctl schedule failed nightly",
 		Hidden:  true,
 		Args:    usageArgs(cobra.ExactArgs(1)),

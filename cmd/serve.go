@@ -47,13 +47,11 @@ On a TCP address every request but /healthz and /readyz needs the token in the
 file serve-token of the data directory, which the first start makes; on a unix
 socket the mode of the socket says who may use it. The line "listening on" on
 stderr says where the server is. SIGTERM lets the step at hand end and leaves the
-rest of the job to the next start.
-` + exitHelp,
+rest of the job to the next start.`,
 		Example: `  sessctl serve
   sessctl serve --listen unix:$XDG_RUNTIME_DIR/sessctl.sock
   sessctl serve --listen 0.0.0.0:7433 --tls-cert cert.pem --tls-key key.pem
   curl -H "Authorization: Bearer $(cat ~/.local/share/sessctl/serve-token)" http://127.0.0.1:7433/api/v1/sessions/sizes`,
-		Args: usageArgs(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
 			if o.PrintSchema {
 				return printSchema(a)

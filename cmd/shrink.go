@@ -31,11 +31,11 @@ With sessions, journal or vacuum that is archived, remembered, checked, and then
 removed, while the program does not run; of Hermes by its own program. Without
 vacuum the file stays as large as it is, and its free pages are used again. deleted
 takes out what Cline's own delete left in the databases of its hub. restore brings
-all of it back. --runtime and --only-store choose databases.
-` + exitHelp,
+all of it back. --runtime and --only-store choose databases.`,
 		Example: `  sessctl shrink
   sessctl shrink sessions journal vacuum --older-than 30d
   sessctl shrink deleted vacuum --runtime cline`,
+		Args: cobra.ArbitraryArgs,
 		RunE: func(c *cobra.Command, args []string) error {
 			o.What = args
 			if err := validateShrink(&o); err != nil {

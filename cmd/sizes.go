@@ -37,14 +37,12 @@ threshold, or, where none is given, by the runtime's own rule if it has one.
 
 The figure is the last model call's own count plus an estimate of what was added
 since ("usage"), or an estimate of everything ("estimate"). A log is read when it
-has changed since the last run.
-` + exitHelp,
+has changed since the last run.`,
 		Example: `  sessctl sizes
   sessctl sizes --over
   sessctl sizes --by-type --all
   sessctl sizes --agent coordinator --json
   sessctl sizes --over --host alpha,beta`,
-		Args: usageArgs(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
 			o.ThresholdAsked = c.Flags().Changed("threshold")
 			if err := cmp.Or(o.Validate(), read(&o.HostsOption, c)); err != nil {

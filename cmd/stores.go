@@ -17,11 +17,9 @@ func newStoresCommand(a *app) *cobra.Command {
 has and how large they are, and how its sessions can be compacted, the default
 first. "none" means that only the runtime changes its sessions; they can be
 archived and remembered. What was seen and is not read is named below, with the
-cause and what to do.
-` + exitHelp,
+cause and what to do.`,
 		Example: `  sessctl stores
   sessctl stores --json`,
-		Args: usageArgs(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error { return runStores(c.Context(), a) },
 	}
 }

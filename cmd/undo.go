@@ -32,8 +32,7 @@ it, and memory drops what the compaction stored. RECEIPT is the id of its receip
 the start or the end of one, or its path; compact prints it, and log lists them.
 
 If the session has continued since, nothing is changed. With --force what is newer
-is archived and remembered first.
-` + exitHelp,
+is archived and remembered first.`,
 		Example: `  sessctl log
   sessctl undo 9k2x7q4m --dry-run
   sessctl undo 9k2x7q4m`,

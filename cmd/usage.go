@@ -18,12 +18,10 @@ func newUsageCommand(a *app) *cobra.Command {
 		Short: "Show what sessions, archives, memory and trash take on the disk",
 		Long: `Add up what is on the disk: the logs that runtimes go on with, those that they
 have closed, archives, memory, what waits in the trash, and the records of what
-was done; and what compaction has saved. Nothing is changed, and no log is read.
-` + exitHelp,
+was done; and what compaction has saved. Nothing is changed, and no log is read.`,
 		Example: `  sessctl usage
   sessctl usage --runtime openclaw
   sessctl usage --json`,
-		Args: usageArgs(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error { return runUsage(c.Context(), a) },
 	}
 }

@@ -32,7 +32,6 @@ func newVersionCommand(a *app) *cobra.Command {
 		Use:     "version",
 		Short:   "Show the version",
 		Example: "  sessctl version --json",
-		Args:    usageArgs(cobra.NoArgs),
 		RunE: func(*cobra.Command, []string) error {
 			v := ownVersion()
 			if a.JSON {

@@ -376,6 +376,8 @@ func (m *Measurer) name(ctx context.Context, r *SessionRow, s *workspace.Found) 
 		seen.Name = naming.Of(ctx, s.Adapter, s.Ref)
 		m.TailCache.Add(s.Path, func(kept *session.CachedTail) { kept.Name, kept.Named = seen.Name, true })
 	}
+	listed := session.Name{Title: naming.Tidy(s.Title), Project: s.Project} // a name changes without the log
+	seen.Name = listed.Or(seen.Name)
 	s.Title, s.Project = seen.Name.Title, seen.Name.Project
 	r.Title, r.Project = s.Title, s.Project
 }

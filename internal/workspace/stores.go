@@ -300,6 +300,9 @@ type RuntimeKind struct {
 	Traits func() session.Traits
 	Roots  func(home string, getenv func(string) string, c Config) []string
 	Open   func(root string, c Config) session.Store
+	// Named are the directories that settings of a user name, whether they exist or not;
+	// nil for a runtime that has no such settings.
+	Named func(home string, getenv func(string) string) []string
 	// Remote says that a root is no directory.
 	Remote bool
 }
@@ -308,7 +311,7 @@ type RuntimeKind struct {
 func Runtimes() []RuntimeKind {
 	return []RuntimeKind{
 		{Name: session.RuntimeOpenClaw, Traits: openclaw.Traits, Roots: onDisk(openclaw.Roots), Open: openOpenClaw},
-		{Name: session.RuntimePi, Traits: pi.Traits, Roots: onDisk(pi.Roots), Open: func(root string, _ Config) session.Store { return pi.Open(root) }},
+		{Name: session.RuntimePi, Traits: pi.Traits, Roots: onDisk(pi.Roots), Named: pi.Named, Open: func(root string, _ Config) session.Store { return pi.Open(root) }},
 		{Name: session.RuntimeOMP, Traits: omp.Traits, Roots: onDisk(omp.Roots), Open: func(root string, _ Config) session.Store { return omp.Open(root) }},
 		{Name: session.RuntimeAgent, Traits: agent.Traits, Roots: onDisk(agent.Roots), Open: openAgent},
 		{Name: session.RuntimeAnnabelle, Traits: annabelle.Traits, Roots: onDisk(annabelle.Roots), Open: openAnnabelle},

@@ -58,7 +58,7 @@ func IsNoStore(err error) bool {
 
 // UnreadOf is Unread of stores that were listed.
 func (run *Run) UnreadOf(all Inventory) []session.Unread {
-	return slices.Concat(all.NotRead, run.passedOver(all, unreadPlaces))
+	return slices.Concat(all.NotRead, run.passedOver(all, unreadPlaces), missing(run))
 }
 
 // TellPassedOver tells what no store reads, for a command that keeps or changes what
@@ -66,14 +66,16 @@ func (run *Run) UnreadOf(all Inventory) []session.Unread {
 // everything that is seen; beside stores it is what is broken. An error that says that
 // there is no store says then that something was seen.
 func TellPassedOver(run *Run, err error) error {
-	f, places := (*failure.Error)(nil), unreadPlaces
+	f, unread := (*failure.Error)(nil), []session.Unread(nil)
 	if err != nil && (!IsNoStore(err) || !errors.As(err, &f)) {
 		return err
 	}
 	if len(run.Opened) > 0 {
-		places = slices.DeleteFunc(slices.Clone(places), func(p unreadPlace) bool { return p.cause != causeTorn })
+		unread = run.passedOver(Inventory{}, tornPlaces()) // no store lists a torn log
+	} else {
+		unread = run.UnreadOf(Inventory{})
 	}
-	rows := UnreadRows(run.passedOver(Inventory{}, places)) // no store lists a torn log
+	rows := UnreadRows(unread)
 	for _, row := range rows {
 		run.PassOver(row.Note())
 	}

@@ -44,6 +44,8 @@ var unreadPlaces = []unreadPlace{
 
 	{session.RuntimeHermes, "~/.hermes*/sessions/*.json", session.CauseName},
 	{session.RuntimeHermes, "~/.hermes*/sessions/*.jsonl", session.CauseName},
+	{session.RuntimeHermes, "~/.hermes/profiles/*/sessions/*.json", session.CauseName},
+	{session.RuntimeHermes, "~/.hermes/profiles/*/sessions/*.jsonl", session.CauseName},
 	{session.RuntimeHermes, "~/.hermes*/state.db.*backup*", session.CauseStore},
 	{session.RuntimeCursor, "~/.cursor/chats/*/*/store.db", session.CauseStore},
 
@@ -61,6 +63,22 @@ var unreadPlaces = []unreadPlace{
 
 // causeTorn stands for what is wrong with the logs of a database: see [torn].
 const causeTorn session.Cause = "torn"
+
+// causeOf is the cause for which a file of a place is not read, "" if there is none.
+func (p unreadPlace) causeOf(path string) session.Cause {
+	switch {
+	case p.cause == causeTorn:
+		return torn(path)
+	case filepath.Base(path) == "sessions.json": // which chat has which session: nobody said it
+		return ""
+	}
+	return p.cause
+}
+
+// tornPlaces are where logs of databases may lie without them.
+func tornPlaces() []unreadPlace {
+	return slices.DeleteFunc(slices.Clone(unreadPlaces), func(p unreadPlace) bool { return p.cause != causeTorn })
+}
 
 // torn says what is wrong with a write-ahead log ("-wal"), or with the index of one
 // ("-shm"), "" for nothing. A program that closes its database removes the index before
@@ -101,13 +119,26 @@ func (run *Run) passedOver(all Inventory, places []unreadPlace) (unread []sessio
 				if err != nil || !info.Mode().IsRegular() || listed.has(p.owner, path) || filepath.Base(filepath.Dir(path)) == retention.DirName {
 					continue // what clean has put aside is its own, and archived
 				}
-				cause := p.cause
-				if cause == causeTorn {
-					cause = torn(path)
-				}
-				if cause != "" {
+				if cause := p.causeOf(path); cause != "" {
 					unread = append(unread, session.Unread{Runtime: p.owner, Path: path, Bytes: info.Size(), Cause: cause})
 				}
+			}
+		}
+	}
+	return unread
+}
+
+// missing are the directories that settings name and that are not there.
+func missing(run *Run) (unread []session.Unread) {
+	for _, kind := range Runtimes() {
+		if kind.Named == nil || run.Global.OnlyNamed() || run.Global.Runtime != "" && run.Global.Runtime != kind.Name {
+			continue
+		}
+		paths := kind.Named(run.Home(), run.Getenv)
+		slices.Sort(paths)
+		for _, path := range slices.Compact(paths) {
+			if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+				unread = append(unread, session.Unread{Runtime: kind.Name, Path: path, Cause: session.CauseMissing})
 			}
 		}
 	}

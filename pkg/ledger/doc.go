@@ -5,8 +5,7 @@
 // A fact is a [Leaf], one line of JSON. The leaves are the leaves of a Merkle tree as
 // Certificate Transparency has it (RFC 6962, golang.org/x/mod/sumdb/tlog): its root, 32
 // bytes, stands for every leaf and their order. A signed root is a [Head]. Whoever has
-// one head can be shown that a leaf is in that tree ([Log.Inclusion]), and that a later
-// tree begins with it ([Log.Consistency]), in a few hundred bytes each. So a history
+// one head can tell whether a later tree begins with that one ([Log.TreeAt]). So a history
 // from which a leaf was taken, or in which one was changed, contradicts every head that
 // was given away before.
 //

@@ -42,16 +42,6 @@ const (
 // mostNote bounds what is read of a head or a key, in bytes.
 const mostNote = 64 << 10
 
-// Tree is the tree of all leaves.
-func (l *Log) Tree() (tree tlog.Tree, err error) {
-	err = l.reading(func(r *reader) error {
-		tree.N = r.size
-		tree.Hash, err = tlog.TreeHash(r.size, r)
-		return err
-	})
-	return tree, err
-}
-
 // Seal signs the tree of all leaves and keeps its head in the directory. A tree that
 // does not begin with the one of the head before is [ErrDamaged], and is not signed.
 func (l *Log) Seal(ctx context.Context) (head Head, err error) {

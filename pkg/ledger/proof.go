@@ -10,31 +10,6 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// Inclusion proves that a leaf is in the tree of the first size leaves.
-func (l *Log) Inclusion(i, size int64) (proof tlog.RecordProof, err error) {
-	err = l.reading(func(r *reader) error {
-		if i < 0 || i >= size || size > r.size {
-			return fmt.Errorf("there is no leaf %d of %d in %d", i, size, r.size)
-		}
-		proof, err = tlog.ProveRecord(size, i, r)
-		return err
-	})
-	return proof, err
-}
-
-// Consistency proves that the tree of the first size leaves begins with that of the
-// first earlier ones.
-func (l *Log) Consistency(earlier, size int64) (proof tlog.TreeProof, err error) {
-	err = l.reading(func(r *reader) error {
-		if earlier < 1 || earlier > size || size > r.size {
-			return fmt.Errorf("no tree of %d leaves begins with one of %d: there are %d", size, earlier, r.size)
-		}
-		proof, err = tlog.ProveTree(size, earlier, r)
-		return err
-	})
-	return proof, err
-}
-
 // TreeAt is the tree of the first size leaves.
 func (l *Log) TreeAt(size int64) (tree tlog.Tree, err error) {
 	err = l.reading(func(r *reader) error {

@@ -105,6 +105,8 @@ func (d *detector) document(head []byte) Format {
 		return FormatContinue
 	case s.has(hasMessages | hasSnakeUpdatedAt):
 		return FormatCline
+	case s.has(hasMessages | hasSnakeSessionID):
+		return FormatHermes
 	case s.has(hasMessages) && (s.has(hasProjectHash) || s.has(hasSessionID)):
 		return FormatGeminiJSON
 	case s.has(hasSession) && s.has(hasItems):

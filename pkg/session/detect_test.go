@@ -48,6 +48,7 @@ func TestDetect(t *testing.T) {
 		"mac-stats":             {"x", "\n## User\n\nhi\n", FormatMacStats},
 		"mac-stats by name":     {"session-memory-1.md", "# odd", FormatMacStats},
 		"another Markdown file": {"README.md", "# odd", FormatUnknown},
+		"hermes transcript":     {"x.json", "{\n \"session_id\": \"a\",\n \"messages\": []\n}", FormatHermes},
 		"yarnnn":                {"x", `{"session_id":"a","role":"user","sequence_number":1,"content":"x"}`, FormatYarnnn},
 		"claude":                {"x", `{"type":"mode"}` + "\n" + `{"type":"user","sessionId":"a","uuid":"b","message":{"role":"user"}}`, FormatClaude},
 		"claude title":          {"x", `{"type":"summary","leafUuid":"b"}`, FormatClaude},

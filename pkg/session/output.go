@@ -66,3 +66,21 @@ func (c contextReader) Read(p []byte) (int, error) {
 	}
 	return c.Reader.Read(p)
 }
+
+// ExitNumber reads an exit code in decimal digits; false if it is none.
+func ExitNumber(digits []byte) (n int, ok bool) {
+	digits, minus := bytes.CutPrefix(digits, []byte("-"))
+	if len(digits) == 0 || len(digits) > 9 {
+		return 0, false
+	}
+	for _, b := range digits {
+		if b < '0' || b > '9' {
+			return 0, false
+		}
+		n = 10*n + int(b-'0')
+	}
+	if minus {
+		n = -n
+	}
+	return n, true
+}

@@ -28,14 +28,16 @@ const (
 	CauseGone    Cause = "logs-gone"        // an index names logs that are not there
 	CauseLink    Cause = "broken-link"      // a link in the place of a directory of logs leads nowhere
 
+	CauseMissing Cause = "named-missing" // settings name a directory of logs that is not there
 	CauseNewer   Cause = "newer-schema"
 	CauseOlder   Cause = "older-schema"
-	CauseTable   Cause = "other-table"  // a table with text that no reader knows
-	CauseName    Cause = "other-name"   // a file beside sessions with a name that is not known
-	CausePlace   Cause = "other-place"  // a log where its runtime puts none
-	CauseLinkOut Cause = "link"         // a link that leads out of a store
-	CauseLayout  Cause = "older-layout" // what an earlier version has left
-	CauseStore   Cause = "other-store"  // another store of a runtime
+	CauseTable   Cause = "other-table"      // a table with text that no reader knows
+	CauseName    Cause = "other-name"       // a file beside sessions with a name that is not known
+	CauseAlone   Cause = "without-database" // transcripts are read, and their database is not there
+	CausePlace   Cause = "other-place"      // a log where its runtime puts none
+	CauseLinkOut Cause = "link"             // a link that leads out of a store
+	CauseLayout  Cause = "older-layout"     // what an earlier version has left
+	CauseStore   Cause = "other-store"      // another store of a runtime
 	CauseProgram Cause = "other-program"
 )
 
@@ -55,10 +57,12 @@ var causes = []struct {
 	{CauseSchema, true, "its schema is not known", "databases have a schema that is not known", "look for a newer sessctl; one that is too old its program brings up to date when it starts"},
 	{CauseGone, true, "the index names logs that are gone", "indexes name logs that are gone", "sessctl archives list says which of them have an archive; restore puts one back"},
 	{CauseLink, true, "it is a link that leads nowhere", "links lead nowhere", "mount or make what it leads to, or remove the link"},
+	{CauseMissing, false, "its runtime is told to keep sessions there, and it is not there", "directories that runtimes are told to keep sessions in are not there", "mount or make it, or mend the settings that name it"},
 	{CauseNewer, false, "the schema is newer than those that are known", "databases have a newer schema than those that are known", "look for a newer sessctl"},
 	{CauseOlder, false, "the schema is older than those that were tried", "databases have an older schema than those that were tried", "start the program once, which brings its database up to date"},
 	{CauseTable, false, "it has tables with text that is not read", "tables have text that is not read", "keep the database: what they say is in no archive"},
 	{CauseName, false, "its name is none of those that are read", "files have names that are not read", "keep the files: they are in no archive"},
+	{CauseAlone, false, "there is no such database, and the transcripts beside its place are read", "databases are not there, and the transcripts beside their places are read", "put back the database if there was one: it may hold more than the transcripts"},
 	{CausePlace, false, "it lies where its runtime puts no log", "logs lie where their runtime puts none", "move them to where the runtime keeps its logs, or keep a copy: they are in no archive"},
 	{CauseLinkOut, false, "it is a link out of the store, and sessions are not read through links", "links lead out of the store, and sessions are not read through links", "put the directory in the place of the link: what it leads to is in no archive"},
 	{CauseLayout, false, "an earlier version wrote it, and sessctl reads only the newer layout", "files of an earlier version are not read", "start the program once, which may take them over, or keep a copy: they are in no archive"},

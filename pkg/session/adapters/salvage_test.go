@@ -89,9 +89,7 @@ func dropIndexes(t *testing.T, path string) {
 	db, err := sql.Open("sqlite", path)
 	gooseMust(t, err)
 	defer db.Close()
-	rows, err := db.QueryContext(t.Context(), "SELECT name FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL")
-	gooseMust(t, err)
-	names, err := rowlog.Collect(rows, "list", func(rows *sql.Rows) (name string, err error) { return name, rows.Scan(&name) })
+	names, err := rowlog.Column[string](t.Context(), rowlog.For(db, "list"), "SELECT name FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL")
 	gooseMust(t, err)
 	for _, name := range names {
 		_, err := db.ExecContext(t.Context(), "DROP INDEX "+rowlog.Quoted(name))

@@ -149,7 +149,7 @@ func exitOf(text []byte) (code int, ok bool) {
 		line, rest, more := bytes.Cut(text, []byte("\n"))
 		for _, label := range []string{"Exit code: ", "Process exited with code "} {
 			if digits, is := bytes.CutPrefix(line, []byte(label)); is {
-				return number(bytes.TrimSpace(digits))
+				return session.ExitNumber(bytes.TrimSpace(digits))
 			}
 		}
 		if !more || bytes.HasPrefix(line, []byte("Output:")) {
@@ -158,21 +158,4 @@ func exitOf(text []byte) (code int, ok bool) {
 		text = rest
 	}
 	return 0, false
-}
-
-func number(digits []byte) (n int, ok bool) {
-	digits, minus := bytes.CutPrefix(digits, []byte("-"))
-	if len(digits) == 0 || len(digits) > 9 {
-		return 0, false
-	}
-	for _, b := range digits {
-		if b < '0' || b > '9' {
-			return 0, false
-		}
-		n = 10*n + int(b-'0')
-	}
-	if minus {
-		n = -n
-	}
-	return n, true
 }

@@ -3,6 +3,7 @@ package codex
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -33,7 +34,7 @@ func (s *Store) List(ctx context.Context) (session.Listing, error) {
 			return session.Listing{}, err
 		}
 	}
-	l := &lister{Lister: s.NewLister(), store: s, top: top}
+	l := &lister{Lister: s.NewLister(), store: s, top: top, titles: titles(ctx, top)}
 	for _, area := range l.areas() {
 		if err := l.area(ctx, area); err != nil {
 			return session.Listing{}, err
@@ -50,8 +51,34 @@ func (s *Store) List(ctx context.Context) (session.Listing, error) {
 // lister collects the threads of one store.
 type lister struct {
 	*logfile.Lister
-	store *Store
-	top   *logfile.Dir
+	store  *Store
+	top    *logfile.Dir
+	titles map[string]string // of threads, by their ids
+}
+
+// indexName is the list of the names of threads, which Codex only appends to.
+const indexName = "session_index.jsonl"
+
+// titles reads the names of threads: of several the last one counts. What cannot be read
+// names nothing.
+func titles(ctx context.Context, top *logfile.Dir) map[string]string {
+	names := map[string]string{}
+	index, _, err := top.OpenLog(indexName)
+	if err != nil {
+		return names
+	}
+	defer index.Close()
+	_, _ = jsonl.Scan(ctx, index, jsonl.Options{}, func(r *jsonl.Record) error {
+		var named struct {
+			ID   string `json:"id"`
+			Name string `json:"thread_name"`
+		}
+		if json.Unmarshal(r.Raw, &named) == nil {
+			names[named.ID] = named.Name
+		}
+		return nil
+	})
+	return names
 }
 
 // areas are the directories that hold rollouts; "." for a directory that is
@@ -140,6 +167,7 @@ func (l *lister) thread(name, id string) (session.Ref, error) {
 		h.id = id
 	}
 	ref.Agent, ref.Project, ref.ID, ref.Primary = session.AgentOfDirectory(h.cwd, noAgent), h.cwd, session.CleanID(h.id), true
+	ref.Title = l.titles[h.id]
 	if lock := l.store.lockOf(ref.ID); lock != "" {
 		ref.State, ref.Reason = session.StateBusy, heldBy(lock)
 	}

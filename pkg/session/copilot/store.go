@@ -15,6 +15,7 @@ import (
 	"github.com/sessctl/sessctl/pkg/jsonl"
 	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/sessctl/sessctl/pkg/session/logfile"
+	"go.yaml.in/yaml/v3"
 )
 
 // Store is one home directory of Copilot CLI, a [session.Store]. It holds nothing
@@ -54,8 +55,11 @@ func Roots(home string, getenv func(string) string) []string {
 const (
 	sessionsName = "session-state"
 	logName      = "events.jsonl"
-	flatEnd      = ".jsonl"
-	recoveryMark = logName + ".backup-before-recovery-"
+	// workspaceName is the file beside a log in which the program keeps the session's
+	// name.
+	workspaceName = "workspace.yaml"
+	flatEnd       = ".jsonl"
+	recoveryMark  = logName + ".backup-before-recovery-"
 	// noAgent is the agent of sessions that name no working directory.
 	noAgent = "copilot"
 	// deepest is how many directories a file that belongs to a session lies below
@@ -101,7 +105,7 @@ func belongs(name string) bool {
 }
 
 // beside is what may lend a log that is put back its mode and owner.
-func beside(name string) bool { return name == "workspace.yaml" }
+func beside(name string) bool { return name == workspaceName }
 
 // List implements [session.Store]: the sessions in the order of their names, each
 // followed by the copies that the program made before it repaired the log, and by
@@ -201,6 +205,9 @@ func (l *lister) log(d *logfile.Dir, name string, kind session.Kind) bool {
 	ref.Agent = session.AgentOfDirectory(b.cwd, noAgent)
 	if kind == session.KindLive {
 		l.agent = ref.Agent
+		if name == logName {
+			ref.Title = titleIn(d)
+		}
 		if lock, busy := heldBy(d, time.Now()); busy && name == logName {
 			ref.State, ref.Reason = session.StateBusy, lock
 		}
@@ -209,6 +216,20 @@ func (l *lister) log(d *logfile.Dir, name string, kind session.Kind) bool {
 	}
 	l.Add(ref)
 	return true
+}
+
+// titleIn is the name of the session of a directory, "" where its file says none.
+func titleIn(d *logfile.Dir) string {
+	file, _, err := d.OpenLog(workspaceName)
+	if err != nil {
+		return ""
+	}
+	defer file.Close()
+	var said struct {
+		Name string `yaml:"name"`
+	}
+	_ = yaml.NewDecoder(io.LimitReader(file, session.HeadSize)).Decode(&said) // the first words of a person are its title
+	return said.Name
 }
 
 // errFound ends the search for the first record.

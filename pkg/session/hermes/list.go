@@ -37,6 +37,10 @@ func (s *Store) List(ctx context.Context) (session.Listing, error) {
 		return l.Listing.Listing, err
 	}
 	l.files(root)
+	if l.alone {
+		l.NewestFirst()
+		l.Notices = append(l.Notices, session.Notice{Path: s.path(), Message: session.CauseAlone.Text(1), Cause: session.CauseAlone})
+	}
 	l.NameAgents()
 	return l.Listing.Listing, ctx.Err()
 }
@@ -48,6 +52,7 @@ type lister struct {
 	store     *Store
 	retention retention
 	byID      map[string]session.Ref
+	alone     bool // there is no database
 }
 
 // sessions lists the database. One that cannot be read is a reference that
@@ -59,6 +64,7 @@ func (l *lister) sessions(ctx context.Context, root *os.Root) error {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case errors.Is(err, fs.ErrNotExist):
+		l.alone, l.byID = l.store.lacksDatabase(), map[string]session.Ref{}
 		return logfile.Unreadable(l.store.path())
 	case err != nil:
 		l.Unread(l.store.path(), databaseName, err, func() (fs.FileInfo, error) { return root.Lstat(databaseName) })
@@ -143,8 +149,10 @@ func (l *lister) files(root *os.Root) {
 		return
 	}
 	for _, e := range entries {
-		if id, dump, ok := l.fileOf(e.Name()); ok {
+		if id, dump, ok := l.fileOf(e.Name()); ok && (dump || !l.alone) {
 			l.file(e, id, dump)
+		} else if l.alone {
+			l.transcript(e)
 		}
 	}
 }

@@ -16,7 +16,7 @@ import (
 // replaced is no part of the context any more.
 func (s *Store) Scan(ctx context.Context, r io.Reader, o session.ScanOptions, emit func(*session.Message) error) (session.Scan, error) {
 	scan := &scanner{thinking: o.Thinking}
-	return scan.lines.Run(ctx, r, emit, scan.line)
+	return scan.run(ctx, r, emit)
 }
 
 // scanner is the state of one scan.
@@ -40,6 +40,8 @@ func (s *scanner) line(r *jsonl.Record) (known bool, err error) {
 	}
 	result := &s.lines.Result
 	switch l.kind {
+	case "":
+		return s.transcribed(r)
 	case "hermes.session":
 		if result.Headers++; result.Headers == 1 {
 			result.SessionID, result.Version = string(l.row["id"].text), int(l.format)

@@ -51,7 +51,7 @@ const (
 	configName   = "config.yaml"
 )
 
-// Roots returns the homes with a database: the one of the environment, or the
+// Roots returns the homes with a database, or with transcripts: the one of the environment, or the
 // usual one, those of its profiles, and those beside the usual one (~/.hermes-*).
 func Roots(home string, getenv func(string) string) (found []string) {
 	base := logfile.Expand(getenv("HERMES_HOME"), home)
@@ -67,7 +67,7 @@ func Roots(home string, getenv func(string) string) (found []string) {
 	}
 	for _, root := range logfile.Existing(slices.Concat([]string{base}, places, beside)...) {
 		path := filepath.Join(root, databaseName)
-		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() || logfile.Unreadable(path) != nil {
+		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() || logfile.Unreadable(path) != nil || hasTranscripts(root) {
 			found = append(found, root)
 		}
 	}
@@ -106,6 +106,9 @@ func (s *Store) path() string { return filepath.Join(s.root, databaseName) }
 // Tail implements [session.Store]. No call of a model is counted by itself, so
 // all that is in the context is read and estimated.
 func (s *Store) Tail(ctx context.Context, ref session.Ref) (session.Tail, error) {
+	if ref.Kind == session.KindLive {
+		return s.transcriptTail(ctx, ref)
+	}
 	if ref.Kind != session.KindStored {
 		return session.Tail{}, fmt.Errorf("%w: %s is no session", session.ErrUnknownFormat, ref.Path)
 	}
@@ -169,6 +172,9 @@ func (s *Store) OwnCommand(session.Ref) string {
 // DatabaseParts implements [session.PartMeasurer].
 func (s *Store) DatabaseParts(ctx context.Context) ([]session.DatabasePart, error) {
 	db, release, err := s.Databases.Fresh(ctx, s.file())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
 	if err != nil {
 		return nil, err
 	}

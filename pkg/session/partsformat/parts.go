@@ -145,18 +145,5 @@ func ExitOf(text []byte) (code int, ok bool) {
 		return 0, false
 	}
 	digits, _, _ := bytes.Cut(rest, []byte("\n"))
-	digits, minus := bytes.CutPrefix(bytes.TrimSpace(digits), []byte("-"))
-	if len(digits) == 0 || len(digits) > 9 {
-		return 0, false
-	}
-	for _, b := range digits {
-		if b < '0' || b > '9' {
-			return 0, false
-		}
-		code = 10*code + int(b-'0')
-	}
-	if minus {
-		code = -code
-	}
-	return code, true
+	return session.ExitNumber(bytes.TrimSpace(digits))
 }

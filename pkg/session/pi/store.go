@@ -3,10 +3,13 @@ package pi
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -80,35 +83,86 @@ const (
 )
 
 // Roots returns the sessions directories of a user that exist, each once: that
-// of PI_CODING_AGENT_DIR and ~/.pi/agent/sessions, those that their settings name
-// (sessionDir), and that of PI_CODING_AGENT_SESSION_DIR.
+// of PI_CODING_AGENT_DIR and ~/.pi/agent/sessions, and those that [Named] names.
 func Roots(home string, getenv func(string) string) []string {
-	var candidates []string
-	if agent := logfile.Expand(getenv("PI_CODING_AGENT_DIR"), home); agent != "" {
-		candidates = append(candidates, filepath.Join(agent, sessionsName), ownDirectory(agent, home))
+	var usual []string
+	for _, agent := range agentDirectories(home, getenv) {
+		usual = append(usual, filepath.Join(agent, sessionsName))
+		for _, project := range projects(agent) {
+			usual = append(usual, sessionDir(filepath.Join(agent, settingsName), project, home))
+		}
 	}
-	if home != "" {
-		agent := filepath.Join(home, ".pi", "agent")
-		candidates = append(candidates, filepath.Join(agent, sessionsName), ownDirectory(agent, home))
-	}
-	return logfile.Existing(append(candidates, logfile.Expand(getenv("PI_CODING_AGENT_SESSION_DIR"), home))...)
+	return logfile.Existing(append(usual, Named(home, getenv)...)...)
 }
 
-// ownDirectory is where the settings of an agent directory have pi keep its sessions, ""
-// for the usual place, and for one in each directory that pi works in.
-func ownDirectory(agent, home string) string {
-	text, err := os.ReadFile(filepath.Join(agent, "settings.json"))
+func agentDirectories(home string, getenv func(string) string) (agents []string) {
+	if agent := logfile.Expand(getenv("PI_CODING_AGENT_DIR"), home); agent != "" {
+		agents = append(agents, agent)
+	}
+	if home != "" {
+		agents = append(agents, filepath.Join(home, ".pi", "agent"))
+	}
+	return agents
+}
+
+// Named are the directories where pi is told to keep sessions, whether they exist or
+// not: by its settings (sessionDir), by those of projects, and by
+// PI_CODING_AGENT_SESSION_DIR.
+func Named(home string, getenv func(string) string) (named []string) {
+	for _, agent := range agentDirectories(home, getenv) {
+		named = append(named, sessionDir(filepath.Join(agent, settingsName), "", home))
+		for _, project := range projects(agent) {
+			named = append(named, sessionDir(filepath.Join(project, ".pi", settingsName), project, home))
+		}
+	}
+	named = append(named, logfile.Expand(getenv("PI_CODING_AGENT_SESSION_DIR"), home))
+	return slices.DeleteFunc(named, func(path string) bool { return path == "" })
+}
+
+const settingsName = "settings.json"
+
+// projects are the directories whose settings pi reads when it works there, as far as
+// that can be known: those that the user has told it to trust, and the one of this
+// process. pi asks before it trusts one, and one that asked nobody has no trust.json.
+func projects(agent string) (all []string) {
+	var trusted map[string]any
+	text, err := os.ReadFile(filepath.Join(agent, "trust.json"))
+	_ = json.Unmarshal(text, &trusted) // one that pi cannot read trusts nothing
+	for path, is := range trusted {
+		if is == true && filepath.IsAbs(path) {
+			all = append(all, path)
+		}
+	}
+	slices.Sort(all)
+	here, wrong := os.Getwd()
+	within := func(path string) bool {
+		return here == path || strings.HasPrefix(here, path+string(filepath.Separator))
+	}
+	if wrong == nil && (errors.Is(err, fs.ErrNotExist) || slices.ContainsFunc(all, within)) && !slices.Contains(all, here) && trusted[here] != false {
+		all = append(all, here)
+	}
+	return all
+}
+
+// sessionDir is where settings have pi keep its sessions, "" for the usual place. What
+// is not absolute is below the directory that pi works in, or nowhere.
+func sessionDir(settings, project, home string) string {
+	text, err := os.ReadFile(settings)
 	if err != nil {
 		return ""
 	}
-	var settings struct {
+	var said struct {
 		SessionDir string `json:"sessionDir"`
 	}
-	_ = json.Unmarshal(text, &settings) // one that pi cannot read says nothing
-	if !filepath.IsAbs(settings.SessionDir) && !strings.HasPrefix(settings.SessionDir, "~") {
+	_ = json.Unmarshal(text, &said) // one that pi cannot read says nothing
+	dir := said.SessionDir
+	if dir == "" || filepath.IsAbs(dir) || strings.HasPrefix(dir, "~") {
+		return logfile.Expand(dir, home)
+	}
+	if project == "" {
 		return ""
 	}
-	return logfile.Expand(settings.SessionDir, home)
+	return filepath.Join(project, dir)
 }
 
 // logName is what the name of a file in a directory of sessions says.

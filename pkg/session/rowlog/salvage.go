@@ -3,7 +3,6 @@ package rowlog
 import (
 	"context"
 	"database/sql"
-	"fmt"
 	"slices"
 
 	"github.com/sessctl/sessctl/pkg/session/sqlitefile"
@@ -56,20 +55,14 @@ func (w Weighing[S]) Each(ctx context.Context, damage error) error {
 }
 
 func (w Weighing[S]) rows(ctx context.Context, which string, args ...any) error {
-	const doing = "list sessions"
-	rows, err := w.Conn.QueryContext(ctx, w.Query+which, args...)
-	if err != nil {
-		return fmt.Errorf("%s: %w", doing, err)
-	}
-	_, err = Collect(rows, doing, func(rows *sql.Rows) (none struct{}, err error) {
+	return Each(ctx, For(w.Conn, "list sessions"), func(rows *sql.Rows) error {
 		var id sql.RawBytes
 		if err := rows.Scan(append([]any{&id}, w.Into...)...); err != nil {
-			return none, err
+			return err
 		}
 		if i, ok := w.place[string(id)]; ok {
 			w.Take(&w.All[i])
 		}
-		return none, nil
-	})
-	return err
+		return nil
+	}, w.Query+which, args...)
 }

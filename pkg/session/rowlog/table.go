@@ -74,18 +74,12 @@ func ReadTables(ctx context.Context, conn Querier) (Tables, error) {
 	if encoding != "UTF-8" {
 		return nil, fmt.Errorf("%w: %s", errEncoding, encoding)
 	}
-	rows, err := conn.QueryContext(ctx, `SELECT m.name, c.name, c.pk FROM sqlite_schema m JOIN pragma_table_info(m.name) c WHERE m.type = 'table' AND m.rootpage > 0 ORDER BY m.name, c.cid`)
-	if err != nil {
-		return nil, fmt.Errorf("read its schema: %w", err)
-	}
 	type column struct {
 		table, name string
 		key         int
 	}
-	all, err := Collect(rows, "read its schema", func(rows *sql.Rows) (c column, err error) {
-		err = rows.Scan(&c.table, &c.name, &c.key)
-		return c, err
-	})
+	all, err := All(ctx, For(conn, "read its schema"), func(c *column) []any { return []any{&c.table, &c.name, &c.key} },
+		`SELECT m.name, c.name, c.pk FROM sqlite_schema m JOIN pragma_table_info(m.name) c WHERE m.type = 'table' AND m.rootpage > 0 ORDER BY m.name, c.cid`)
 	if err != nil {
 		return nil, err
 	}
@@ -105,15 +99,11 @@ func ReadTables(ctx context.Context, conn Querier) (Tables, error) {
 // readParents reads the foreign keys. One of several columns is left out: what they
 // are together nobody has used yet, and a removal that it would widen is refused.
 func (t Tables) readParents(ctx context.Context, conn Querier) error {
-	rows, err := conn.QueryContext(ctx, `SELECT m.name, k."from", k."table", coalesce(k."to", '') FROM sqlite_schema m JOIN pragma_foreign_key_list(m.name) k
-		WHERE m.type = 'table' AND m.rootpage > 0 AND k.on_delete = 'CASCADE' AND NOT EXISTS (SELECT 1 FROM pragma_foreign_key_list(m.name) o WHERE o.id = k.id AND o.seq > 0) ORDER BY m.name, k.id`)
-	if err != nil {
-		return fmt.Errorf("read its foreign keys: %w", err)
-	}
-	_, err = Collect(rows, "read its foreign keys", func(rows *sql.Rows) (p Parent, err error) {
+	return Each(ctx, For(conn, "read its foreign keys"), func(rows *sql.Rows) error {
 		var name string
+		var p Parent
 		if err := rows.Scan(&name, &p.Column, &p.Table, &p.Key); err != nil {
-			return p, err
+			return err
 		}
 		if p.Key == "" && len(t[p.Table].Key) == 1 { // it refers to the primary key
 			p.Key = t[p.Table].Key[0]
@@ -121,9 +111,9 @@ func (t Tables) readParents(ctx context.Context, conn Querier) error {
 		x := t[name]
 		x.Parents = append(x.Parents, p)
 		t[name] = x
-		return p, nil
-	})
-	return err
+		return nil
+	}, `SELECT m.name, k."from", k."table", coalesce(k."to", '') FROM sqlite_schema m JOIN pragma_foreign_key_list(m.name) k
+		WHERE m.type = 'table' AND m.rootpage > 0 AND k.on_delete = 'CASCADE' AND NOT EXISTS (SELECT 1 FROM pragma_foreign_key_list(m.name) o WHERE o.id = k.id AND o.seq > 0) ORDER BY m.name, k.id`)
 }
 
 // Of is the condition that a column has the value of a parameter ("?", "?1").
@@ -143,18 +133,12 @@ func (t Table) placesOf(column string) string { return "places of " + t.Name + "
 // has a damaged page too nobody can tell whose rows are lost, so that no session of it is
 // whole: that is an error.
 func (t Tables) Seek(ctx context.Context, conn *sql.Conn, columns ...string) error {
-	rows, err := conn.QueryContext(ctx, `SELECT m.name, c.name FROM sqlite_schema m JOIN pragma_table_info(m.name) c
+	type column struct{ table, name string }
+	all, err := All(ctx, For(conn, "read its indexes"), func(c *column) []any { return []any{&c.table, &c.name} },
+		`SELECT m.name, c.name FROM sqlite_schema m JOIN pragma_table_info(m.name) c
 		WHERE m.type = 'table' AND m.rootpage > 0 AND c.name IN ('`+strings.Join(columns, "', '")+`')
 		AND EXISTS (SELECT 1 FROM pragma_table_list(m.name) l WHERE l.schema = 'main' AND l.wr = 0)
 		AND NOT EXISTS (SELECT 1 FROM pragma_index_list(m.name) i JOIN pragma_index_info(i.name) x WHERE i.partial = 0 AND x.seqno = 0 AND x.name = c.name)`)
-	if err != nil {
-		return fmt.Errorf("read its indexes: %w", err)
-	}
-	type column struct{ table, name string }
-	all, err := Collect(rows, "read its indexes", func(rows *sql.Rows) (c column, err error) {
-		err = rows.Scan(&c.table, &c.name)
-		return c, err
-	})
 	for _, c := range all {
 		if x, there := t[c.table]; there && err == nil {
 			err = x.seek(ctx, conn, c.name)
@@ -280,21 +264,65 @@ func (t Tables) Unread(ctx context.Context, conn Querier, also string, read func
 	return filled, nil
 }
 
-// Collect reads all rows and closes them.
-func Collect[T any](rows *sql.Rows, doing string, scan func(*sql.Rows) (T, error)) ([]T, error) {
-	defer rows.Close()
-	var all []T
-	for rows.Next() {
-		x, err := scan(rows)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", doing, err)
-		}
-		all = append(all, x)
+// Purpose is a connection and what it is asked for. Errors say that.
+type Purpose struct {
+	Querier
+	doing string
+}
+
+// For is a purpose: doing is as in "list sessions".
+func For(q Querier, doing string) Purpose { return Purpose{q, doing} }
+
+// Each hands the rows of a query to take, which ends it with an error.
+func Each(ctx context.Context, p Purpose, take func(*sql.Rows) error, query string, args ...any) error {
+	rows, err := p.QueryContext(ctx, query, args...)
+	if err != nil {
+		return fmt.Errorf("%s: %w", p.doing, err)
 	}
-	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("%s: %w", doing, err)
+	defer rows.Close()
+	for err == nil && rows.Next() {
+		err = take(rows)
+	}
+	if err == nil {
+		err = rows.Err()
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", p.doing, err)
+	}
+	return nil
+}
+
+// Read returns the rows of a query, as read takes each.
+func Read[T any](ctx context.Context, p Purpose, read func(rows *sql.Rows, x *T) error, query string, args ...any) ([]T, error) {
+	var all []T
+	err := Each(ctx, p, func(rows *sql.Rows) error {
+		var x T
+		err := read(rows, &x)
+		all = append(all, x)
+		return err
+	}, query, args...)
+	if err != nil {
+		return nil, err
 	}
 	return all, nil
+}
+
+// All returns the rows of a query. fields are where the columns of one are read to.
+func All[T any](ctx context.Context, p Purpose, fields func(x *T) []any, query string, args ...any) ([]T, error) {
+	return Read(ctx, p, func(rows *sql.Rows, x *T) error { return rows.Scan(fields(x)...) }, query, args...)
+}
+
+// Column returns the rows of a query of one column.
+func Column[T any](ctx context.Context, p Purpose, query string, args ...any) ([]T, error) {
+	return All(ctx, p, func(x *T) []any { return []any{x} }, query, args...)
+}
+
+// CountMessages returns how many rows a session has in the table of its messages.
+func (t Table) CountMessages(ctx context.Context, conn Querier, session string) (n int, err error) {
+	if err = conn.QueryRowContext(ctx, "SELECT count(*) FROM "+Quoted(t.Name)+" WHERE "+t.Of("session_id", "?"), session).Scan(&n); err != nil {
+		return 0, fmt.Errorf("count messages of %s: %w", session, err)
+	}
+	return n, nil
 }
 
 // Quoted is a name as SQL reads it.

@@ -148,12 +148,7 @@ func (w *Writer) Checkpoint(ctx context.Context) error {
 }
 
 func (w *Writer) run(ctx context.Context, query string) error {
-	rows, err := w.conn.QueryContext(ctx, query)
-	if err != nil {
-		return err
-	}
-	_, err = Collect(rows, query, func(*sql.Rows) (struct{}, error) { return struct{}{}, nil })
-	return err
+	return Each(ctx, For(w.conn, query), func(*sql.Rows) error { return nil }, query)
 }
 
 // Check has SQLite look at all pages. It returns an error with what is wrong.

@@ -109,18 +109,9 @@ func addSearch(ctx context.Context, db rowlog.Querier, tables rowlog.Tables) err
 	if !strings.Contains(strings.ToLower(made), "using fts5(") {
 		return fmt.Errorf("%w: its index is none of FTS5", ErrSchema)
 	}
-	rows, err := db.QueryContext(ctx, "SELECT name FROM pragma_table_info(?) ORDER BY cid", searchTable)
-	if err != nil {
-		return fmt.Errorf("read its schema: %w", err)
-	}
-	columns, err := rowlog.Collect(rows, "read its schema", scanText)
+	columns, err := rowlog.Column[string](ctx, rowlog.For(db, "read its schema"), "SELECT name FROM pragma_table_info(?) ORDER BY cid", searchTable)
 	tables[searchTable] = rowlog.Table{Name: searchTable, Columns: columns}
 	return err
-}
-
-func scanText(rows *sql.Rows) (text string, err error) {
-	err = rows.Scan(&text)
-	return text, err
 }
 
 // Rows are those of one session in a database.
@@ -153,16 +144,12 @@ FROM hub_events WHERE session_id IS NOT NULL AND session_id <> '' GROUP BY 1 ORD
   UNION ALL SELECT CAST(session_id AS TEXT), 1, 0, CAST(indexed_at AS TEXT), index_version IS NOT %d OR typeof(session_id) <> 'text' FROM indexed_sessions)
 WHERE id IS NOT NULL AND id <> '' GROUP BY 1 ORDER BY 1`, indexVersion)
 	}
-	rows, err := db.QueryContext(ctx, query)
-	if err != nil {
-		return nil, fmt.Errorf("read which sessions it names: %w", err)
-	}
-	return rowlog.Collect(rows, "read which sessions it names", func(rows *sql.Rows) (r Rows, err error) {
+	return rowlog.Read(ctx, rowlog.For(db, "read which sessions it names"), func(rows *sql.Rows, r *Rows) error {
 		var at, odd int64
 		var size sql.NullInt64
 		var indexed string
 		if err := rows.Scan(&r.Session, &r.Count, &size, &at, &indexed, &odd); err != nil {
-			return r, err
+			return err
 		}
 		r.Bytes = size.Int64
 		if at > 0 {
@@ -173,8 +160,8 @@ WHERE id IS NOT NULL AND id <> '' GROUP BY 1 ORDER BY 1`, indexVersion)
 		if odd > 0 {
 			r.Odd = fmt.Sprintf("%d of its rows have a form that is not known", odd)
 		}
-		return r, nil
-	})
+		return nil
+	}, query)
 }
 
 // Parts says what the database is made of, the largest part first. Every page is
@@ -210,17 +197,12 @@ func Known(ctx context.Context, f File) (ids map[string]bool, err error) {
 		if !tables[sessionTable].Has("session_id", "parent_session_id") {
 			return fmt.Errorf("%w: there is no table of sessions", ErrSchema)
 		}
-		rows, err := conn.QueryContext(ctx, "SELECT CAST(session_id AS TEXT), coalesce(CAST(parent_session_id AS TEXT), '') FROM sessions")
-		if err != nil {
-			return err
-		}
-		_, err = rowlog.Collect(rows, "list sessions", func(rows *sql.Rows) (none struct{}, err error) {
+		return rowlog.Each(ctx, rowlog.For(conn, "list sessions"), func(rows *sql.Rows) error {
 			var id, parent string
-			err = rows.Scan(&id, &parent)
+			err := rows.Scan(&id, &parent)
 			ids[id], ids[parent] = true, true
-			return none, err
-		})
-		return err
+			return err
+		}, "SELECT CAST(session_id AS TEXT), coalesce(CAST(parent_session_id AS TEXT), '') FROM sessions")
 	})
 	if err != nil {
 		return nil, err

@@ -36,15 +36,11 @@ func placesIn(ctx context.Context, db rowlog.Querier, tables rowlog.Tables) (pla
 		if _, there := tables[table]; !there {
 			continue
 		}
-		rows, err := db.QueryContext(ctx, "SELECT rowid, CAST(session_id AS TEXT) FROM "+table+" WHERE session_id IS NOT NULL ORDER BY rowid")
-		if err != nil {
-			return nil, fmt.Errorf("look for the rows of sessions: %w", err)
-		}
-		_, err = rowlog.Collect(rows, "look for the rows of sessions", func(rows *sql.Rows) (none struct{}, err error) {
+		err := rowlog.Each(ctx, rowlog.For(db, "look for the rows of sessions"), func(rows *sql.Rows) error {
 			var id int64
 			var session string
 			if err := rows.Scan(&id, &session); err != nil {
-				return none, err
+				return err
 			}
 			of := all[session]
 			if len(of) == 0 || of[len(of)-1].table != table {
@@ -52,8 +48,8 @@ func placesIn(ctx context.Context, db rowlog.Querier, tables rowlog.Tables) (pla
 			}
 			of[len(of)-1].ids = append(of[len(of)-1].ids, id)
 			all[session] = of
-			return none, nil
-		})
+			return nil
+		}, "SELECT rowid, CAST(session_id AS TEXT) FROM "+table+" WHERE session_id IS NOT NULL ORDER BY rowid")
 		if err != nil {
 			return nil, err
 		}

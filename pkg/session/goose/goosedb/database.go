@@ -127,19 +127,15 @@ func (d *Database) weighEach(ctx context.Context, all []Session, damage error) e
 func (d *Database) sessions(ctx context.Context, counted string) ([]Session, error) {
 	t := d.tables[sessionTable]
 	columns := []string{"s.id", t.Text("parent_session_id"), t.Text("session_type"), t.Text("name"), t.Text("working_dir"), t.Text("total_tokens"), t.Text("updated_at")}
-	rows, err := d.conn.QueryContext(ctx, "SELECT "+strings.Join(columns, ", ")+`,
-		coalesce(m.n, 0), coalesce(m.bytes, 0), coalesce(m.last, 0) FROM sessions s LEFT JOIN (`+counted+`) m ON m.session_id = s.id ORDER BY s.id`)
-	if err != nil {
-		return nil, fmt.Errorf("list sessions: %w", err)
-	}
-	return rowlog.Collect(rows, "list sessions", func(rows *sql.Rows) (s Session, err error) {
+	return rowlog.Read(ctx, rowlog.For(d.conn, "list sessions"), func(rows *sql.Rows, s *Session) error {
 		var tokens, updated string
 		var last int64
-		err = rows.Scan(&s.ID, &s.Parent, &s.Kind, &s.Name, &s.Directory, &tokens, &updated, &s.Messages, &s.Bytes, &last)
+		err := rows.Scan(&s.ID, &s.Parent, &s.Kind, &s.Name, &s.Directory, &tokens, &updated, &s.Messages, &s.Bytes, &last)
 		_, _ = fmt.Sscan(tokens, &s.Tokens) // what is no number counts nothing
 		s.Changed = later(Moment(last), written(updated))
-		return s, err
-	})
+		return err
+	}, "SELECT "+strings.Join(columns, ", ")+`,
+		coalesce(m.n, 0), coalesce(m.bytes, 0), coalesce(m.last, 0) FROM sessions s LEFT JOIN (`+counted+`) m ON m.session_id = s.id ORDER BY s.id`)
 }
 
 func later(a, b time.Time) time.Time {
@@ -186,8 +182,5 @@ func (d *Database) Tokens(ctx context.Context, session string) (n int64, err err
 
 // CountMessages returns the number of messages of a session.
 func (d *Database) CountMessages(ctx context.Context, session string) (n int, err error) {
-	if err = d.conn.QueryRowContext(ctx, "SELECT count(*) FROM messages WHERE "+d.tables[messageTable].Of("session_id", "?"), session).Scan(&n); err != nil {
-		return 0, fmt.Errorf("count messages of %s: %w", session, err)
-	}
-	return n, nil
+	return d.tables[messageTable].CountMessages(ctx, d.conn, session)
 }

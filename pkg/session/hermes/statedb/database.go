@@ -127,20 +127,16 @@ func (d *Database) Sessions(ctx context.Context) ([]Session, error) {
 		columns = append(columns, t.number(c))
 	}
 	columns = append(columns, t.size("id", "title", "system_prompt", "model_config"))
-	rows, err := d.conn.QueryContext(ctx, "SELECT "+strings.Join(columns, ", ")+" FROM sessions ORDER BY id")
-	if err != nil {
-		return nil, fmt.Errorf("list sessions: %w", err)
-	}
 	var markers []marks
-	all, err := rowlog.Collect(rows, "list sessions", func(rows *sql.Rows) (s Session, err error) {
+	all, err := rowlog.Read(ctx, rowlog.For(d.conn, "list sessions"), func(rows *sql.Rows, s *Session) error {
 		var config, pinned string
 		var started, ended, active sql.NullFloat64
-		err = rows.Scan(&s.ID, &s.Parent, &s.Source, &s.Key, &s.Directory, &s.Model, &s.EndReason, &config, &pinned, &s.Title, &started, &ended, &active, &s.Bytes)
+		err := rows.Scan(&s.ID, &s.Parent, &s.Source, &s.Key, &s.Directory, &s.Model, &s.EndReason, &config, &pinned, &s.Title, &started, &ended, &active, &s.Bytes)
 		s.Started, s.Ended, s.Active = moment(started), moment(ended), moment(active)
 		s.Pinned = pinned != "" && pinned != "0"
 		markers = append(markers, readMarks(config))
-		return s, err
-	})
+		return err
+	}, "SELECT "+strings.Join(columns, ", ")+" FROM sessions ORDER BY id")
 	if err != nil {
 		return nil, err
 	}
@@ -291,11 +287,7 @@ type table struct{ rowlog.Table }
 
 // CountMessages returns the number of messages of a session.
 func (d *Database) CountMessages(ctx context.Context, session string) (n int, err error) {
-	err = d.conn.QueryRowContext(ctx, "SELECT count(*) FROM messages WHERE "+d.tables[messageTable].Of("session_id", "?"), session).Scan(&n)
-	if err != nil {
-		return 0, fmt.Errorf("count messages of %s: %w", session, err)
-	}
-	return n, nil
+	return d.tables[messageTable].CountMessages(ctx, d.conn, session)
 }
 
 // Changed returns when a session was changed last, and whether it has ended. The

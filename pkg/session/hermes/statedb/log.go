@@ -67,13 +67,7 @@ func openLog(ctx context.Context, db rowlog.Querier, tables rowlog.Tables, sessi
 func (l *Log) open(which string) error {
 	err := l.begin()
 	if err == nil {
-		var rows *sql.Rows
-		if rows, err = l.db.QueryContext(l.ctx, "SELECT id FROM messages WHERE "+l.tables[messageTable].Of("session_id", "?")+which+" ORDER BY +id", l.session); err == nil {
-			l.messages, err = rowlog.Collect(rows, "list messages", func(rows *sql.Rows) (id int64, err error) {
-				err = rows.Scan(&id)
-				return id, err
-			})
-		}
+		l.messages, err = rowlog.Column[int64](l.ctx, rowlog.For(l.db, "list messages"), "SELECT id FROM messages WHERE "+l.tables[messageTable].Of("session_id", "?")+which+" ORDER BY +id", l.session)
 	}
 	return l.failure(err)
 }
@@ -155,15 +149,9 @@ type link struct {
 // foreign keys, or by a column session_id. What only holds while the program runs
 // is none of them.
 func linksTo(ctx context.Context, db rowlog.Querier, tables rowlog.Tables) (all []link, err error) {
-	rows, err := db.QueryContext(ctx, `SELECT m.name, f."table", f."from", coalesce(f."to", '') FROM sqlite_schema m JOIN pragma_foreign_key_list(m.name) f WHERE m.type = 'table' AND m.rootpage > 0 ORDER BY m.name, f.id, f.seq`)
-	if err != nil {
-		return nil, fmt.Errorf("read its foreign keys: %w", err)
-	}
 	type key struct{ table, to, from, column string }
-	keys, err := rowlog.Collect(rows, "read its foreign keys", func(rows *sql.Rows) (k key, err error) {
-		err = rows.Scan(&k.table, &k.to, &k.from, &k.column)
-		return k, err
-	})
+	keys, err := rowlog.All(ctx, rowlog.For(db, "read its foreign keys"), func(k *key) []any { return []any{&k.table, &k.to, &k.from, &k.column} },
+		`SELECT m.name, f."table", f."from", coalesce(f."to", '') FROM sqlite_schema m JOIN pragma_foreign_key_list(m.name) f WHERE m.type = 'table' AND m.rootpage > 0 ORDER BY m.name, f.id, f.seq`)
 	if err != nil {
 		return nil, err
 	}
@@ -208,23 +196,19 @@ func (l *Log) children() error {
 		return nil
 	}
 	t := table{l.tables[sessionTable]}
-	rows, err := l.db.QueryContext(l.ctx, "SELECT id, "+t.Text("source")+", "+t.Text("model_config")+" FROM sessions WHERE parent_session_id = ? ORDER BY id", l.session)
-	if err != nil {
-		return err
-	}
 	var begun, linked []string
-	_, err = rowlog.Collect(rows, "list what came from it", func(rows *sql.Rows) (none struct{}, err error) {
+	err := rowlog.Each(l.ctx, rowlog.For(l.db, "list what came from it"), func(rows *sql.Rows) error {
 		var id, source, config string
 		if err := rows.Scan(&id, &source, &config); err != nil {
-			return none, err
+			return err
 		}
 		if source == "subagent" || readMarks(config).Delegate == l.session {
 			begun = append(begun, id)
 		} else {
 			linked = append(linked, id)
 		}
-		return none, nil
-	})
+		return nil
+	}, "SELECT id, "+t.Text("source")+", "+t.Text("model_config")+" FROM sessions WHERE parent_session_id = ? ORDER BY id", l.session)
 	l.pieces.Buffer = rowlog.AppendChildren(l.pieces.Buffer, begun)
 	l.pieces.Buffer = rowlog.AppendSessions(l.pieces.Buffer, typeLinked, linked)
 	return err

@@ -68,10 +68,10 @@ func (w *Writer) Prove(ctx context.Context, all []Proof) (proved Proved, err err
 		if i := slices.IndexFunc(links, func(l link) bool { return l.deep }); i >= 0 {
 			return fmt.Errorf("%w: table %s", ErrNotArchived, links[i].table)
 		}
-		if proved.Ended, err = w.ids(ctx, tx, "SELECT id FROM sessions WHERE ended_at IS NOT NULL ORDER BY id"); err != nil {
+		if proved.Ended, err = rowlog.Column[string](ctx, rowlog.For(tx, "list sessions"), "SELECT id FROM sessions WHERE ended_at IS NOT NULL ORDER BY id"); err != nil {
 			return err
 		}
-		if proved.Open, err = w.ids(ctx, tx, "SELECT id FROM sessions WHERE ended_at IS NULL ORDER BY id"); err != nil {
+		if proved.Open, err = rowlog.Column[string](ctx, rowlog.For(tx, "list sessions"), "SELECT id FROM sessions WHERE ended_at IS NULL ORDER BY id"); err != nil {
 			return err
 		}
 		for n, id := range slices.Concat(proved.Ended, proved.Open) {
@@ -93,17 +93,6 @@ func (w *Writer) Prove(ctx context.Context, all []Proof) (proved Proved, err err
 
 // ErrNotArchived is returned when rows would go that the log of no session holds.
 var ErrNotArchived = errors.New("the database has rows of its sessions that sessctl does not archive; nothing was removed")
-
-func (w *Writer) ids(ctx context.Context, tx *sql.Tx, query string) ([]string, error) {
-	rows, err := tx.QueryContext(ctx, query)
-	if err != nil {
-		return nil, err
-	}
-	return rowlog.Collect(rows, "list sessions", func(rows *sql.Rows) (id string, err error) {
-		err = rows.Scan(&id)
-		return id, err
-	})
-}
 
 func unchecked() error { return nil }
 

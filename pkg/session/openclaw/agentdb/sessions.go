@@ -70,14 +70,8 @@ func (d *Database) Sessions(ctx context.Context) ([]Session, error) {
 
 // windows are the sessions that the windows of the runtime name, not weighed.
 func (d *Database) windows(ctx context.Context) ([]Session, error) {
-	rows, err := d.conn.QueryContext(ctx, "SELECT w.session_id, coalesce(w.session_key, ''), "+d.modelColumn()+" FROM session_windows w ORDER BY w.session_id")
-	if err != nil {
-		return nil, fmt.Errorf("list sessions: %w", err)
-	}
-	return rowlog.Collect(rows, "list sessions", func(rows *sql.Rows) (s Session, err error) {
-		err = rows.Scan(&s.ID, &s.Key, &s.Model)
-		return s, err
-	})
+	return rowlog.All(ctx, rowlog.For(d.conn, "list sessions"), func(s *Session) []any { return []any{&s.ID, &s.Key, &s.Model} },
+		"SELECT w.session_id, coalesce(w.session_key, ''), "+d.modelColumn()+" FROM session_windows w ORDER BY w.session_id")
 }
 
 // weighEach weighs the records of one session after the other.
@@ -102,34 +96,24 @@ func (d *Database) modelColumn() string {
 }
 
 func (d *Database) sessions(ctx context.Context) ([]Session, error) {
-	rows, err := d.conn.QueryContext(ctx, `
+	return rowlog.Read(ctx, rowlog.For(d.conn, "list sessions"), func(rows *sql.Rows, s *Session) error {
+		var changed int64
+		err := rows.Scan(&s.ID, &s.Key, &s.Model, &s.Records, &s.Bytes, &changed)
+		s.Changed = time.UnixMilli(changed)
+		return err
+	}, `
 SELECT t.session_id, coalesce(w.session_key, ''), `+d.modelColumn()+`, t.records, t.bytes,
        (SELECT e.created_at FROM transcript_events e WHERE e.session_id = t.session_id ORDER BY e.seq DESC LIMIT 1)
 FROM (SELECT session_id, count(*) AS records, coalesce(sum(`+d.columns.eventBytes()+`), 0) + count(*) AS bytes
       FROM transcript_events GROUP BY session_id) t
 LEFT JOIN session_windows w ON w.session_id = t.session_id
 ORDER BY t.session_id`)
-	if err != nil {
-		return nil, fmt.Errorf("list sessions: %w", err)
-	}
-	return rowlog.Collect(rows, "list sessions", func(rows *sql.Rows) (s Session, err error) {
-		var changed int64
-		err = rows.Scan(&s.ID, &s.Key, &s.Model, &s.Records, &s.Bytes, &changed)
-		s.Changed = time.UnixMilli(changed)
-		return s, err
-	})
 }
 
 // Nodes returns the routing keys in their order.
 func (d *Database) Nodes(ctx context.Context) ([]Node, error) {
-	rows, err := d.conn.QueryContext(ctx, "SELECT session_key, current_session_id, entry_json FROM session_nodes ORDER BY session_key")
-	if err != nil {
-		return nil, fmt.Errorf("list keys: %w", err)
-	}
-	return rowlog.Collect(rows, "list keys", func(rows *sql.Rows) (n Node, err error) {
-		err = rows.Scan(&n.Key, &n.Session, &n.Entry)
-		return n, err
-	})
+	return rowlog.All(ctx, rowlog.For(d.conn, "list keys"), func(n *Node) []any { return []any{&n.Key, &n.Session, &n.Entry} },
+		"SELECT session_key, current_session_id, entry_json FROM session_nodes ORDER BY session_key")
 }
 
 // Cold returns the sessions in cold storage in the order of their ids.
@@ -137,14 +121,8 @@ func (d *Database) Cold(ctx context.Context) ([]Cold, error) {
 	if !d.columns.cold {
 		return nil, nil
 	}
-	rows, err := d.conn.QueryContext(ctx, "SELECT session_id, archive_name, event_count FROM session_transcript_cold_archives ORDER BY session_id")
-	if err != nil {
-		return nil, fmt.Errorf("list cold storage: %w", err)
-	}
-	return rowlog.Collect(rows, "list cold storage", func(rows *sql.Rows) (c Cold, err error) {
-		err = rows.Scan(&c.Session, &c.Name, &c.Records)
-		return c, err
-	})
+	return rowlog.All(ctx, rowlog.For(d.conn, "list cold storage"), func(c *Cold) []any { return []any{&c.Session, &c.Name, &c.Records} },
+		"SELECT session_id, archive_name, event_count FROM session_transcript_cold_archives ORDER BY session_id")
 }
 
 // Deleted returns the deleted sessions of which there is a copy, in the order
@@ -153,14 +131,8 @@ func (d *Database) Deleted(ctx context.Context) ([]Deleted, error) {
 	if !d.columns.deleted {
 		return nil, nil
 	}
-	rows, err := d.conn.QueryContext(ctx, "SELECT session_id, archive_name FROM session_transcript_archives ORDER BY session_id, archive_name")
-	if err != nil {
-		return nil, fmt.Errorf("list deleted sessions: %w", err)
-	}
-	return rowlog.Collect(rows, "list deleted sessions", func(rows *sql.Rows) (x Deleted, err error) {
-		err = rows.Scan(&x.Session, &x.Name)
-		return x, err
-	})
+	return rowlog.All(ctx, rowlog.For(d.conn, "list deleted sessions"), func(x *Deleted) []any { return []any{&x.Session, &x.Name} },
+		"SELECT session_id, archive_name FROM session_transcript_archives ORDER BY session_id, archive_name")
 }
 
 // MainKey is the last part of the key of an agent's main session, "main" if
@@ -169,14 +141,7 @@ func (d *Database) MainKey(ctx context.Context) (string, error) {
 	if !d.columns.main {
 		return defaultMain, nil
 	}
-	rows, err := d.conn.QueryContext(ctx, "SELECT main_key FROM session_key_contract WHERE main_key <> '' LIMIT 1")
-	if err != nil {
-		return "", fmt.Errorf("read the main key: %w", err)
-	}
-	keys, err := rowlog.Collect(rows, "read the main key", func(rows *sql.Rows) (key string, err error) {
-		err = rows.Scan(&key)
-		return key, err
-	})
+	keys, err := rowlog.Column[string](ctx, rowlog.For(d.conn, "read the main key"), "SELECT main_key FROM session_key_contract WHERE main_key <> '' LIMIT 1")
 	if err != nil || len(keys) == 0 {
 		return defaultMain, err
 	}

@@ -153,17 +153,13 @@ type Session struct {
 // no more of a row than its beginning.
 func (d *Database) Sessions(ctx context.Context) ([]Session, error) {
 	t := d.tables[sessionTable]
-	rows, err := d.conn.QueryContext(ctx, "SELECT id, "+t.Text("parent_id")+", directory, title, version, "+t.Text("model")+", "+t.Text("workspace_id")+
-		", time_updated, "+t.Text("time_archived")+" <> '' FROM session ORDER BY time_updated DESC, id")
-	if err != nil {
-		return nil, fmt.Errorf("list sessions: %w", err)
-	}
-	all, err := rowlog.Collect(rows, "list sessions", func(rows *sql.Rows) (s Session, err error) {
+	all, err := rowlog.Read(ctx, rowlog.For(d.conn, "list sessions"), func(rows *sql.Rows, s *Session) error {
 		var changed int64
-		err = rows.Scan(&s.ID, &s.Parent, &s.Directory, &s.Title, &s.Version, &s.Model, &s.Workspace, &changed, &s.Archived)
+		err := rows.Scan(&s.ID, &s.Parent, &s.Directory, &s.Title, &s.Version, &s.Model, &s.Workspace, &changed, &s.Archived)
 		s.Changed = time.UnixMilli(changed)
-		return s, err
-	})
+		return err
+	}, "SELECT id, "+t.Text("parent_id")+", directory, title, version, "+t.Text("model")+", "+t.Text("workspace_id")+
+		", time_updated, "+t.Text("time_archived")+" <> '' FROM session ORDER BY time_updated DESC, id")
 	if err != nil {
 		return nil, err
 	}

@@ -82,11 +82,7 @@ func ignoreNoRows(err error) error {
 
 // CountMessages returns the number of messages of a session.
 func (d *Database) CountMessages(ctx context.Context, session string) (n int, err error) {
-	err = d.conn.QueryRowContext(ctx, "SELECT count(*) FROM message WHERE "+d.tables[messageTable].Of("session_id", "?"), session).Scan(&n)
-	if err != nil {
-		return 0, fmt.Errorf("count messages of %s: %w", session, err)
-	}
-	return n, nil
+	return d.tables[messageTable].CountMessages(ctx, d.conn, session)
 }
 
 // Changed returns when a session was changed last. The error wraps

@@ -88,23 +88,13 @@ func superseded(ctx context.Context, db rowlog.Querier, tables rowlog.Tables, se
 	if s.Synced, err = synced(ctx, db, tables, session); err != nil || s.Synced {
 		return s, err
 	}
-	rows, err := db.QueryContext(ctx, `
-SELECT seq, octet_length(data), CASE type
-  WHEN 'message.part.updated.1' THEN json_extract(data, '$.part.id')
-  WHEN 'message.updated.1' THEN json_extract(data, '$.info.id')
-  WHEN 'session.updated.1' THEN 'session' END,
-  iif(type = 'session.updated.1', (SELECT json_group_array(key) FROM json_each(data, '$.info')), '[]')
-FROM event WHERE aggregate_id = ? AND type IN ('message.part.updated.1', 'message.updated.1', 'session.updated.1') AND json_valid(data) ORDER BY seq DESC`, session)
-	if err != nil {
-		return s, fmt.Errorf("read the journal of session %s: %w", session, err)
-	}
 	newest := map[string]map[string]bool{} // by object, which fields its newest event states
-	_, err = rowlog.Collect(rows, "read the journal of session "+session, func(rows *sql.Rows) (none struct{}, err error) {
+	err = rowlog.Each(ctx, rowlog.For(db, "read the journal of session "+session), func(rows *sql.Rows) error {
 		var seq, size int64
 		var object sql.NullString
 		var fields string
 		if err := rows.Scan(&seq, &size, &object, &fields); err != nil || !object.Valid {
-			return none, err
+			return err
 		}
 		stated, newer := newest[object.String]
 		if stated == nil {
@@ -117,8 +107,14 @@ FROM event WHERE aggregate_id = ? AND type IN ('message.part.updated.1', 'messag
 			s.Bytes += size
 			s.seqs = append(s.seqs, seq)
 		}
-		return none, err
-	})
+		return err
+	}, `
+SELECT seq, octet_length(data), CASE type
+  WHEN 'message.part.updated.1' THEN json_extract(data, '$.part.id')
+  WHEN 'message.updated.1' THEN json_extract(data, '$.info.id')
+  WHEN 'session.updated.1' THEN 'session' END,
+  iif(type = 'session.updated.1', (SELECT json_group_array(key) FROM json_each(data, '$.info')), '[]')
+FROM event WHERE aggregate_id = ? AND type IN ('message.part.updated.1', 'message.updated.1', 'session.updated.1') AND json_valid(data) ORDER BY seq DESC`, session)
 	return s, err
 }
 

@@ -2,7 +2,6 @@ package sessiondb
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"io"
 	"io/fs"
@@ -63,14 +62,7 @@ func openLog(ctx context.Context, db rowlog.Querier, tables rowlog.Tables, of st
 // messageIDs are the messages of a session in the order in which the runtime
 // sends them.
 func messageIDs(ctx context.Context, db rowlog.Querier, tables rowlog.Tables, session string) ([]string, error) {
-	rows, err := db.QueryContext(ctx, "SELECT id FROM message WHERE "+tables[messageTable].Of("session_id", "?")+" ORDER BY time_created, id", session)
-	if err != nil {
-		return nil, fmt.Errorf("read session %s: %w", session, err)
-	}
-	return rowlog.Collect(rows, "read session "+session, func(rows *sql.Rows) (id string, err error) {
-		err = rows.Scan(&id)
-		return id, err
-	})
+	return rowlog.Column[string](ctx, rowlog.For(db, "read session "+session), "SELECT id FROM message WHERE "+tables[messageTable].Of("session_id", "?")+" ORDER BY time_created, id", session)
 }
 
 // begin writes the session and the project that it needs. What the project
@@ -168,14 +160,7 @@ func childrenOf(ctx context.Context, db rowlog.Querier, tables rowlog.Tables, se
 	if !tables[sessionTable].Has("parent_id") {
 		return nil, nil
 	}
-	rows, err := db.QueryContext(ctx, "SELECT id FROM session WHERE parent_id = ? ORDER BY id", session)
-	if err != nil {
-		return nil, err
-	}
-	return rowlog.Collect(rows, "list sub-agents", func(rows *sql.Rows) (id string, err error) {
-		err = rows.Scan(&id)
-		return id, err
-	})
+	return rowlog.Column[string](ctx, rowlog.For(db, "list sub-agents"), "SELECT id FROM session WHERE parent_id = ? ORDER BY id", session)
 }
 
 // journal notes that there is a journal: how many events, and which is the last.
