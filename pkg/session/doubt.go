@@ -42,7 +42,7 @@ type habits struct {
 }
 
 // habitsOf are the habits of runtimes whose logs have more in them than what is sent
-// (docs/dev/formats.md, "Unknown types"). Of all others, what a record says decides.
+// (docs/dev/formats.md). Of all others, what a record says decides.
 var habitsOf = map[string]habits{
 	RuntimePi:       {link: []string{"id"}},
 	RuntimeOMP:      {link: []string{"id"}},
