@@ -71,7 +71,7 @@ type node struct {
 	tokens   int64
 	used     time.Time // last
 	sessions int
-	beside   int // of sessions: not counted as one
+	beside   int  // of sessions: not counted as one
 	measured bool // all of it
 	most     int64
 	session  *Session
