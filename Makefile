@@ -15,7 +15,7 @@ help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
 
 build: ## build bin/sessctl
-	CGO_ENABLED=0 $(GO) build -trimpath \
+	CGO_ENABLED=0 $(GO) build -trimpath -pgo=release.pgo \
 		-ldflags "-s -w -X $(MODULE)/cmd.version=$(VERSION)" \
 		-o bin/ .
 

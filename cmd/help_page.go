@@ -63,17 +63,37 @@ func inBrief(c *cobra.Command, words string) *cobra.Command {
 	return c
 }
 
-// shortenHelp makes the page that fits on a screen the help of the program. What is
-// all says whether cobra's is wanted, with every option.
+// rareOptions are those of all commands that only help --all shows.
+func rareOptions() []string { return []string{"allow-root", "pprof", "workers"} }
+
+// shortenHelp makes the page that fits on a screen the help of the program, and leaves
+// rare options out of that of its commands. What is all says whether cobra's is wanted,
+// with every option.
 func shortenHelp(a *app, root *cobra.Command, groups []group, all *bool) {
 	whole := root.HelpFunc()
 	root.SetHelpFunc(func(c *cobra.Command, args []string) {
-		if c.HasParent() || *all {
+		switch {
+		case *all:
 			whole(c, args)
+			return
+		case c.HasParent():
+			helpWithout(whole, c, args)
 			return
 		}
 		_ = printHelpPage(a.Out, groups) // cobra asks for no error
 	})
+}
+
+// helpWithout prints the help of a command without rare options.
+func helpWithout(whole func(*cobra.Command, []string), c *cobra.Command, args []string) {
+	for _, name := range rareOptions() {
+		if option := c.Root().PersistentFlags().Lookup(name); option != nil {
+			option.Hidden = true
+			defer func() { option.Hidden = false }()
+		}
+	}
+	whole(c, args)
+	fmt.Fprintf(c.OutOrStdout(), "\nRare options: sessctl help --all %s\n", strings.TrimPrefix(c.CommandPath(), "sessctl "))
 }
 
 // printHelpPage prints every command in two columns, grouped by what a person wants.

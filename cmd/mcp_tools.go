@@ -28,8 +28,7 @@ import (
 // scope.
 func (s *mcpServer) request(out io.Writer, of selection.Scope) *app {
 	a := s.app.printingTo(out)
-	a.Width = 120
-	a.Global.Runtime = of.Runtime
+	a.Width, a.Global.Runtime = 120, of.Runtime
 	return a
 }
 
@@ -165,8 +164,9 @@ func (s *mcpServer) readArchive(ctx context.Context, a *app, of selection.Scope,
 	if !steps.Readable(&a.Run.Settings, entry) {
 		return "", failure.Usage("sessctl archives show "+entry.ID+" prints it", "archive %s is not a log of messages", entry.ID)
 	}
-	reader := mcptool.MessageReader{Lines: steps.LineRange{First: max(in.FirstLine, 1), Last: in.LastLine}, Neighbors: in.Neighbors}
-	if err := newArchivedText(a, io.Discard, steps.LineRange{}, false).each(ctx, store, entry, reader.Add); err != nil && !errors.Is(err, recall.ErrReadEnough) {
+	text, lines := newArchivedText(a, io.Discard, steps.LineRange{}, true), steps.LineRange{First: max(in.FirstLine, 1), Last: in.LastLine}
+	reader := mcptool.MessageReader{Lines: lines, Neighbors: in.Neighbors, Known: text.redact}
+	if err := text.each(ctx, store, entry, reader.Add); err != nil && !errors.Is(err, recall.ErrReadEnough) {
 		return "", err
 	}
 	return s.told.Keep(reader.Text(entry)), nil

@@ -243,13 +243,10 @@ func renderMonitor(a *app, r audit.MonitorReport) error {
 	var rows [][]string
 	var advice []string
 	for _, alert := range alerts {
-		told := map[bool]string{true: "now", false: "before"}[alert.Event != ""]
-		if alert.Held {
-			told = "held"
-		}
-		since := alert.Since.UTC().Format(time.RFC3339)
-		rows = append(rows, []string{string(alert.Kind), since, told, wording.Visible(alert.Subject), wording.Visible(alert.Message)})
-		t.rows = append(t.rows, []string{string(alert.Kind), wording.ShownTime(since), told, a.Tilde(alert.Subject), alert.Message})
+		rows = append(rows, []string{string(alert.Kind), alert.Since.UTC().Format(time.RFC3339), audit.ToldWhen(alert), wording.Visible(alert.Subject), wording.Visible(alert.Message)})
+	}
+	for _, alert := range audit.OneOfACause(alerts) {
+		t.rows = append(t.rows, []string{string(alert.Kind), wording.ShownTime(wording.StampText(alert.Since)), audit.ToldWhen(alert), a.Tilde(alert.Subject), alert.Message})
 		if !slices.Contains(advice, alert.Advice) {
 			advice = append(advice, alert.Advice)
 		}

@@ -128,7 +128,8 @@ type terminalBar struct {
 	bar  *progressbar.ProgressBar
 }
 
-// Draw shows how far a piece of work has come. Another piece has its own bar.
+// Draw shows how far a piece of work has come. Another piece has its own bar, which
+// begins where the work is.
 func (b *terminalBar) Draw(what string, done, total int64) {
 	if what != b.what || b.bar == nil {
 		b.Clear()
@@ -139,8 +140,12 @@ func (b *terminalBar) Draw(what string, done, total int64) {
 			progressbar.OptionSetWidth(24),
 			progressbar.OptionThrottle(progressInterval),
 			progressbar.OptionClearOnFinish(),
+			progressbar.OptionSetPredictTime(done == 0), // what was done before took no time of this bar
+			progressbar.OptionSetElapsedTime(done == 0),
 		)
-		_ = b.bar.RenderBlank()
+		if 100*done < max(total, 1) { // it shows no share below 1 % by itself
+			_ = b.bar.RenderBlank()
+		}
 	}
 	if total > 0 && b.bar.GetMax64() != total {
 		b.bar.ChangeMax64(total)

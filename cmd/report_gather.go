@@ -44,7 +44,7 @@ func gatherReport(ctx context.Context, a *app, o pages.ReportOptions) (report.Do
 		return doc, err
 	}
 	r := reporter{app: a, seen: look, doc: &doc}
-	wellness := audit.MonitorReport{Alerts: audit.WithoutDue(look.AlertsOf(state, settings))}
+	wellness := audit.MonitorReport{Alerts: audit.OneOfACause(audit.WithoutDue(look.AlertsOf(state, settings)))}
 	wellness.Count(&look.Observed)
 	wellness.Sessions, wellness.Archives = len(look.Rows), len(look.Entries)
 	r.alerts(wellness.Alerts)

@@ -93,7 +93,13 @@ func (p *reportPrinter) context() {
 		}
 	}
 	shares("RUNTIME", c.Runtimes, func(s report.Share) string { return s.Runtime })
-	shares("AGENT", c.Agents, func(s report.Share) string { return cmp.Or(s.ProjectName, s.Agent) })
+	agents := c.Projects()
+	shares("AGENT", agents, func(s report.Share) string {
+		if same := func(x report.Share) bool { return x.Name() == s.Name() && x.Runtime != s.Runtime }; slices.ContainsFunc(agents, same) {
+			return s.Name() + " (" + s.Runtime + ")"
+		}
+		return s.Name()
+	})
 	t := table{empty: "no sessions", columns: []column{{name: "SESSION", least: 12, middle: true}, {name: "TITLE", least: 12, drop: 3}, {name: "AGENT", least: 8, middle: true}, {name: "TOKENS", right: true}, {name: "CONTEXT", drop: 1}, {name: "SIZE", right: true, drop: 2}, {name: "STATE", drop: 4}}}
 	for _, s := range c.List {
 		tokens, context := wording.Count(s.Tokens), selection.UnknownFigure

@@ -86,7 +86,7 @@ func (r *profileRun) row() audit.RunRow {
 func (r *profileRun) begin(profile string) {
 	r.began = r.Now()
 	r.record = operate.RunRecord{
-		Schema: 1, ID: ulid.Make().String(), Version: r.Version, Profile: profile, Process: os.Getpid(), Invocation: r.Getenv("INVOCATION_ID"), Started: wording.Stamp(r.began),
+		Schema: 1, ID: ulid.MustNew(ulid.Timestamp(r.began), ulid.DefaultEntropy()).String(), Version: r.Version, Profile: profile, Process: os.Getpid(), Invocation: r.Getenv("INVOCATION_ID"), Started: wording.Stamp(r.began),
 		Outcome: operate.Interrupted, ExitCode: steps.ExitUnknown, Steps: []operate.StepRecord{},
 	}
 }
@@ -98,6 +98,15 @@ func (r *profileRun) write() {
 	if errors.Is(err, fs.ErrNotExist) && r.Held == nil {
 		err = r.runs.Write(r.record) // the run that has the lock has swept it
 	}
+	r.marked(&r.record, err)
+}
+
+// marked tells of a record that could not be written, if there is an error, and leaves a
+// mark where the disk is full.
+func (r *profileRun) marked(record *operate.RunRecord, err error) {
+	if workspace.NoRoom(err) {
+		_ = r.runs.Mark(*record) // without it, only what was told tells of the run
+	}
 	if err != nil {
 		r.unwritten(err)
 	}
@@ -106,9 +115,7 @@ func (r *profileRun) write() {
 // writeEnd is write for the end of the run, which is on record also where the disk is
 // full.
 func (r *profileRun) writeEnd() {
-	if err := workspace.UseReserve(r.app.Run, func() error { return r.runs.Write(r.record) }); err != nil {
-		r.unwritten(err)
-	}
+	r.marked(&r.record, workspace.UseReserve(r.app.Run, func() error { return r.runs.Write(r.record) }))
 }
 
 // unwritten tells once that something about runs could not be written: the run
@@ -151,9 +158,7 @@ func (r *profileRun) tellEnd(ctx context.Context, record *operate.RunRecord) {
 		return
 	}
 	record.Told = true
-	if err := workspace.UseReserve(r.app.Run, func() error { return r.runs.Write(*record) }); err != nil {
-		r.unwritten(err)
-	}
+	r.marked(record, workspace.UseReserve(r.app.Run, func() error { return r.runs.Write(*record) }))
 }
 
 // steps carries out the steps of the plan, one after the other. The record on

@@ -123,17 +123,18 @@ func describeStatus(a *app, doc *audit.StatusDocument) string {
 	}
 	b.WriteByte('\n')
 	describeRuns(line, doc)
-	purges, grew := doc.Told()
-	describeGrowth(line, grew)
-	for _, p := range purges {
-		line("will go", fmt.Sprintf("%s deletes %s of %s, the first: %s; %s", p.Runtime, wording.Plural(p.Sessions, "log"), cmp.Or(p.ProjectName, p.Agent), pages.GoesOn(p.First, a.Now()), unarchivedText(p.Unarchived)))
+	if grew := doc.Growth(); grew != "" {
+		line("grew", grew)
+	}
+	for _, text := range doc.Going(func(at string) string { return pages.GoesOn(at, a.Now()) }) {
+		line("will go", text)
 	}
 	if !doc.ArchivesKnown {
 		line("archives", "not known: they could not be listed, see above")
 		return b.String()
 	}
 	line("saved", fmt.Sprintf("%s tokens out of contexts by %s, %s out of logs", wording.Count(doc.Saved.Tokens), wording.Plural(doc.Saved.Compactions, "compaction"), wording.Bytes(doc.Saved.LogBytes)))
-	line("verified", checkText(doc))
+	line("verified", doc.Verified())
 	return b.String()
 }
 
@@ -142,14 +143,8 @@ func (a *app) problemText(p audit.StatusProblem) string {
 	if p.Where != "" && !strings.Contains(text, p.Where) {
 		text = a.Tilde(p.Where) + ": " + text
 	}
-	if p.Count > 1 {
-		text += fmt.Sprintf(" (and %d more)", p.Count-1)
-	}
-	return text
+	return text + wording.MoreLike(p.Count-1)
 }
-
-// mostOfStatus bounds the lines of a kind: the rest is counted.
-const mostOfStatus = 5
 
 func describeRuns(line func(what, text string), doc *audit.StatusDocument) {
 	runs := doc.Runs
@@ -159,48 +154,14 @@ func describeRuns(line func(what, text string), doc *audit.StatusDocument) {
 	case len(runs) == 0:
 		line("last run", "none is on record; sessctl schedule install nightly runs every night")
 	}
-	for _, r := range runs[:min(len(runs), mostOfStatus)] {
-		text := fmt.Sprintf("%s, %s, %s in %s", r.Profile, wording.ShownTime(r.Started), r.Outcome, steps.Took(r.Seconds))
+	for _, r := range runs[:min(len(runs), audit.MostOfStatus)] {
+		text := fmt.Sprintf("%s, %s, %s", r.Profile, wording.ShownTime(r.Started), r.Outcome)
+		if r.Seconds > 0 {
+			text += " in " + steps.Took(r.Seconds)
+		}
 		if len(r.Summary) > 0 {
 			text += "; " + strings.Join(r.Summary, "; ")
 		}
 		line("last run", text)
 	}
-}
-
-func describeGrowth(line func(what, text string), grew []audit.StatusGrowth) {
-	var parts []string
-	for _, g := range grew[:min(len(grew), mostOfStatus)] {
-		parts = append(parts, fmt.Sprintf("%s %s", cmp.Or(g.ProjectName, g.Agent), wording.Bytes(g.Bytes)))
-	}
-	if more := len(grew) - len(parts); more > 0 {
-		parts = append(parts, fmt.Sprintf("%d more", more))
-	}
-	if len(parts) > 0 {
-		line("grew", strings.Join(parts, ", ")+" that no archive has yet")
-	}
-}
-
-func unarchivedText(n int) string {
-	if n == 0 {
-		return "all are archived"
-	}
-	return wording.Plural(n, "log") + " of these have no archive as they are now"
-}
-
-func checkText(doc *audit.StatusDocument) string {
-	switch {
-	case doc.Archives == 0:
-		return "there is no archive yet"
-	case doc.Checked.At == "":
-		return "each archive when it was made, never since; sessctl archives verify reads them all"
-	}
-	text := "all archives were read on " + wording.ShownTime(doc.Checked.At)
-	if doc.Checked.Problems > 0 {
-		text += ", with " + wording.Plural(doc.Checked.Problems, "problem")
-	}
-	if doc.Checked.Since > 0 {
-		text += fmt.Sprintf("; %s later", wording.Plural(doc.Checked.Since, "archive"))
-	}
-	return text
 }

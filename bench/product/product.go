@@ -22,8 +22,9 @@ func Root(ctx context.Context) (string, error) {
 	return strings.TrimSpace(string(out)), nil
 }
 
-// Build builds the program in a directory, as it is released, and returns its
-// path. The error has what the compiler said.
+// Build builds the program in a directory, as it is released but for the profile that
+// the compiler goes by then: it gives functions other names, and stages are told apart by
+// names. It returns its path. The error has what the compiler said.
 func Build(ctx context.Context, dir string) (string, error) {
 	root, err := Root(ctx)
 	if err != nil {

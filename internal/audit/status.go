@@ -135,33 +135,6 @@ func NamePurges(names selection.Projects, purges []report.Purge) {
 	}
 }
 
-// Told are what runtimes delete and what grew as one project after the other, in which a
-// runtime may have several agents.
-func (d *StatusDocument) Told() (purges []report.Purge, grew []StatusGrowth) {
-	type project struct{ runtime, name string }
-	goes, grows := map[project]int{}, map[project]int{}
-	for _, p := range d.Purges {
-		of := project{p.Runtime, cmp.Or(p.ProjectName, p.Agent)}
-		i, known := goes[of]
-		if !known {
-			goes[of], purges = len(purges), append(purges, p)
-			continue
-		}
-		purges[i].Sessions += p.Sessions // they are in the order in which they go
-		purges[i].Unarchived += p.Unarchived
-	}
-	for _, g := range d.Grew {
-		of := project{g.Runtime, cmp.Or(g.ProjectName, g.Agent)}
-		i, known := grows[of]
-		if !known {
-			grows[of], grew = len(grew), append(grew, g)
-			continue
-		}
-		grew[i].Bytes += g.Bytes
-	}
-	return purges, grew
-}
-
 // ofAPerson says of what waits that no later run does it by itself.
 func ofAPerson(p report.Pending) bool {
 	return !strings.HasPrefix(p.Advice, "the next run ") && !strings.HasPrefix(p.Advice, "a later run ")
@@ -178,23 +151,48 @@ func WithoutDue(alerts []monitor.Alert) []monitor.Alert {
 // wrong is what keeps a machine from being well, but for what is due.
 func wrong(alerts []monitor.Alert) []StatusProblem {
 	all := []StatusProblem{}
-	for _, a := range WithoutDue(alerts) {
-		all = addProblem(all, StatusProblem{What: string(a.Kind), Where: a.Subject, Since: wording.StampText(a.Since), Message: a.Message, Advice: a.Advice})
+	for _, of := range causes(WithoutDue(alerts)) {
+		a := of.First
+		all = append(all, StatusProblem{What: string(a.Kind), Where: a.Subject, Since: wording.StampText(a.Since), Message: a.Message, Advice: a.Advice, Count: of.Count})
 	}
 	return all
 }
 
-// addProblem adds a problem, or counts it with those that have its cause.
-func addProblem(all []StatusProblem, p StatusProblem) []StatusProblem {
-	cause := func(x StatusProblem) string { return wording.CauseOf(x.Where, x.Message) }
+// causes are alerts by their causes. What is advised of one of several is advised of all.
+func causes(alerts []monitor.Alert) []wording.Alike[monitor.Alert] {
+	all := wording.ByCause(alerts, func(a monitor.Alert) string {
+		return string(a.Kind) + " " + wording.CauseOf(a.Subject, a.Message)
+	})
 	for i := range all {
-		if all[i].What == p.What && cause(all[i]) == cause(p) {
-			all[i].Count++
-			return all
+		if all[i].Count > 1 {
+			all[i].First.Advice = wording.ForAll(all[i].First.Advice)
 		}
 	}
-	p.Count = 1
-	return append(all, p)
+	return all
+}
+
+// ToldWhen says whether an event told of the alert.
+func ToldWhen(a monitor.Alert) string {
+	switch {
+	case a.Held:
+		return "held"
+	case a.Event != "":
+		return "now"
+	}
+	return "before"
+}
+
+// OneOfACause are alerts of which one stands for all that have its cause, and says how
+// many these are.
+func OneOfACause(alerts []monitor.Alert) []monitor.Alert {
+	one := []monitor.Alert{}
+	for _, of := range causes(alerts) {
+		if of.Count > 1 { // in front, where a narrow table does not cut it off
+			of.First.Message = wording.Count(int64(of.Count)) + " times, first: " + of.First.Message
+		}
+		one = append(one, of.First)
+	}
+	return one
 }
 
 // lastRuns are the last runs of the profiles, the newest first.

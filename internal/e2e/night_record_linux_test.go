@@ -1,10 +1,12 @@
 package e2e_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -102,5 +104,85 @@ func TestFullDiskIsInTheRecord(t *testing.T) {
 			h.must(unix.Mount("none", h.data, "", unix.MS_REMOUNT, "size=64m,mode=700"))
 			h.expect(0, "", "run", "nightly")
 		})
+	}
+}
+
+// fillDisk leaves no byte on the file system of the data directory.
+func (h *brokenHome) fillDisk(name string) {
+	h.t.Helper()
+	f, err := os.Create(filepath.Join(h.data, name))
+	h.must(err)
+	for block := make([]byte, 1024); err == nil; _, err = f.Write(block) {
+	}
+	h.must(f.Close())
+}
+
+// TestNightsOnAFullDisk: each of several nights in a row that begin without a free byte
+// is told the next morning, also by name alone where not even a record could be kept.
+func TestNightsOnAFullDisk(t *testing.T) {
+	tier.SkipSmoke(t, "it mounts file systems")
+	h := bareHome(t, buildProgram(t))
+	h.must(os.MkdirAll(h.data, 0o700))
+	if err := unix.Mount("none", h.data, "tmpfs", 0, "size=32m,mode=700"); err != nil {
+		t.Skip("tmpfs cannot be mounted (needs root):", err)
+	}
+	t.Cleanup(func() { _ = unix.Unmount(h.data, unix.MNT_DETACH) })
+	h.expect(0, "", "run", "nightly")
+	runs := func() []nightRecord {
+		var doc struct {
+			Runs []nightRecord `json:"runs"`
+		}
+		h.must(json.Unmarshal([]byte(h.expect(0, "", "log", "--runs", "--json")), &doc))
+		return doc.Runs
+	}
+	for night := range 3 {
+		h.fillDisk("filler" + strconv.Itoa(night))
+		if code, out := h.call("", "run", "nightly"); code != 3 {
+			t.Fatalf("exit %d: %s", code, out)
+		}
+		all := runs()
+		if len(all) != night+2 || all[0].Outcome != "partial" {
+			t.Fatalf("night %d: %+v", night, all)
+		}
+		for _, s := range all[0].Steps {
+			if s.Outcome != "ok" && s.Reason == "" {
+				t.Errorf("night %d: %s is %s, and nothing says why", night, s.Step, s.Outcome)
+			}
+		}
+	}
+	h.must(os.Remove(filepath.Join(h.data, "reserve")))
+	h.fillDisk("rest")
+	if code, out := h.call("", "run", "nightly"); code != 3 {
+		t.Fatalf("exit %d: %s", code, out)
+	}
+	_, out := h.call("", "status")
+	if !regexp.MustCompile(`(?m)^  run +nightly: its last run: partial: there was no room for its record on the disk$`).MatchString(out) || !regexp.MustCompile(`(?m)^  last run +nightly, [-0-9 :]+, partial$`).MatchString(out) {
+		t.Errorf("status: %s", out)
+	}
+	heard := func() (ids map[string]bool) {
+		text, err := os.ReadFile(filepath.Join(h.dir, "heard"))
+		h.must(err)
+		ids = map[string]bool{}
+		for lines := json.NewDecoder(bytes.NewReader(text)); ; {
+			var event struct {
+				ID string `json:"id"`
+			}
+			if lines.Decode(&event) != nil {
+				return ids
+			}
+			ids[event.ID] = true
+		}
+	}
+	if n := len(heard()); n != 4 {
+		text, _ := os.ReadFile(filepath.Join(h.dir, "heard"))
+		t.Errorf("4 nights failed, the pager heard of %d: %s", n, text)
+	}
+	h.must(unix.Mount("none", h.data, "", unix.MS_REMOUNT, "size=64m,mode=700"))
+	h.expect(0, "", "run", "nightly")
+	if all := runs(); len(all) != 6 || all[0].Outcome != "ok" || all[1].Outcome != "partial" {
+		t.Errorf("%+v", all)
+	}
+	if n := len(heard()); n != 4 {
+		t.Errorf("a night was told again: %d", n)
 	}
 }

@@ -41,41 +41,49 @@ func SoonPurged(a *workspace.Settings, sessions []workspace.Found) (soon []works
 	return soon
 }
 
-// PurgeNotes say, agent by agent, which of these sessions have no archive.
+// PurgeNotes say, store by store, which of these sessions have no archive.
 func PurgeNotes(a *workspace.Settings, soon []workspace.Found, archived map[FileState]bool) (notes []workspace.Note) {
-	var owners []workspace.Owner
+	var stores []workspace.Owner // without an agent
 	losing := map[workspace.Owner][]workspace.Found{}
 	for _, s := range soon {
 		if archived[State(s)] {
 			continue
 		}
-		if _, known := losing[s.Owner()]; !known {
-			owners = append(owners, s.Owner())
+		of := workspace.Owner{Runtime: s.Runtime, Store: s.Store}
+		if _, known := losing[of]; !known {
+			stores = append(stores, of)
 		}
-		losing[s.Owner()] = append(losing[s.Owner()], s)
+		losing[of] = append(losing[of], s)
 	}
-	for _, o := range owners {
-		notes = append(notes, purgeNote(a, o, losing[o]))
+	for _, of := range stores {
+		notes = append(notes, purgeNote(a, losing[of]))
 	}
 	return notes
 }
 
-// purgeNote is about one agent.
-func purgeNote(a *workspace.Settings, o workspace.Owner, sessions []workspace.Found) workspace.Note {
+// purgeNote is about the sessions of one store.
+func purgeNote(a *workspace.Settings, sessions []workspace.Found) workspace.Note {
 	first := slices.MinFunc(sessions, func(x, y workspace.Found) int { return x.Expires.Compare(y.Expires) })
 	when := "at its next start"
 	if first.Expires.After(a.Now()) {
 		when = "at its next start from " + first.Expires.UTC().Format(time.DateOnly) + " on"
 	}
-	what := wording.Plural(len(sessions), "log") + " of " + o.Agent + ", the first of them " + first.ID
-	if len(sessions) == 1 {
-		what = first.ID + " of " + o.Agent
+	agents := map[string]bool{}
+	for _, s := range sessions {
+		agents[s.Agent] = true
+	}
+	what, which := wording.Plural(len(sessions), "log")+" of "+first.Agent+", the first of them "+first.ID, " --agent "+first.Agent
+	switch {
+	case len(sessions) == 1:
+		what = first.ID + " of " + first.Agent
+	case len(agents) > 1:
+		what = wording.Plural(len(sessions), "log") + " of " + wording.Plural(len(agents), "agent") + ", the first of them " + first.ID + " of " + first.Agent
+		which = " --all"
 	}
 	return workspace.Note{
-		Path:    o.Store,
-		Message: fmt.Sprintf("%s deletes %s, %s; there is no archive", o.Runtime, what, when),
-		Hint:    "sessctl archive --runtime " + o.Runtime + " --agent " + o.Agent,
-		Cause:   o.Store + ": its runtime deletes logs of which there is no archive",
+		Path:    first.Store,
+		Message: fmt.Sprintf("%s deletes %s, %s; there is no archive", first.Runtime, what, when),
+		Hint:    "sessctl archive --runtime " + first.Runtime + which,
 	}
 }
 

@@ -13,39 +13,59 @@ import (
 // say so need space themselves. A file of the data directory keeps it for them.
 
 // reserveSize is the room that is kept, in bytes: a record has a few thousand, and so
-// has an event.
-const reserveSize = 128 << 10
+// has an event. Where there is less room, half of that is kept, or a quarter, down to
+// leastReserve: what was written needs room besides, to be noted as delivered.
+const (
+	reserveSize  = 128 << 10
+	leastReserve = 8 << 10
+)
 
 func (s *Settings) reservePath() string { return filepath.Join(s.DataDir(), "reserve") }
 
 // KeepReserve makes the file that keeps room for a run's record and its events, unless
-// it is there. The caller holds a lock. That it cannot be made is told, and no failure.
+// it is there, as large as there is room. The caller holds a lock. That it cannot be
+// made is told, and no failure.
 func KeepReserve(run *Run) {
-	path := run.reservePath()
-	if info, err := run.Pins.Lstat(path); err == nil && info.Size() == reserveSize {
+	path, err := run.reservePath(), error(nil)
+	info, lookErr := run.Pins.Lstat(path)
+	if lookErr == nil && info.Size() == reserveSize {
 		return
 	}
-	err := run.Pins.ReplaceFile(path, 0o600, func(w io.Writer) error {
-		_, err := io.CopyN(w, rand.Reader, reserveSize) // a file system that compresses gives no room for zeros
-		return err
-	})
-	if err != nil {
+	for size := int64(reserveSize); size >= leastReserve && (lookErr != nil || size > info.Size()); size /= 2 {
+		err = run.Pins.ReplaceFile(path, 0o600, func(w io.Writer) error {
+			_, err := io.CopyN(w, rand.Reader, size) // a file system that compresses gives no room for zeros
+			return err
+		})
+		if !NoRoom(err) {
+			break
+		}
+	}
+	if err != nil && lookErr != nil {
 		run.Notice(Note{Path: path, Message: "no room is kept for the record of a run on a full disk: " + err.Error()})
 	}
+}
+
+// NoRoom reports whether something could not be written because the disk, or what of it
+// one may use, is full.
+func NoRoom(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
 }
 
 // OfReserve reports whether a file is what a killed run has left of the reserve.
 func OfReserve(name string) bool { return strings.HasPrefix(name, ".reserve.") }
 
 // UseReserve writes what must be written on a full disk too: where there is no room, it
-// is tried again with the room of [KeepReserve].
+// is tried again with the room of [KeepReserve]. What is left of that is kept for the
+// next one.
 func UseReserve(run *Run, write func() error) error {
 	err := write()
-	if !errors.Is(err, syscall.ENOSPC) && !errors.Is(err, syscall.EDQUOT) {
+	if !NoRoom(err) {
 		return err
 	}
 	if run.Pins.RemoveFile(run.reservePath()) != nil {
 		return err
 	}
-	return write()
+	err = write()
+	KeepReserve(run)
+	return err
 }

@@ -19,22 +19,24 @@ import (
 // of it.
 
 // TellNoMemory tells that memory cannot be used, and what is lacking because of it:
-// once in a run, whatever its steps lack.
+// once in a run, whatever its steps lack. Each step has it on record.
 func (run *Run) TellNoMemory(lacking string, err error) {
 	told := false
 	for of := run; of != nil; of = of.Outer {
 		told = told || of.noMemoryTold
 		of.noMemoryTold = true
 	}
-	if told {
-		run.Incomplete++
-		return
-	}
 	what, hint := obstacle(run.MemoryDir(), err)
 	if errors.Is(err, memory.ErrCorrupt) && hint == "" {
 		hint = AdviseRebuild
 	}
-	run.PassOver(Note{Path: run.MemoryDir(), Message: lacking + ": " + what, Hint: hint})
+	n := Note{Path: run.MemoryDir(), Message: lacking + ": " + what, Hint: hint}
+	if told {
+		run.Incomplete++
+		run.Passed = append(run.Passed, n)
+		return
+	}
+	run.PassOver(n)
 }
 
 // unremembered is what a run lacks without memory.

@@ -75,6 +75,9 @@ func (p *Plan) Result() Result {
 	r.Strategy, r.TokensBefore, r.TokenSource = p.Strategy, p.Tokens, p.TokenSource
 	r.Messages, r.LinesSkipped, r.Chunks = p.Survey.Scan.Records, p.Survey.skipped(), p.Survey.Chunks
 	r.TokensAfter, r.Unknown, r.Irreducible = p.Tokens, p.Survey.Scan.Unknown, p.Irreducible
+	if p.seen.Size > 0 { // rows of a database are as long as their log, which is what is archived
+		r.Bytes = p.seen.Size
+	}
 	if p.Remembered != nil {
 		r.Unchanged, r.Archive, r.Chunks, r.Messages = true, p.Remembered.Archive, p.Remembered.Chunks, p.Remembered.Messages
 	}

@@ -80,6 +80,9 @@ func TestExecuteOfAMixedStore(t *testing.T) {
 			if err != nil || plan.Outcome != compact.Planned {
 				t.Fatalf("%+v, %v", plan, err)
 			}
+			if planned := plan.Result().Bytes; planned != int64(len(want)) {
+				t.Errorf("the plan is about %d bytes, the run archives %d", planned, len(want))
+			}
 			done, err := h.Execute(t.Context(), m, plan, h.policy())
 			if err != nil || done.Archive == nil || h.archive.copies[done.Archive.ID] != want {
 				t.Fatalf("%+v, %v", done, err)

@@ -77,7 +77,8 @@ func (r Runs) Examine(ctx context.Context) (records []RunRecord, bad []Unreadabl
 			records = append(records, record)
 		}
 	}
-	return records, bad, nil
+	records, err = r.addUnrecorded(records)
+	return records, bad, err
 }
 
 // ids are the ids of all records, oldest first.
@@ -128,6 +129,9 @@ const (
 // cannot be read stay.
 func (r Runs) Prune(ctx context.Context) error {
 	ids, err := r.ids()
+	if err == nil {
+		err = r.dropMarks(ids)
+	}
 	if err != nil || len(ids) <= keptRuns {
 		return err
 	}
@@ -150,7 +154,7 @@ func (r Runs) Prune(ctx context.Context) error {
 		return err
 	}
 	for _, record := range going {
-		if err := r.Pins.RemoveFile(r.path(record.ID)); err != nil {
+		if err := r.Pins.RemoveFile(r.path(record.ID)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("remove an old record of a run: %w", err)
 		}
 	}

@@ -2,6 +2,7 @@ package operate
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -47,6 +48,47 @@ func TestRuns(t *testing.T) {
 	}
 	if info, err := os.Stat(runs.path(first.ID)); runtime.GOOS != "windows" && (err != nil || info.Mode().Perm() != 0o600) {
 		t.Errorf("not private: %v, %v", info.Mode(), err)
+	}
+}
+
+// TestUnrecordedRuns: of a run whose record could not be written a name tells, until
+// there is a record.
+func TestUnrecordedRuns(t *testing.T) {
+	runs := OpenRuns(t.TempDir())
+	first, second := record(1, "nightly"), record(2, "a/b c.d")
+	if err := runs.Write(first); err != nil {
+		t.Fatal(err)
+	}
+	second.Process = 77
+	for _, outcome := range []Outcome{Interrupted, Partial} {
+		second.Outcome, second.Told = outcome, outcome == Partial
+		if err := runs.Mark(second); err != nil {
+			t.Fatal(err)
+		}
+		got, err := runs.List(t.Context())
+		if err != nil || len(got) != 2 || got[1].ID != first.ID {
+			t.Fatalf("%+v, %v", got, err)
+		}
+		marked := got[0]
+		if marked.ID != second.ID || marked.Outcome != outcome || marked.Told != second.Told || marked.Process != 77 || marked.Profile != second.Profile || !marked.Started.Equal(second.Started) || marked.Reason != NoRoomForRecord || marked.Ended() {
+			t.Errorf("%+v", marked)
+		}
+	}
+	for _, name := range []string{"x.1.told.ok.nightly.unrecorded", ".gone.unrecorded", "01.unrecorded"} {
+		if err := os.WriteFile(filepath.Join(runs.Dir, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	second.Reason = "written later"
+	if err := errors.Join(runs.Write(second), runs.Prune(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	got, err := runs.List(t.Context())
+	if err != nil || len(got) != 2 || got[0].Reason != "written later" {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if names, err := filepath.Glob(filepath.Join(runs.Dir, second.ID+".*unrecorded")); err != nil || len(names) > 0 {
+		t.Errorf("%v, %v", names, err)
 	}
 }
 

@@ -1,5 +1,10 @@
 package report
 
+import (
+	"cmp"
+	"slices"
+)
+
 // Document is what a report shows, and `report --json`. Sizes are in bytes, times
 // are RFC 3339 in UTC and "" where there is none.
 type Document struct {
@@ -82,6 +87,28 @@ type Share struct {
 	Over        int    `json:"over"`
 	Tokens      int64  `json:"tokens"`
 	Bytes       int64  `json:"bytes"`
+}
+
+// Name is what people call the agent.
+func (s Share) Name() string { return cmp.Or(s.ProjectName, s.Agent) }
+
+// Projects are the agents, those of a runtime that have one name as one, the largest first.
+func (c *Context) Projects() (shares []Share) {
+	at := map[[2]string]int{}
+	for _, s := range c.Agents {
+		of := [2]string{s.Runtime, s.Name()}
+		i, known := at[of]
+		if !known {
+			at[of], shares = len(shares), append(shares, s)
+			continue
+		}
+		shares[i].Sessions, shares[i].Over = shares[i].Sessions+s.Sessions, shares[i].Over+s.Over
+		shares[i].Tokens, shares[i].Bytes = shares[i].Tokens+s.Tokens, shares[i].Bytes+s.Bytes
+	}
+	slices.SortStableFunc(shares, func(x, y Share) int {
+		return cmp.Or(cmp.Compare(y.Tokens, x.Tokens), cmp.Compare(y.Bytes, x.Bytes))
+	})
+	return shares
 }
 
 // Session is one session.

@@ -153,7 +153,7 @@ func newReportView(d Document) reportView {
 	}
 	v := reportView{
 		Document: d, Problems: len(d.Alerts), Size: drawDays(d.Growth.Days, sizes), PutAway: drawDays(d.Growth.Days, moved),
-		Layers: legendOf(sizes), Moved: legendOf(moved), DiskParts: segmentsOf(d.Disk), Agents: fold(d.Context.Agents, firstRows), Sessions: fold(d.Context.List, firstRows),
+		Layers: legendOf(sizes), Moved: legendOf(moved), DiskParts: segmentsOf(d.Disk), Agents: fold(d.Context.Projects(), firstRows), Sessions: fold(d.Context.List, firstRows),
 		FoldedAlerts: fold(d.Alerts[:min(len(d.Alerts), mostAlerts)], firstAlerts), FoldedPurges: fold(d.Purges[:min(len(d.Purges), mostPurges)], firstRows), FoldedRuns: fold(d.Runs.List, firstRows), AlertKinds: kindsOf(d.Alerts),
 	}
 	v.MoreAlerts, v.MorePurges = max(len(d.Alerts)-mostAlerts, 0), max(len(d.Purges)-mostPurges, 0)
@@ -169,7 +169,7 @@ func newReportView(d Document) reportView {
 	}
 	slices.SortFunc(v.Outcomes, func(x, y outcomeCount) int { return strings.Compare(x.Outcome, y.Outcome) })
 	v.MostTokens = mostOf(d.Context.Runtimes, func(s Share) int64 { return s.Tokens })
-	v.MostAgent = mostOf(d.Context.Agents, func(s Share) int64 { return s.Tokens })
+	v.MostAgent = mostOf(d.Context.Projects(), func(s Share) int64 { return s.Tokens })
 	v.MostSession = mostOf(d.Context.List, func(s Session) int64 { return s.Tokens })
 	v.MostDisk = mostOf(d.Disk.Runtimes, RuntimeDisk.Sum)
 	v.MostType = mostOf(d.Records.Types, func(s TypeShare) int64 { return s.Bytes })

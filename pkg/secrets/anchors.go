@@ -24,14 +24,16 @@ type anchorSet struct {
 	// three has a bit for the first three bytes of every anchor, four one for the
 	// first four bytes of those that have as many.
 	three, four [1 << filterBits / 64]uint64
-	// starts are the anchors by their first three bytes.
-	starts map[uint32][]anchor
+	// starts are the anchors by the hash of their first three bytes, in the order of
+	// slots; 0 is for none.
+	slots  [1 << filterBits]uint16
+	starts [][]anchor
 	// dotted is for what tokens of Discord's bots have in common: two dots, and how
 	// many bytes of which kinds stand beside and between them.
 	dotted uint64
 }
 
-func newAnchorSet() anchorSet { return anchorSet{starts: map[uint32][]anchor{}} }
+func newAnchorSet() anchorSet { return anchorSet{starts: make([][]anchor, 1)} }
 
 // fold makes letters lower-case, whatever it makes of other bytes.
 const fold = 0x20202020
@@ -40,7 +42,12 @@ const fold = 0x20202020
 func (s *anchorSet) add(word string, bit uint64) {
 	word, exact := strings.CutPrefix(word, `\b`)
 	start := firstThree([]byte(word))
-	s.starts[start] = append(s.starts[start], anchor{word, exact, bit})
+	slot := &s.slots[hash(start)]
+	if *slot == 0 {
+		*slot = uint16(len(s.starts))
+		s.starts = append(s.starts, nil)
+	}
+	s.starts[*slot] = append(s.starts[*slot], anchor{word, exact, bit})
 	mark(&s.three, hash(start))
 	if len(word) > 3 {
 		mark(&s.four, hash(binary.LittleEndian.Uint32([]byte(word))|fold))
@@ -129,9 +136,13 @@ func (s *anchorSet) may(four uint32) bool {
 	return has(&s.three, hash(four&0xffffff)) && has(&s.four, hash(four))
 }
 
+// beginning are the anchors that may stand at the beginning of a text of three bytes or
+// more.
+func (s *anchorSet) beginning(text []byte) []anchor { return s.starts[s.slots[hash(firstThree(text))]] }
+
 // at returns the bits of the anchors at a place with three bytes or more to come.
 func (s *anchorSet) at(text []byte, i int) (bits uint64) {
-	for _, a := range s.starts[firstThree(text[i:])] {
+	for _, a := range s.beginning(text[i:]) {
 		if a.standsAt(text, i) {
 			bits |= a.bit
 		}

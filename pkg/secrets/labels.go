@@ -80,7 +80,7 @@ func (k *knowledge) searchLabels(text []byte, f *finding) (clean []byte) {
 
 // labelledAt is the value of the label that stands at a place; to is 0 without one.
 func (k *knowledge) labelledAt(text []byte, i int) (from, to int) {
-	for _, a := range k.labels.words.starts[firstThree(text[i:])] {
+	for _, a := range k.labels.words.beginning(text[i:]) {
 		if !a.standsAt(text, i) {
 			continue
 		}

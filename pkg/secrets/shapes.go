@@ -274,7 +274,7 @@ func (s *shapeSet) replace(text []byte, f *finding) (clean []byte) {
 // at is the place of the secret of the first shape that a keyword at a place belongs
 // to, behind what is done; to is 0 if there is none.
 func (s *shapeSet) at(text []byte, i, done int) (from, to int) {
-	for _, a := range s.words.starts[firstThree(text[i:])] {
+	for _, a := range s.words.beginning(text[i:]) {
 		if !a.standsAt(text, i) {
 			continue
 		}

@@ -60,7 +60,7 @@ func (k *knowledge) secretColumns(head []byte) map[int]bool {
 	for i, cell := range bytes.Split(head, []byte("|")) {
 		words := &k.labels.words
 		for at := words.next(cell, 0); at < len(cell); at = words.next(cell, at+1) {
-			for _, a := range words.starts[firstThree(cell[at:])] {
+			for _, a := range words.beginning(cell[at:]) {
 				l := k.labels.all[a.bit]
 				r := labelReader{text: cell, at: at + len(l.word), begin: at}
 				if a.standsAt(cell, at) && !l.login && !l.option && (l.stem || r.isWhole()) {

@@ -93,7 +93,9 @@ func (r *termReader) token(t string, has uint8) {
 	start := r.start
 	last := t[len(t)-1]
 	r.start = last == '.' || last == '!' || last == '?' || last == ':' || t == "-" || t == "#"
-	t = strings.TrimRight(t, ".:!?-#")
+	if tokenMarks[last] == letterMark {
+		t = strings.TrimRight(t, ".:!?-#")
+	}
 	if t == "" {
 		return
 	}

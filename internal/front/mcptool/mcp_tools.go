@@ -16,6 +16,7 @@ import (
 	"github.com/sessctl/sessctl/internal/workspace"
 	"github.com/sessctl/sessctl/pkg/archive"
 	"github.com/sessctl/sessctl/pkg/memory"
+	"github.com/sessctl/sessctl/pkg/secrets"
 	"github.com/sessctl/sessctl/pkg/session"
 )
 
@@ -91,6 +92,7 @@ type ReadInput struct {
 type MessageReader struct {
 	Lines     steps.LineRange
 	Neighbors int
+	Known     *secrets.Session // the secrets of the whole log, to be masked
 
 	before []string // messages before the range, the last of them
 	shown  []string
@@ -101,7 +103,7 @@ type MessageReader struct {
 
 // Add adds a message that is in the range.
 func (r *MessageReader) Add(m *session.Message) error {
-	text := messageText(m)
+	text := r.messageText(m)
 	switch {
 	case m.Line < r.Lines.First:
 		r.before = append(r.before, text)
@@ -138,8 +140,9 @@ func (r *MessageReader) Text(e archive.Entry) string {
 }
 
 // messageText is a message as memory_read shows it.
-func messageText(m *session.Message) string {
-	text := strings.TrimRight(steps.PlainText(string(m.AppendText(nil))), "\n")
+func (r *MessageReader) messageText(m *session.Message) string {
+	said, _ := r.Known.RedactBytes(m.AppendText(nil))
+	text := strings.TrimRight(steps.PlainText(string(said)), "\n")
 	if text == "" {
 		text = "(nothing to read)"
 	}
