@@ -82,7 +82,7 @@ func measureListed(ctx context.Context, a *app, all workspace.Inventory) ([]brow
 		cells := selection.SizesCells(&a.Run.Settings, row)
 		s := browse.Session{
 			Runtime: row.Runtime, Agent: row.Agent, ID: row.Session, Name: row.Name(), Title: row.Title, Store: all.Sessions[i].Store, Path: row.Path, Place: a.Tilde(row.Path),
-			State: cells[len(cells)-1], Warn: row.Over || row.Unreadable, Bytes: row.Bytes, Tokens: row.Tokens, Measured: !row.Unreadable, Used: row.Last,
+			State: cells[len(cells)-1], Warn: row.Over || row.Unreadable, Bytes: row.Bytes, Tokens: row.Tokens, Measured: !row.Unreadable, Used: row.Last, Beside: !workspace.Shown(all.Sessions[i].Kind),
 		}
 		if all.Sessions[i].Kind.Closed() { // nobody goes on with it: it has no context
 			s.State, s.Warn, s.Tokens, s.Closed = tui.ListedState(all.Sessions[i].Ref), row.Unreadable, 0, true

@@ -54,6 +54,16 @@ func TestBrowseFilter(t *testing.T) {
 	}
 }
 
+// The browser counts sessions as sizes and the report do, and says what else it lists.
+func TestBrowseCounts(t *testing.T) {
+	all := home()
+	all.Sessions[1].Beside = true
+	text := screen(started(t, all), 100, 24)
+	if !strings.Contains(text, " 3 sessions and 1 other, ") || !strings.Contains(text, "openclaw: ") {
+		t.Errorf("what is listed is not told apart:\n%s", text)
+	}
+}
+
 // What is marked gets one plan and one question, and is carried out as it was agreed
 // to, one session after the other.
 func TestBrowseMarked(t *testing.T) {

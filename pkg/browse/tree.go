@@ -16,6 +16,7 @@ type Session struct {
 	Store              string // the root of its store
 	Path               string // of its log, "" if only archives of it are left
 	Place              string // the same, for people
+	Beside             bool   // it is not counted as a session: of a sub-agent, closed, only in the archive
 	Closed             bool   // its runtime does not go on with it: it has no context
 	State              string // for people
 	Warn               bool   // the state needs attention: over the threshold, unreadable
@@ -70,6 +71,7 @@ type node struct {
 	tokens   int64
 	used     time.Time // last
 	sessions int
+	beside   int  // of sessions: not counted as one
 	measured bool // all of it
 	most     int64
 	session  *Session
@@ -133,10 +135,22 @@ func (n *node) take(s *Session) {
 	n.bytes += s.Bytes
 	n.tokens += s.Tokens
 	n.sessions++
+	if s.Beside {
+		n.beside++
+	}
 	n.measured = n.measured && (s.Measured || s.Closed || s.gone())
 	if s.Used.After(n.used) {
 		n.used = s.Used
 	}
+}
+
+// counted is how many sessions there are, as sizes counts them, and what else is listed.
+func counted(listed, beside int) string {
+	text := plural(listed-beside, "session")
+	if beside > 0 {
+		text += " and " + plural(beside, "other")
+	}
+	return text
 }
 
 // order sorts nodes and what is below them, and notes the largest of each list.

@@ -250,8 +250,7 @@ func (t *treeScreen) nothing(m *Model, width, height int) []Line {
 func (t *treeScreen) details(m *Model, n *node) string {
 	s := n.session
 	if s == nil {
-		sessions := plural(n.sessions, "session")
-		return fmt.Sprintf("%s: %s, %s, %s", n.name, sessions, formatBytes(n.bytes), n.tokenText()+" tokens")
+		return fmt.Sprintf("%s: %s, %s, %s", n.name, counted(n.sessions, n.beside), formatBytes(n.bytes), n.tokenText()+" tokens")
 	}
 	parts := []string{}
 	if s.Title != "" {

@@ -99,11 +99,11 @@ func (m *Model) heading(width int) Line {
 	if title := m.shown().title(); title != "" {
 		return Line{{" sessctl ", Title}, {" " + title, Strong}}
 	}
-	total := int64(0)
+	total, beside := int64(0), 0
 	for _, n := range m.nodes {
-		total += n.bytes
+		total, beside = total+n.bytes, beside+n.beside
 	}
-	text := " " + plural(len(m.home.Sessions), "session") + ", " + formatBytes(total)
+	text := " " + counted(len(m.home.Sessions), beside) + ", " + formatBytes(total)
 	if width >= 60 {
 		text += fmt.Sprintf(" · archives %s · memory %s", formatBytes(m.home.Archives), formatBytes(m.home.Memory))
 	}
@@ -251,7 +251,7 @@ func (t *treeScreen) row(m *Model, n *node, current bool, width int) Line {
 		name += printable.Middle(n.name, room-ansi.StringWidth(name))
 	}
 	if n.session == nil && n.level == 1 && !t.open[n.key] {
-		name += " (" + plural(n.sessions, "session") + ")"
+		name += " (" + counted(n.sessions, n.beside) + ")"
 	}
 	text := pad(name, room)
 	if c.bar {

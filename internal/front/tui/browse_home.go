@@ -22,7 +22,7 @@ func ListedSessions(listed []workspace.Found) []browse.Session {
 	for i, s := range listed {
 		sessions[i] = browse.Session{
 			Runtime: s.Runtime, Agent: s.Agent, ID: s.ID, Name: cmp.Or(s.Key, s.ID), Store: s.Store, Path: s.Path,
-			State: ListedState(s.Ref), Bytes: s.Bytes, Used: s.ModTime,
+			State: ListedState(s.Ref), Bytes: s.Bytes, Used: s.ModTime, Beside: !workspace.Shown(s.Kind),
 		}
 	}
 	return sessions
@@ -113,7 +113,7 @@ func (r *archiveRows) addElsewhere(e archive.Entry) {
 	if !known {
 		i = len(r.home.Sessions)
 		r.gone[name] = i
-		r.home.Sessions = append(r.home.Sessions, browse.Session{Runtime: e.Runtime, Agent: e.Agent, ID: e.Session, Name: cmp.Or(e.Key, e.Session), Title: workspace.ArchivedTitle(e), State: "in the archive"})
+		r.home.Sessions = append(r.home.Sessions, browse.Session{Runtime: e.Runtime, Agent: e.Agent, ID: e.Session, Name: cmp.Or(e.Key, e.Session), Title: workspace.ArchivedTitle(e), State: "in the archive", Beside: true})
 	}
 	s := &r.home.Sessions[i]
 	s.Archive, s.Used = e.ID, e.SourceModTime

@@ -16,7 +16,7 @@ func Traits() session.Traits {
 func (s *Store) Capabilities() session.Capabilities {
 	return session.Capabilities{
 		Traits: Traits(), Strategies: []session.Strategy{session.StrategyOverlay, session.StrategyRotate}, Keep: session.Keep{Tokens: s.options.KeepRecentTokens},
-		Liveness: s, Trigger: s, Family: s,
+		Liveness: s, Trigger: s, Counter: s, Family: s,
 		Rotator: s, Overlayer: s, Shortener: s, Carrier: s, Disposer: s,
 		Restorer: s, Recorder: s,
 	}

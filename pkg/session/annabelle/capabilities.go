@@ -22,7 +22,7 @@ func nextStart(ref session.Ref) string {
 func (s *Store) Capabilities() session.Capabilities {
 	return session.Capabilities{
 		Traits: Traits(), Strategies: []session.Strategy{session.StrategyRewrite, session.StrategyRotate}, Keep: session.Keep{Records: s.options.KeepRecentTurns},
-		Liveness: s, Trigger: s, Parent: s,
+		Liveness: s, Trigger: s, Counter: s, Parent: s,
 		Rotator: s, Rewriter: s, Shortener: s, Disposer: s,
 		Restorer: s,
 	}

@@ -12,9 +12,9 @@ import (
 	"github.com/sessctl/sessctl/pkg/session/logfile"
 )
 
-// Store is one home directory of Cursor, a [session.Store] none of whose capabilities
-// changes it. It holds nothing open and may be used by several goroutines at once.
-type Store struct{ logfile.Logs }
+// Store is one home directory of Cursor, a [session.Store] that has no means to
+// change it. It holds nothing open and may be used by several goroutines at once.
+type Store struct{ logs logfile.Logs }
 
 const (
 	projectsName    = "projects"
@@ -30,7 +30,7 @@ const (
 func Open(root string) *Store {
 	root = logfile.Absolute(root)
 	s := &Store{}
-	s.Logs = logfile.Logs{
+	s.logs = logfile.Logs{
 		Name: session.RuntimeCursor, Store: root, Base: logfile.Within(root, projectsName), Depth: deepest, Locate: locate,
 		ReadAll: s.Scan, ReadTail: readTail,
 	}
@@ -64,9 +64,31 @@ func (s *Store) Capabilities() session.Capabilities {
 	}
 }
 
+// Runtime implements [session.Store].
+func (s *Store) Runtime() string { return s.logs.Runtime() }
+
+// Root implements [session.Store].
+func (s *Store) Root() string { return s.logs.Root() }
+
+// Tail implements [session.Store].
+func (s *Store) Tail(ctx context.Context, ref session.Ref) (session.Tail, error) {
+	return s.logs.Tail(ctx, ref)
+}
+
+// Busy implements [session.Liveness]: Cursor leaves no sign of life but what it
+// writes.
+func (s *Store) Busy(ctx context.Context, q session.BusyQuestion) error {
+	return s.logs.Busy(ctx, q)
+}
+
 // OwnCommand implements [session.Adviser].
 func (s *Store) OwnCommand(session.Ref) string {
 	return "/summarize in the chat makes its context small"
+}
+
+// CountMessages implements [session.MessageCounter].
+func (s *Store) CountMessages(ctx context.Context, ref session.Ref) (int, error) {
+	return s.logs.CountMessages(ctx, ref)
 }
 
 // readTail reads a transcript for what its end tells. Calls have no results there:
@@ -109,7 +131,7 @@ func locate(below string) (session.Ref, bool) {
 // those of its sub-agents. Every one is primary: Cursor goes on with whichever it is
 // told to.
 func (s *Store) List(ctx context.Context) (session.Listing, error) {
-	l := &lister{Lister: s.NewLister()}
+	l := &lister{Lister: s.logs.NewLister()}
 	err := l.Base(ctx, l.project)
 	for _, ref := range l.Listing.Refs {
 		if !slices.Contains(l.Listing.Agents, ref.Agent) {

@@ -25,7 +25,7 @@ func nextStart(ref session.Ref) string {
 func (s *Store) Capabilities() session.Capabilities {
 	return session.Capabilities{
 		Traits: Traits(), Strategies: []session.Strategy{session.StrategyRewrite, session.StrategyRotate},
-		Liveness: s, Trigger: s,
+		Liveness: s, Trigger: s, Counter: s,
 		Rotator: s, Rewriter: s, Shortener: s, Disposer: s, Learner: s,
 		Restorer: s, Successor: s,
 	}
