@@ -165,8 +165,8 @@ func SessionFile(run *workspace.Run, path string) (workspace.Found, error) {
 
 // TellDoubt tells if nobody can say that a replay is what the runtime would send.
 func TellDoubt(run *workspace.Run, s workspace.Found, scan session.Scan) {
-	if scan.Doubt != "" {
-		run.Notice(workspace.Note{Path: s.Path, Message: "the replay is uncertain: " + session.ReasonDoubt.Text(scan.Doubt)})
+	if reason := scan.Doubt.Reason(s.Path); reason != "" {
+		run.Notice(workspace.Note{Path: s.Path, Message: "the replay is uncertain: " + reason})
 	}
 }
 

@@ -227,9 +227,6 @@ func (p *Plan) begin(ctx context.Context, store session.Store, policy Policy, no
 		if reason := logfile.Whose(store, p.Ref); reason != "" {
 			return p.stop(Unsupported, reason)
 		}
-		if logfile.OnlyUnknown(p.Ref) {
-			return p.stop(NothingToDo, session.ReasonNoMessages.Text())
-		}
 	}
 	if err != nil {
 		return fmt.Errorf("count its tokens: %w", err)
@@ -328,10 +325,10 @@ func (p *Plan) notItsRecords(store session.Store, policy Policy) string {
 	case p.Outcome == NothingToDo, policy.LeaveSessions, p.Strategy == session.StrategyNone, p.Ref.Kind == session.KindStored:
 		return ""
 	}
-	if reason := logfile.MostlyUnknown(p.Survey.Scan, p.Ref.Runtime); reason != "" || p.Survey.Scan.Doubt == "" || p.Strategy == session.StrategyRotate {
+	if reason := logfile.MostlyUnknown(p.Survey.Scan, p.Ref.Runtime); reason != "" || p.Strategy == session.StrategyRotate {
 		return reason
 	}
-	return session.ReasonDoubt.Text(p.Survey.Scan.Doubt) // a summary would bring back what such a record takes out
+	return p.Survey.Scan.Doubt.Reason(p.Ref.Path) // a summary would bring back what such a record takes out
 }
 
 func busyReason(err error) string {

@@ -198,6 +198,7 @@ func (w *documentReader) take(b byte) error {
 		w.record = jsonl.Record{Line: w.feeds + 1, Offset: w.offset, Raw: w.record.Raw[:0]}
 	}
 	if w.split.odd {
+		w.lines.Unread.odd = true
 		w.bad(w.feeds+1, w.offset)
 	}
 	w.offset++
@@ -221,6 +222,7 @@ func (w *documentReader) one() error {
 	known, err := w.decode(&w.record)
 	switch {
 	case errors.Is(err, jsonl.ErrSyntax), err == nil && !known:
+		w.lines.Unread.Add(w.record.Raw)
 		w.bad(w.record.Line, w.record.Offset)
 		return nil
 	case err != nil:
@@ -252,7 +254,7 @@ func (w *documentReader) finish() error {
 		result.Counts.Torn = true
 	}
 	result.Headers, result.SessionID = 1, w.split.sessionID
-	if result.Counts.Records == 0 && result.Counts.Bad > 0 {
+	if result.Counts.Records == 0 && result.Counts.Bad > 0 && !w.lines.Unread.Blank() {
 		return fmt.Errorf("%w: none of %d messages is one of this runtime", ErrUnknownFormat, result.Counts.Bad)
 	}
 	return nil

@@ -335,6 +335,8 @@ type Message struct {
 	// CustomType is of an injected message: the extension or the part of the
 	// runtime that put it there ("openclaw.runtime-context"), else empty.
 	CustomType []byte
+	// OddRole is the role as the record has it, of a message whose role is not known.
+	OddRole []byte
 	// AsAgent is true for an injected message that the runtime said in the
 	// agent's name: what OpenClaw delivered to a channel, and Claude Code's note
 	// that it needs no answer.

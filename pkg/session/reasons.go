@@ -370,7 +370,7 @@ var reasons = map[Reason]reasonRow{
 	ReasonNoHeader:            {"it has no header", ""},
 	ReasonForeign:             {"it is %s, and left alone in a place of %s", ""},
 	ReasonMostlyUnknown:       {"%d of its first %d records are of types that %s does not have, so another program may have written it", ""},
-	ReasonDoubt:               {"its context has a record of a type that this version does not know (%s), which may change what of the others is sent", "a newer sessctl may know it; --strategy rotate begins a fresh session, where the runtime allows it"},
+	ReasonDoubt:               {"its context has a record of a type that this version does not know (%s, %s), which may change what of the others is sent", "archive --remember takes it as it is; a newer sessctl may know the record; --strategy rotate begins a fresh session, where the runtime allows it"},
 	ReasonNoSessionHeader:     {"it has no session header, so another program may have written it", ""},
 	ReasonNotLive:             {"not the live log of a session", ""},
 	ReasonLinked:              {"a file with several names (hard links): changing it would change something else", ""},

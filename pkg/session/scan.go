@@ -13,6 +13,7 @@ import (
 // each scan.
 type LineScan struct {
 	Result  Scan
+	Unread  Beginning // while no record is known
 	emit    func(*Message) error
 	ordinal int // of the next message
 	known   int
@@ -26,13 +27,15 @@ var errScanStopped = errors.New("stopped")
 // to [LineScan.Say] and reports whether the record is of its format; an error
 // that wraps [jsonl.ErrSyntax] makes the line a bad one. An error of emit ends
 // the scan and is returned as it is. An error that wraps [ErrUnknownFormat] is
-// returned if there are records and none is of the format.
+// returned if there are records and none is of the format, unless they are [Beginning.Blank].
 func (s *LineScan) Run(ctx context.Context, r io.Reader, emit func(*Message) error, decode func(r *jsonl.Record) (known bool, err error)) (Scan, error) {
 	s.emit = emit
 	counts, err := jsonl.Scan(ctx, r, jsonl.Options{}, func(r *jsonl.Record) error {
 		known, err := decode(r)
 		if known {
 			s.known++
+		} else if s.known == 0 && err == nil {
+			s.Unread.Add(r.Raw)
 		}
 		return err
 	})
@@ -44,7 +47,7 @@ func (s *LineScan) Run(ctx context.Context, r io.Reader, emit func(*Message) err
 		return s.Result, fmt.Errorf("%w: %w", ErrUnknownFormat, err)
 	case err != nil:
 		return s.Result, fmt.Errorf("scan log: %w", err)
-	case s.known == 0 && counts.Records+counts.Bad > 0:
+	case s.known == 0 && counts.Records+counts.Bad > 0 && (counts.Bad > 0 || !s.Unread.Blank()):
 		return s.Result, fmt.Errorf("%w: none of %d records is one of this runtime", ErrUnknownFormat, counts.Records+counts.Bad)
 	}
 	return s.Result, nil
@@ -79,6 +82,13 @@ func (s *Scan) Count(m *Message) {
 	s.ByRole[m.Role]++
 	s.CutBytes += m.CutBytes
 	s.LeftOut += m.LeftOut
+	if s.Doubt != (Doubt{}) && m.Branch == Active && !m.OutOfContext {
+		s.settle(m)
+	}
+	if m.OddRole != nil {
+		aside := m.Branch != Active || m.OutOfContext
+		s.Meet(Strange{What: "role ", Type: m.OddRole, Line: m.Line, Sent: true, Aside: aside})
+	}
 	for i := range m.Parts {
 		switch p := &m.Parts[i]; p.Kind {
 		case PartToolCall:
@@ -95,14 +105,6 @@ const (
 	maxUnknown     = 64
 	maxUnknownName = 64
 )
-
-// DoubtContext counts a record of a type that is not known, on the active branch: it may
-// change what of the other records the runtime sends.
-func (s *Scan) DoubtContext(name []byte) {
-	if s.Doubt == "" {
-		s.Doubt = string(name[:min(len(name), maxUnknownName)])
-	}
-}
 
 // CountUnknown counts a record type, a role or a block that is not known.
 func (s *Scan) CountUnknown(what string, name []byte) {

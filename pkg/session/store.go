@@ -102,12 +102,14 @@ type Scan struct {
 	Repeated  int            // not emitted, because they say again what another message says (see Repeats)
 	ByRole    [8]int         // emitted messages by Role
 	Unknown   map[string]int // records of unknown type, by type
-	Doubt     string         // the type of one that may change the context, see [Scan.DoubtContext]
-	ToolCalls int
-	CutBytes  int64 // text left out of over-long strings
-	LeftOut   int64 // bytes of images and other binary data left out, and Message.LeftOut
-	First     int64 // epoch milliseconds of the first and last message
-	Last      int64
+	Doubt     Doubt          // the first of them that may change the context, see [Scan.Meet]
+	// DoubtSince has the records of the active branch after Doubt, by recordKey.
+	DoubtSince map[uint64]bool
+	ToolCalls  int
+	CutBytes   int64 // text left out of over-long strings
+	LeftOut    int64 // bytes of images and other binary data left out, and Message.LeftOut
+	First      int64 // epoch milliseconds of the first and last message
+	Last       int64
 }
 
 // Tail is what the end of a log says.

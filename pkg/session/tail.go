@@ -50,6 +50,8 @@ type TailWalk struct {
 	Messages int   // records that count as messages
 	LastTime int64 // of the last record that has one, in epoch milliseconds; 0 before it is known
 
+	Unread Beginning // while no record is known
+
 	lines   int // with text
 	settled bool
 	torn    bool // the last line has no line feed and is not a whole record
@@ -69,7 +71,7 @@ func (w *TailWalk) Walk(ctx context.Context, lines *jsonl.BackwardReader, reader
 	if err != nil {
 		return fmt.Errorf("read the end of the log: %w", err)
 	}
-	if onlyPending := w.lines == 1 && w.pending; w.Known == 0 && w.lines > 0 && !onlyPending {
+	if onlyPending := w.lines == 1 && w.pending; w.Known == 0 && w.lines > 0 && !onlyPending && (w.Offset > w.Base || !w.Unread.Blank()) {
 		return fmt.Errorf("%w: none of the last %d lines is a record of %s", ErrUnknownFormat, w.lines, w.Runtime)
 	}
 	return nil
@@ -100,7 +102,7 @@ func (w *TailWalk) read(ctx context.Context, lines *jsonl.BackwardReader, reader
 func (w *TailWalk) enough() bool {
 	seen := w.Size - w.Offset
 	return w.settled && w.Size > w.Exact && seen >= tailSample ||
-		w.Known == 0 && w.lines >= strangeLines && seen >= strangeBytes
+		w.Known == 0 && w.Unread.odd && w.lines >= strangeLines && seen >= strangeBytes
 }
 
 // line reads one line. Of a line that is not one record, what a scan would
@@ -111,6 +113,9 @@ func (w *TailWalk) line(ctx context.Context, line jsonl.Line, reader TailReader)
 	}
 	w.lines++
 	settled, err := reader.Take(line.Raw)
+	if w.Known == 0 {
+		w.Unread.Before(line.Raw)
+	}
 	if err == nil {
 		w.settled = settled
 		return nil

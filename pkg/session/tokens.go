@@ -119,7 +119,7 @@ func TailScan(ctx context.Context, r io.Reader, modTime time.Time, scan func(con
 	}
 	tail := Tail{
 		Tokens: t.tokens(), TokenSource: TokensFromEstimate, Messages: result.Records, MessagesExact: true,
-		LastRole: t.last, Answered: t.answered && len(t.open) == 0, Torn: result.Counts.Torn,
+		LastRole: t.last, Answered: result.Messages == 0 || t.answered && len(t.open) == 0, Torn: result.Counts.Torn,
 	}
 	if t.counted {
 		tail.TokenSource = TokensFromUsage

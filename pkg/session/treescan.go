@@ -43,6 +43,12 @@ func (t *TreeScan) Add(e TreeEntry) int {
 	return n
 }
 
+// Aside adds an entry that says nothing, and reports whether its branch was left.
+func (t *TreeScan) Aside() bool {
+	node := t.Add(TreeEntry{})
+	return t.known != nil && t.known.Branch(node) != Active
+}
+
 // NodeID is the id of a node of a [TreeScan].
 func NodeID(node int) []byte { return binary.LittleEndian.AppendUint64(nil, uint64(node)) } //nolint:gosec // a number is not negative
 

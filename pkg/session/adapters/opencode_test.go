@@ -405,7 +405,7 @@ func TestOpencodeForeignReferences(t *testing.T) {
 	if _, err := s.OpenLog(t.Context(), session.Ref{Path: path + "#ses_none", Kind: session.KindStored}); !errors.Is(err, fs.ErrNotExist) {
 		t.Error(err)
 	}
-	if _, err := s.Scan(context.Background(), strings.NewReader("{\"type\":\"session\"}\n"), session.ScanOptions{}, nil); !errors.Is(err, session.ErrUnknownFormat) {
+	if _, err := s.Scan(context.Background(), strings.NewReader("{\"id\":\"ses_1\"}\n"), session.ScanOptions{}, nil); !errors.Is(err, session.ErrUnknownFormat) {
 		t.Error(err)
 	}
 }

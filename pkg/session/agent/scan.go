@@ -61,12 +61,8 @@ func (s *scanner) read(r *jsonl.Record) (bool, error) {
 	case kindCompaction:
 		m.FirstKept = s.firstKept()
 	default:
-		result.CountUnknown("", s.record.kind)
-		result.DoubtContext(s.record.kind)
+		result.Meet(session.Strange{Type: s.record.kind, Line: r.Line, Sent: true})
 		return false, nil
-	}
-	if m.Role == session.RoleInjected {
-		result.CountUnknown("role ", s.record.role)
 	}
 	if s.record.oddBlock != nil {
 		result.CountUnknown("block ", s.record.oddBlock)
@@ -201,7 +197,7 @@ func (d *decoder) settle() {
 		m.Role = session.RoleToolResult
 	default:
 		m.Role = session.RoleInjected
-		m.CustomType = append([]byte("role "), r.role...)
+		m.CustomType, m.OddRole = append([]byte("role "), r.role...), r.role
 	}
 }
 

@@ -53,8 +53,7 @@ func (s *scanner) read(r *jsonl.Record) (bool, error) {
 		m.Compaction, m.Own = true, string(s.record.by) == session.SummaryBy
 		return true, s.say(r, s.record.summary)
 	}
-	s.lines.Result.CountUnknown("", s.record.kind)
-	s.lines.Result.DoubtContext(s.record.kind)
+	s.lines.Result.Meet(session.Strange{Type: s.record.kind, Line: r.Line, Sent: true})
 	return false, nil
 }
 

@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
-	"errors"
 	"hash/maphash"
 	"io"
 	"slices"
@@ -27,14 +26,12 @@ func (s *Store) Scan(ctx context.Context, r io.Reader, o session.ScanOptions, em
 	}
 	log := bufio.NewReaderSize(r, mostAhead)
 	head, _ := log.Peek(mostAhead) // what fails, fails again
-	scan.main = hasMain(head)
+	scan.main, scan.lines.Unread.Own = hasMain(head), session.FormatClaude
 	result, err := scan.lines.Run(ctx, log, emit, scan.read)
-	if errors.Is(err, session.ErrUnknownFormat) && scan.named > 0 && ownBookkeeping(scan.first) {
-		err = nil
-	}
 	if err != nil {
 		return result, err
 	}
+	result.NoteDoubt(scan.strangers.last)
 	if result.Tree = o.Tree; result.Tree == nil {
 		result.Tree = scan.chain.tree()
 	}
@@ -50,16 +47,6 @@ func hasMain(head []byte) bool {
 	return bytes.Contains(head, []byte(`"isSidechain":false`)) || bytes.Contains(head, []byte(`"isSidechain": false`))
 }
 
-// mostLooked is how much of the first records tells of which program a log is that has
-// no record of a conversation, in bytes.
-const mostLooked = 4 << 10
-
-// ownBookkeeping reports whether a log that begins with head, and in which no record is
-// known, is one of Claude Code without messages: new versions write new types of
-// records, some of which say nothing of their session. It is none if another program
-// begins its logs so.
-func ownBookkeeping(head []byte) bool { return !session.Detect("log.jsonl", head).Claims() }
-
 // scanner is the state of one scan.
 type scanner struct {
 	decoder
@@ -70,10 +57,10 @@ type scanner struct {
 	replies *replies
 	passed  session.PassedRecords
 
+	strangers strangers
+
 	previous int64  // time of the record before
 	head     []byte // of the last boundary: the first message that it kept
-	first    []byte // the first records, as far as ownBookkeeping looks
-	named    int    // records with a type
 	begun    bool   // a message was read
 	main     bool   // a record of no sidechain is known
 	ownSide  bool   // the log is a sub-agent's own: its messages are a sidechain
@@ -86,19 +73,17 @@ func (s *scanner) read(r *jsonl.Record) (bool, error) {
 		return false, err
 	}
 	x, m := &s.record, &s.message
-	if len(x.name) > 0 {
-		s.named++
-	}
-	if len(s.first) < mostLooked {
-		s.first = append(append(s.first, r.Raw[:min(len(r.Raw), mostLooked)]...), '\n')
-	}
 	s.settleTime()
 	s.count()
+	if x.kind == unknown {
+		s.strange(r)
+	}
 	node := s.chain.add(x, m)
 	if x.kind == boundary {
 		s.head = append(s.head[:0], x.head...)
 	}
 	if !x.kind.says() {
+		s.strangers.link(x)
 		s.pass(node)
 		return x.ours(), nil
 	}
@@ -119,9 +104,6 @@ func (s *scanner) settleTime() {
 
 func (s *scanner) count() {
 	x, result := &s.record, &s.lines.Result
-	if x.kind == unknown {
-		result.CountUnknown("", x.name)
-	}
 	if x.oddBlock != nil {
 		result.CountUnknown("block ", x.oddBlock)
 	}
@@ -164,6 +146,9 @@ func (s *scanner) say(r *jsonl.Record, node int) error {
 		}
 	}
 	if m.Branch == session.Active {
+		if !m.OutOfContext {
+			s.lines.Result.NoteDoubt(s.strangers.reach(&s.record))
+		}
 		s.passed.Give(m)
 	}
 	return s.lines.Say(r, m)

@@ -44,23 +44,16 @@ type tailReader struct {
 	context contextSize
 	turn    turn
 	role    session.Role // of the last message
-	named   int          // records with a type
 }
 
 func newTailReader(size int64) *tailReader {
 	t := &tailReader{TailWalk: session.TailWalk{Runtime: "Claude Code", Size: size, Exact: session.ExactTail}, records: messageRecords()}
-	t.thinking, t.walk.any = true, true
+	t.thinking, t.walk.any, t.Unread.Own = true, true, session.FormatClaude
 	return t
 }
 
 func (t *tailReader) tail(ctx context.Context, log io.ReaderAt, modTime time.Time) (session.Tail, error) {
 	err := t.Walk(ctx, jsonl.NewBackwardReader(log, t.Size, jsonl.Options{}), t)
-	if errors.Is(err, session.ErrUnknownFormat) && t.named > 0 {
-		head := make([]byte, min(t.Size, mostLooked))
-		if n, _ := log.ReadAt(head, 0); ownBookkeeping(head[:n]) {
-			err = nil
-		}
-	}
 	if err != nil {
 		return session.Tail{}, err
 	}
@@ -130,9 +123,6 @@ func (t *tailReader) Take(raw []byte) (settled bool, err error) {
 		return false, err
 	}
 	r, m := &t.record, &t.message
-	if len(r.name) > 0 {
-		t.named++
-	}
 	if r.ours() {
 		t.Known++
 	}

@@ -114,7 +114,7 @@ func (d *decoder) build() {
 	case "system":
 		m.Role = session.RoleSystem
 	default:
-		m.Role, m.CustomType = session.RoleInjected, append([]byte("role "), d.role...)
+		m.Role, m.CustomType, m.OddRole = session.RoleInjected, append([]byte("role "), d.role...), d.role
 	}
 	if d.summary {
 		m.Role, m.Compaction = session.RoleSummary, true

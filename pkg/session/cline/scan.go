@@ -2,7 +2,6 @@ package cline
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -61,6 +60,9 @@ func (s *scanner) element(r *jsonl.Record) (known bool, err error) {
 	if !s.shown {
 		s.elements++
 	}
+	if err == nil && len(s.kind) > 0 && len(s.role) == 0 && !s.known() {
+		s.lines.Result.Meet(session.Strange{Runtime: session.RuntimeCline, Type: s.kind, Line: r.Line, Raw: r.Raw, Aside: s.shown})
+	}
 	if err != nil || !s.known() {
 		return false, err
 	}
@@ -76,9 +78,6 @@ func (s *scanner) element(r *jsonl.Record) (known bool, err error) {
 	for i := range s.messages {
 		m := &s.messages[i]
 		m.Time, m.TimeInferred, m.OutOfContext = when, !timed, s.shown
-		if bytes.HasPrefix(m.CustomType, []byte("role ")) {
-			s.lines.Result.CountUnknown("role ", s.role)
-		}
 		if !s.thinking {
 			m.Parts = slices.DeleteFunc(m.Parts, func(p session.Part) bool { return p.Kind == session.PartThinking })
 		}

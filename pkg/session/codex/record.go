@@ -426,8 +426,7 @@ func (d *decoder) spoken() kind {
 	case "developer", "system":
 		m.Role, m.CustomType = session.RoleInjected, append([]byte(ownPrefix), i.role...)
 	default:
-		m.Role, m.CustomType = session.RoleInjected, append([]byte("role "), i.role...)
-		d.record.unknown, d.record.unknownName = "role ", i.role
+		m.Role, m.CustomType, m.OddRole = session.RoleInjected, append([]byte("role "), i.role...), i.role
 	}
 	return said
 }

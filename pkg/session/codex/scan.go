@@ -82,7 +82,11 @@ func (s *scanner) read(r *jsonl.Record) (known bool, err error) {
 	m.Line, m.Offset, m.Length, m.CutBytes = r.Line, r.Offset, r.Length, r.CutBytes
 	m.Directory = s.cwd
 	if s.record.unknown != "" {
-		result.CountUnknown(s.record.unknown, s.record.unknownName)
+		item := s.record.unknown == "item " && s.record.payload != nil
+		result.Meet(session.Strange{
+			Runtime: session.RuntimeCodex, What: s.record.unknown, Type: s.record.unknownName, Line: r.Line,
+			Raw: r.Raw, Data: s.record.payload, Sent: item, Aside: s.tree.Aside(),
+		})
 	}
 	switch s.record.kind {
 	case foreign:
@@ -232,6 +236,7 @@ func (w *waiting) has(of kind) bool {
 func clone(m *session.Message) session.Message {
 	c := *m
 	c.ID, c.CallID, c.ToolName, c.CustomType, c.ErrorText = bytes.Clone(m.ID), bytes.Clone(m.CallID), bytes.Clone(m.ToolName), bytes.Clone(m.CustomType), bytes.Clone(m.ErrorText)
+	c.OddRole = bytes.Clone(m.OddRole)
 	c.Parts = make([]session.Part, len(m.Parts))
 	for i, p := range m.Parts {
 		p.Text, p.Name, p.CallID = bytes.Clone(p.Text), bytes.Clone(p.Name), bytes.Clone(p.CallID)

@@ -60,7 +60,8 @@ func (s *scanner) read(r *jsonl.Record) (known bool, err error) {
 	s.settleTime()
 	switch s.record.kind {
 	case foreign:
-		s.lines.Result.CountUnknown("", s.record.name)
+		x := session.Strange{Runtime: session.RuntimeCopilot, Type: s.record.name, Line: r.Line, Raw: r.Raw, Data: s.record.data, Aside: s.record.agent}
+		s.lines.Result.Meet(x)
 		return false, nil
 	case header:
 		s.header()

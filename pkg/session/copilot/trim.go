@@ -44,12 +44,6 @@ var summedUp = map[string]bool{
 // agent has begun.
 var ofAgents = map[string]bool{"user.message": true, "session.model_change": true}
 
-// notCompared are types that say what becomes of lines before them: no log that
-// has one was compared.
-var notCompared = map[string]bool{
-	"session.snapshot_rewind": true, "session.truncation": true, "session.handoff": true, "session.import_legacy": true,
-}
-
 // marks are the places in a log by which it is decided what stays.
 type marks struct {
 	cut   int64            // where the last compaction that was applied began; 0 without one
@@ -109,8 +103,6 @@ func look(ctx context.Context, log io.Reader) (marks, error) {
 func (m *marks) take(d *decoder, l jsonl.Line) error {
 	name := string(d.record.name)
 	switch {
-	case notCompared[name]:
-		return fmt.Errorf("%w: it has a record %s, and what a resume makes of such a session was not compared", session.ErrUnsupported, name)
 	case d.record.kind == foreign && strings.HasPrefix(name, "session."):
 		return fmt.Errorf("%w: it has a record %s that is not known, which may be about lines before it", session.ErrUnsupported, name)
 	case neverNeeded[name], d.record.agent && onlyLast[name]:

@@ -53,7 +53,7 @@ func (s *scanner) read(r *jsonl.Record) (known bool, err error) {
 		s.turnEnded(x)
 	case string(x.kind) == "metadata": // a summary of the transcript, for lists
 	default:
-		result.CountUnknown("", x.kind)
+		result.Meet(session.Strange{Runtime: session.RuntimeCursor, Type: x.kind, Line: r.Line, Raw: r.Raw})
 		return false, nil
 	}
 	if len(s.messages) > 0 {
@@ -102,8 +102,7 @@ func (s *scanner) said(x *record) {
 	case "tool":
 		m.Role = session.RoleToolResult
 	default:
-		m.Role, m.CustomType = session.RoleInjected, append([]byte("role "), x.role...)
-		s.lines.Result.CountUnknown("role ", x.role)
+		m.Role, m.CustomType, m.OddRole = session.RoleInjected, append([]byte("role "), x.role...), x.role
 	}
 	c := new(jsonl.Cursor) // what it decodes must stay until the message is said
 	c.Reset(x.content)

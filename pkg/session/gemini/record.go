@@ -233,7 +233,7 @@ func (d *decoder) build() {
 		m.Role, m.CustomType = session.RoleInjected, []byte(ownPrefix+name)
 		m.IsError, m.OutOfContext = name == "error", true // for the person, not for the model
 	default:
-		m.Role, m.CustomType = session.RoleInjected, append([]byte("type "), r.name...)
+		m.Role, m.CustomType, m.OddRole = session.RoleInjected, append([]byte("type "), r.name...), r.name
 	}
 	d.thinking(&m)
 	results := d.reader.Parts(&d.content, r.content, &m)

@@ -81,6 +81,7 @@ func (s *scanner) line(r *jsonl.Record) (known bool, err error) {
 	at := place{r.Line, r.Offset, r.Length, r.CutBytes}
 	switch s.record.kind {
 	case foreign:
+		s.lines.Result.Meet(session.Strange{Runtime: session.RuntimeGemini, Type: s.record.name, Line: r.Line, Raw: r.Raw, Aside: s.tree.Aside()})
 		return false, nil
 	case metadata:
 		err = s.header(r, at)
@@ -135,11 +136,6 @@ func (s *scanner) settle(at place) {
 		if i == 0 {
 			m.CutBytes = at.cut
 		}
-	}
-	switch string(s.record.name) {
-	case "user", "gemini", "model", "assistant", "info", "warning", "error":
-	default:
-		s.lines.Result.CountUnknown("type ", s.record.name)
 	}
 }
 

@@ -87,7 +87,7 @@ func (s *scanner) read(r *jsonl.Record) (known bool, err error) {
 	case "row":
 		return true, nil
 	}
-	result.CountUnknown("", []byte(kind))
+	result.Meet(session.Strange{Runtime: session.RuntimeGoose, Type: []byte(kind), Line: r.Line, Raw: r.Raw, Data: inner})
 	return false, nil
 }
 
@@ -121,8 +121,7 @@ func (s *scanner) build() {
 	case string(s.row.role) == "assistant":
 		m.Role = session.RoleAssistant
 	case string(s.row.role) != "user":
-		m.Role, m.CustomType = session.RoleInjected, append([]byte("role "), s.row.role...)
-		s.lines.Result.CountUnknown("role ", s.row.role)
+		m.Role, m.CustomType, m.OddRole = session.RoleInjected, append([]byte("role "), s.row.role...), s.row.role
 	case !user: // the program's own: the summary of a compaction, an order to go on
 		m.Role, m.CustomType = session.RoleInjected, []byte("agent only")
 	}

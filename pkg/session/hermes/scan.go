@@ -129,8 +129,7 @@ func (s *scanner) role(m *session.Message, row row) {
 	case "system":
 		m.Role, m.CustomType = session.RoleInjected, []byte("hermes.system")
 	default:
-		m.Role, m.CustomType = session.RoleInjected, append([]byte("hermes."), role...)
-		s.lines.Result.CountUnknown("role ", role)
+		m.Role, m.CustomType, m.OddRole = session.RoleInjected, append([]byte("hermes."), role...), role
 	}
 }
 

@@ -3,10 +3,8 @@ package logfile
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
-	"slices"
 
 	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/jsonl"
@@ -35,28 +33,6 @@ func whose(store session.Store, ref session.Ref, tells func(session.Format) bool
 		return ""
 	}
 	return session.ReasonForeign.Text(format.Whose(), ref.Runtime)
-}
-
-// OnlyUnknown reports whether the beginning of a log that its runtime cannot read is
-// nothing but records with a type, in lines or in a document: bookkeeping that a later
-// version writes, of which none says anything.
-func OnlyUnknown(ref session.Ref) bool {
-	head, err := readBeginning(ref.Path, session.HeadSize)
-	if err != nil || !judged(ref) {
-		return false
-	}
-	type record struct{ Type string }
-	var document struct{ Messages []record }
-	records := &document.Messages
-	if json.Unmarshal(head, records) != nil && (json.Unmarshal(head, &document) != nil || len(*records) == 0) {
-		*records = nil
-		for line := range bytes.Lines(bytes.TrimSpace(wholeLines(head))) {
-			var r record
-			_ = json.Unmarshal(line, &r) // what is no object has no type
-			*records = append(*records, r)
-		}
-	}
-	return len(*records) > 0 && !slices.ContainsFunc(*records, func(r record) bool { return r.Type == "" })
 }
 
 // NotOwn says why a log may not be changed in its runtime's name, "" if its beginning

@@ -95,11 +95,6 @@ func (s *scanner) begin(r *jsonl.Record, l *logLine) {
 	}
 	s.said.message.read(&s.cursor, l.payload)
 	s.lines.Result.Records++
-	switch role := string(s.said.message.role); role {
-	case "user", "assistant":
-	default:
-		s.lines.Result.CountUnknown("role ", s.said.message.role)
-	}
 }
 
 // part takes a part of the message that was begun. A part that belongs to no
@@ -114,9 +109,6 @@ func (s *scanner) part(r *jsonl.Record, l *logLine) {
 	var p part
 	p.id = slices.Clone(l.row.id)
 	p.read(&s.cursor, l.payload, s.details)
-	if !p.known() {
-		s.lines.Result.CountUnknown("part ", p.kind)
-	}
 	s.said.parts = append(s.said.parts, p)
 }
 
@@ -126,8 +118,9 @@ func (s *scanner) flush() error {
 		return nil
 	}
 	s.held = false
-	m := &s.said
+	m, all := &s.said, s.said.parts
 	branch := s.branch(m)
+	s.meet(all, branch != session.Active)
 	if m.at == 0 {
 		m.at = m.message.created
 	}
@@ -164,6 +157,22 @@ func (s *scanner) flush() error {
 		}
 	}
 	return nil
+}
+
+// meet notes what of the message that was read is not known: its role, and parts. Those
+// behind its own were taken back.
+func (s *scanner) meet(parts []part, left bool) {
+	x := session.Strange{What: "role ", Type: s.said.message.role, Line: s.said.line, Sent: true, Aside: left}
+	if role := string(x.Type); role != "user" && role != "assistant" {
+		s.lines.Result.Meet(x)
+	}
+	x.What = "part "
+	for i := range parts {
+		x.Type, x.Aside = parts[i].kind, left || i >= len(s.said.parts)
+		if !parts[i].known() {
+			s.lines.Result.Meet(x)
+		}
+	}
 }
 
 // branch tells whether the message was taken back. Of one that was taken back

@@ -78,7 +78,6 @@ type entry struct {
 	cwd        []byte
 	parentFile []byte
 
-	oddRole  bool   // the message's role is not known
 	oddBlock []byte // the type of a block that is not known
 
 	hasMessage bool
@@ -329,7 +328,7 @@ func (d *decoder) unknownRole() {
 	if len(d.message.CustomType) == 0 {
 		d.message.CustomType = append([]byte("role "), d.role...)
 	}
-	d.entry.oddRole = true
+	d.message.OddRole = append([]byte{}, d.role...)
 }
 
 // fromGateway is the provider of what OpenClaw's gateway says itself.

@@ -69,6 +69,7 @@ type scanner struct {
 	previous int64  // time of the record before
 	cwd      []byte // of the last header
 	failed   error  // what emit returned
+	unread   session.Beginning
 }
 
 func newScanner(o session.ScanOptions, emit func(*session.Message) error) *scanner {
@@ -94,21 +95,22 @@ func (s *scanner) record(r *jsonl.Record) error {
 	case header:
 		s.header()
 		return nil
-	case unknown:
-		s.result.CountUnknown("", s.entry.name)
 	}
 	if s.entry.ours() {
 		s.known++
+	} else if s.known == 0 {
+		s.unread.Add(r.Raw)
 	}
 	if s.entry.kind == message {
 		s.result.Records++
 	}
 	node := s.link()
-	if s.entry.kind == unknown && len(s.entry.id) > 0 && s.active(node) && kindOf(s.entry.name) == unknown {
-		s.result.DoubtContext(s.entry.name)
+	if s.entry.kind == unknown {
+		broken := kindOf(s.entry.name) != unknown
+		s.result.Meet(session.Strange{Runtime: session.RuntimePi, Type: s.entry.name, Line: r.Line, Raw: r.Raw, Aside: broken || !s.active(node)})
 	}
 	if s.entry.kind == reset && s.active(node) {
-		s.result.ResetLine = r.Line
+		s.result.ResetLine, s.result.Doubt, s.result.DoubtSince = r.Line, session.Doubt{}, nil
 	}
 	if !s.entry.kind.says() {
 		s.pass(node)
@@ -218,9 +220,6 @@ var errStopped = errors.New("stopped")
 
 func (s *scanner) count() {
 	s.result.Count(&s.message)
-	if s.entry.oddRole {
-		s.result.CountUnknown("role ", s.role)
-	}
 	if s.entry.oddBlock != nil {
 		s.result.CountUnknown("block ", s.entry.oddBlock)
 	}
@@ -233,7 +232,7 @@ func (s *scanner) recognised(opening []byte) error {
 	opening = bytes.TrimLeft(bytes.TrimPrefix(opening, []byte("\xEF\xBB\xBF")), "\x00\t\r\n ")
 	pending := c.Torn && len(opening) > 0 && opening[0] == '{'
 	switch {
-	case s.known > 0, c.Records+c.Bad == 0 && (!c.Torn || pending):
+	case s.known > 0, c.Records+c.Bad == 0 && (!c.Torn || pending), c.Bad == 0 && s.unread.Blank():
 		return nil
 	case c.Records == 0:
 		return fmt.Errorf("%w: no line is a JSON object (%d lines)", session.ErrUnknownFormat, c.Lines)

@@ -56,9 +56,6 @@ func (s *scanner) read(r *jsonl.Record) (known bool, err error) {
 	if result.SessionID == "" {
 		result.SessionID, result.Headers = string(x.session), 1
 	}
-	if x.kind == unknown {
-		result.CountUnknown(string(x.name)+" ", x.subtype)
-	}
 	if len(x.cwd) > 0 && !bytes.Equal(x.cwd, s.cwd) {
 		s.cwd = bytes.Clone(x.cwd)
 	}
@@ -66,6 +63,9 @@ func (s *scanner) read(r *jsonl.Record) (known bool, err error) {
 	s.nodes++
 	if s.builder != nil {
 		s.builder.Add(session.TreeEntry{ID: x.id, Parent: x.parent, Root: x.root})
+	}
+	if x.kind == unknown {
+		result.Meet(s.strange(r, node))
 	}
 	naive, ok := false, false
 	var at int64
@@ -81,6 +81,17 @@ func (s *scanner) read(r *jsonl.Record) (known bool, err error) {
 		}
 	}
 	return true, nil
+}
+
+// strange is the record, of a type that is not known. Of the runtime's own its payload
+// tells, because records of every type are linked.
+func (s *scanner) strange(r *jsonl.Record, node int) session.Strange {
+	x := session.Strange{Runtime: session.RuntimeQwen, What: string(s.record.name) + " ", Type: s.record.subtype, Line: r.Line, Raw: r.Raw}
+	x.Aside = s.tree != nil && s.tree.Branch(node) != session.Active
+	if string(s.record.name) == "system" {
+		x.Data = append([]byte{}, s.record.payload...)
+	}
+	return x
 }
 
 // say hands out a message of a record. Only the first of several counts for the

@@ -91,8 +91,7 @@ func (s *scanner) say(r *jsonl.Record, x *stored) error {
 		m.Role = session.RoleSystem
 	default:
 		m.Role = session.RoleInjected
-		m.CustomType = append([]byte("role "), x.role...)
-		s.lines.Result.CountUnknown("role ", x.role)
+		m.CustomType, m.OddRole = append([]byte("role "), x.role...), x.role
 	}
 	m.AddText(x.content)
 	s.lines.Result.Records++
