@@ -8,6 +8,7 @@ import (
 	"github.com/sessctl/sessctl/internal/selection"
 	"github.com/sessctl/sessctl/internal/wording"
 	"github.com/sessctl/sessctl/internal/workspace"
+	"github.com/sessctl/sessctl/pkg/compact"
 	"github.com/sessctl/sessctl/pkg/report"
 )
 
@@ -24,6 +25,10 @@ func (o *Observer) Waiting() []report.Pending {
 	if err != nil {
 		o.Failures = append(o.Failures, workspace.Note{Path: o.JournalDir(), Message: err.Error(), Hint: "sessctl doctor says more"})
 	}
+	begun = slices.DeleteFunc(begun, func(in compact.Intent) bool {
+		_, stuck := o.Journal().Note(in.ID)
+		return !stuck && in.Rests() // only its old log is still kept
+	})
 	add(len(begun), "compactions that an earlier run began", "the next run finishes them; sessctl doctor says more")
 	of := map[string]int{}
 	for _, row := range o.MainRows() {

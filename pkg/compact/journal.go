@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -37,6 +38,16 @@ type Intent struct {
 	// Undo is of a KindUndo that reverses a rotation. One that reverses
 	// another change has Restore.
 	Undo *session.Undo `json:"undo,omitempty"`
+}
+
+// Rests reports whether the change is done, and all that is left of it is its old log,
+// which is kept until nobody can write it any more, and holds nothing new.
+func (in Intent) Rests() bool {
+	if !in.Switched || in.Rotation.Kept == "" {
+		return false
+	}
+	info, err := os.Lstat(in.Rotation.Kept)
+	return err == nil && info.Size() == in.Settled
 }
 
 // refOf is the session whose log lies at a path, put aside by a change.

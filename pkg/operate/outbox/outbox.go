@@ -135,7 +135,8 @@ func (o *Outbox) find(id string) string {
 	return ""
 }
 
-// create writes a new event where it belongs.
+// create writes a new event where it belongs. One that may not last is taken back: who
+// tries again must not find it.
 func (o *Outbox) create(s stored) error {
 	dir := o.dir.placeOf(s.state())
 	if err := o.Pins.MakeDir(dir, 0o700); err != nil {
@@ -145,7 +146,12 @@ func (o *Outbox) create(s stored) error {
 	if err != nil {
 		return err
 	}
-	return o.Pins.CreateFile(filepath.Join(dir, s.ID+".json"), 0o600, write)
+	path := filepath.Join(dir, s.ID+".json")
+	err = o.Pins.CreateFile(path, 0o600, write)
+	if err != nil && !errors.Is(err, durable.ErrExists) {
+		_ = o.Pins.RemoveFile(path) // mostly it is not there
+	}
+	return err
 }
 
 // replace writes an event that is there.

@@ -86,7 +86,10 @@ func (s *scanner) read(r *jsonl.Record) (known bool, err error) {
 // strange is the record, of a type that is not known. Of the runtime's own its payload
 // tells, because records of every type are linked.
 func (s *scanner) strange(r *jsonl.Record, node int) session.Strange {
-	x := session.Strange{Runtime: session.RuntimeQwen, What: string(s.record.name) + " ", Type: s.record.subtype, Line: r.Line, Raw: r.Raw}
+	x := session.Strange{Runtime: session.RuntimeQwen, Type: s.record.name, Line: r.Line, Raw: r.Raw}
+	if len(s.record.subtype) > 0 {
+		x.What, x.Type = string(s.record.name)+" ", s.record.subtype
+	}
 	x.Aside = s.tree != nil && s.tree.Branch(node) != session.Active
 	if string(s.record.name) == "system" {
 		x.Data = append([]byte{}, s.record.payload...)
