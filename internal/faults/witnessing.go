@@ -31,14 +31,14 @@ func witnessings() []Command {
 			Name: "archives prune --undelete", Runtime: "pi", Args: []string{"archives", "prune", "--undelete", "$ARCHIVE"}, Slow: true,
 			Prepare: archivePruned, Done: enteredAgain, Settled: enteredAgain, Refusals: []string{"not in the trash"},
 		},
-		heads("a file", "$DIR/"+headsDisk+"/laptop.head", func(h *Home) error { return os.Mkdir(filepath.Join(h.Dir, headsDisk), 0o700) }, func(h *Home) ([]byte, error) {
+		heads("a file", "$DIR/"+headsDisk+"/laptop.head", func(h *Home) error { return os.MkdirAll(filepath.Join(h.Dir, headsDisk), 0o700) }, func(h *Home) ([]byte, error) {
 			return os.ReadFile(filepath.Join(h.Dir, headsDisk, "laptop.head"))
 		}),
 	}
 }
 
 // headsDisk is the directory of a place of heads.
-const headsDisk = "disk"
+const headsDisk = "data/disk"
 
 // entryLost is a home whose one archive is there, and its entry is not.
 func entryLost(h *Home) error {
