@@ -93,7 +93,7 @@ func helpWithout(whole func(*cobra.Command, []string), c *cobra.Command, args []
 		}
 	}
 	whole(c, args)
-	fmt.Fprintf(c.OutOrStdout(), "\nRare options: sessctl help --all %s\n", strings.TrimPrefix(c.CommandPath(), "sessctl "))
+	_, _ = fmt.Fprintf(c.OutOrStdout(), "\nRare options: sessctl help --all %s\n", strings.TrimPrefix(c.CommandPath(), "sessctl ")) // cobra asks for no error
 }
 
 // printHelpPage prints every command in two columns, grouped by what a person wants.
