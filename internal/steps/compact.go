@@ -11,6 +11,7 @@ import (
 	"github.com/sessctl/sessctl/internal/wording"
 	"github.com/sessctl/sessctl/internal/workspace"
 	"github.com/sessctl/sessctl/pkg/compact"
+	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/sessctl/sessctl/pkg/summarize"
 )
@@ -77,6 +78,9 @@ func (c *compaction) execute(ctx context.Context, unchosen error) error {
 		Memory: true, Spare: true, Reason: "compact", Summaries: c.summaries, Recover: &workspace.Recovery{Sessions: c.chosen.All.Sessions, Policy: c.policy},
 	})
 	if err != nil {
+		if errors.Is(err, durable.ErrLocked) {
+			return err // the session may be what the other run has put aside for a moment
+		}
 		return errors.Join(unchosen, err)
 	}
 	defer w.Close()
