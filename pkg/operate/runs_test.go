@@ -74,6 +74,13 @@ func TestUnrecordedRuns(t *testing.T) {
 			t.Errorf("%+v", marked)
 		}
 	}
+	long := record(3, strings.Repeat("\u00e9", 17)+"x")
+	if err := runs.Mark(long); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := runs.List(t.Context()); err != nil || len(got) != 3 || got[0].Profile != strings.Repeat("\u00e9", 16) {
+		t.Fatalf("%+v, %v", got, err)
+	}
 	for _, name := range []string{"x.1.told.ok.nightly.unrecorded", ".gone.unrecorded", "01.unrecorded"} {
 		if err := os.WriteFile(filepath.Join(runs.Dir, name), nil, 0o600); err != nil {
 			t.Fatal(err)
@@ -84,7 +91,7 @@ func TestUnrecordedRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, err := runs.List(t.Context())
-	if err != nil || len(got) != 2 || got[0].Reason != "written later" {
+	if err != nil || len(got) != 3 || got[1].Reason != "written later" {
 		t.Errorf("%+v, %v", got, err)
 	}
 	if names, err := filepath.Glob(filepath.Join(runs.Dir, second.ID+".*unrecorded")); err != nil || len(names) > 0 {

@@ -31,8 +31,7 @@ const mostOfProfile = 100
 // of an earlier mark of the run.
 func (r Runs) Mark(record RunRecord) error {
 	told := map[bool]string{true: "told", false: "untold"}[record.Told]
-	profile := url.PathEscape(record.Profile)
-	name := strings.Join([]string{record.ID, strconv.Itoa(record.Process), told, string(record.Outcome), profile[:min(len(profile), mostOfProfile)]}, ".") + unrecordedSuffix
+	name := strings.Join([]string{record.ID, strconv.Itoa(record.Process), told, string(record.Outcome), shortEscape(record.Profile)}, ".") + unrecordedSuffix
 	earlier, err := r.marks()
 	if err != nil {
 		return err
@@ -46,6 +45,19 @@ func (r Runs) Mark(record RunRecord) error {
 		}
 	}
 	return err
+}
+
+// shortEscape is a profile as a part of a name, as far as there is room for whole
+// characters of it.
+func shortEscape(profile string) (short string) {
+	for _, r := range profile {
+		next := short + url.PathEscape(string(r))
+		if len(next) > mostOfProfile {
+			break
+		}
+		short = next
+	}
+	return short
 }
 
 // marks are the names of all marks, the oldest first.

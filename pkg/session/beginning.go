@@ -43,8 +43,8 @@ func (b *Beginning) look(raw []byte) {
 	b.typed, b.odd = b.typed || typed, b.odd || !typed || says(raw)
 }
 
-// Blank reports whether every record has a type, none says anything, and no other program begins its logs so:
-// then the log is one without messages.
+// Blank reports whether every record has a type, none says anything, and no other
+// program begins its logs so: then the log is one without messages.
 func (b *Beginning) Blank() bool {
 	if !b.typed || b.odd {
 		return false

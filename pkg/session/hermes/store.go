@@ -51,8 +51,9 @@ const (
 	configName   = "config.yaml"
 )
 
-// Roots returns the homes with a database, or with transcripts: the one of the environment, or the
-// usual one, those of its profiles, and those beside the usual one (~/.hermes-*).
+// Roots returns the homes with a database, or with transcripts: the one of the
+// environment, or the usual one, those of its profiles, and those beside the usual one
+// (~/.hermes-*).
 func Roots(home string, getenv func(string) string) (found []string) {
 	base := logfile.Expand(getenv("HERMES_HOME"), home)
 	if base == "" {
