@@ -320,7 +320,7 @@ func excused(calls []crashloop.Call, c crashloop.Call) string {
 		return "a directory that is empty is removed as a courtesy"
 	case strings.HasPrefix(c.Name, "fchown"):
 		return "a file's owner is kept as a courtesy, where the user may"
-	case strings.HasSuffix(c.Path, "/data/sessctl/lock"), strings.HasSuffix(c.Path, "/data/sessctl/lock-monitor"), strings.HasSuffix(c.Path, "/outbox/lock"), strings.HasSuffix(c.Path, "/data/sessctl/ledger/lock"), strings.HasSuffix(c.Path, "/data/sessctl/ledger.next/lock"):
+	case strings.HasSuffix(c.Path, "/data/sessctl/lock"), strings.HasSuffix(c.Path, "/data/sessctl/lock-monitor"), strings.HasSuffix(c.Path, "/outbox/lock"), strings.HasSuffix(c.Path, "/lock") && strings.Contains(c.Path, "/data/sessctl/ledger"): // one that is begun, or set aside, too
 		return "the lock is held without the note of who holds it"
 	case strings.Contains(c.Path, "/.local/state/sessctl"), strings.HasSuffix(c.Path, "/home/.local/state"), strings.HasSuffix(c.Path, "/home/.local"):
 		return "the ledger has its head signed: a place for copies of it that cannot be written is told, and no failed run"
