@@ -156,9 +156,9 @@ func (d *draw) line() (line string, agent, shown bool) {
 	}
 	from := d.people
 	switch v := d.random.Float64(); {
-	case agent, v < 0.1:
+	case agent && v < 0.7, v < 0.1: // what a person says is read as an agent's too, by pkg/facts
 		from = d.agents
-	case v < 0.6:
+	case agent && v < 0.85, !agent && v < 0.6:
 		from = d.own
 	}
 	return one(d.random, from), agent, false

@@ -193,17 +193,30 @@ func classOf(c byte) byte {
 // What a line weighs: so many times its score, at most so much, and words have a little
 // more than what is shown, those of agents more than those of people.
 const (
-	scale       = 0.15
-	mostWeight  = 12
-	forPeople   = 1
-	forAgents   = 3
-	quoteWeight = 2
+	scale         = 0.15
+	mostWeight    = 12
+	forPeople     = 1
+	forAgents     = 3
+	quoteWeight   = 2
+	printedWeight = 8 // of what nobody types, whatever its words are
 )
+
+// printed tells whether a line has a form that nobody types: a prompt, the name of a
+// file and nothing else, a mark that programs draw, an added line with its number, or
+// blanks up to the edge of a screen.
+func printed(line, full []byte) bool {
+	return prompts(full) || file(full) || screen(full) || fits(full, "+ ·") >= 0 || fits(full, "- ··") >= 0 ||
+		bytes.HasSuffix(bytes.TrimRight(line, "\r\n"), []byte("    "))
+}
 
 // weight is how much a line looks shown: below 0 it looks said.
 func weight(line []byte, by voice) int {
-	if by == asPerson && line[0] == '>' {
+	full := bytes.TrimSpace(line)
+	switch {
+	case by == asPerson && full[0] == '>':
 		return quoteWeight
+	case chat(full), by == asPerson && printed(line, full):
+		return printedWeight
 	}
 	var f Form
 	f.Read(line, by == asAgent)
@@ -300,4 +313,28 @@ func listMark(line []byte) int {
 		return len("• ")
 	}
 	return 0
+}
+
+// file tells whether a line is the name of a file and nothing else: its path from the
+// root on, to the end of the file's kind.
+func file(line []byte) bool {
+	path := bytes.Trim(line, "'\"")
+	if len(path) == 0 || path[0] != '/' {
+		return false
+	}
+	slash, dot := bytes.LastIndexByte(path, '/'), bytes.LastIndexByte(path, '.')
+	kind := path[dot+1:]
+	return slash > 0 && dot > slash && len(kind) > 0 && len(kind) <= 5 && bytes.IndexByte(kind, ' ') < 0
+}
+
+// screen tells whether a line begins with a mark that programs draw and nobody types.
+func screen(line []byte) bool {
+	r, _ := utf8.DecodeRune(line)
+	switch {
+	case r >= 0x2190 && r < 0x2600: // arrows, technical marks, frames
+		return true
+	case r >= 0x2700 && r < 0x27C0:
+		return true
+	}
+	return bytes.HasPrefix(line, []byte("=> ")) || bytes.HasPrefix(line, []byte("#·"))
 }
