@@ -170,11 +170,7 @@ func (o *Observer) noteStores() {
 // read is added to what was not.
 func (o *Observer) measureUsed(ctx context.Context, all *workspace.Inventory) error {
 	used := slices.DeleteFunc(all.Readable(), func(s workspace.Found) bool { return !workspace.Shown(s.Kind) })
-	options := selection.CompactOptions{
-		All: true, Threshold: o.Threshold, ThresholdAsked: o.ThresholdAsked, Strategy: o.Config.Compaction.Strategy,
-		Quiet: o.Config.Compaction.Quiet, Gateway: o.Config.Compaction.Gateway, KeepRecentTokens: o.Config.Compaction.Keep,
-	}
-	m := selection.Measurer{Run: o.Run, Policy: options.Policy(o.Run), InDatabase: selection.InDatabase(*all), Names: true}
+	m := selection.NewMeasurer(o.Run, selection.InDatabase(*all), o.Threshold, o.ThresholdAsked)
 	rows, err := m.Rows(ctx, used)
 	if err != nil {
 		return err
