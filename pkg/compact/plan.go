@@ -325,10 +325,31 @@ func (p *Plan) notItsRecords(store session.Store, policy Policy) string {
 	case p.Outcome == NothingToDo, policy.LeaveSessions, p.Strategy == session.StrategyNone, p.Ref.Kind == session.KindStored:
 		return ""
 	}
-	if reason := logfile.MostlyUnknown(p.Survey.Scan, p.Ref.Runtime); reason != "" || p.Strategy == session.StrategyRotate {
-		return reason
+	reason := logfile.MostlyUnknown(p.Survey.Scan, p.Ref.Runtime)
+	if reason == "" && p.Strategy != session.StrategyRotate {
+		reason = p.Survey.Scan.Doubt.Reason(p.Ref.Path) // a summary would bring back what such a record takes out
 	}
-	return p.Survey.Scan.Doubt.Reason(p.Ref.Path) // a summary would bring back what such a record takes out
+	return reason
+}
+
+// Unsurveyed reports whether the plan is one of [Foresee] that has not read the records
+// of a log that it would change, and keep a part of: they may be against it.
+func (p *Plan) Unsurveyed() bool {
+	return p.Outcome == Planned && (p.Strategy.Shortens() || p.Strategy == session.StrategyTrim) && p.Survey.Scan.Records == 0
+}
+
+// Refuse reads all of the log, and returns why its records are against a plan that is
+// Unsurveyed, "" if they are not.
+func (p *Plan) Refuse(ctx context.Context, store session.Store, policy Policy) (reason string, err error) {
+	_, open, err := look(ctx, policy.Pins, store, p.Ref)
+	if err != nil {
+		return "", err
+	}
+	none := func() func(*session.Message) error { return func(*session.Message) error { return nil } }
+	if p.Survey.Scan, err = session.ScanActive(ctx, store, open, none); err != nil {
+		return "", err
+	}
+	return p.notItsRecords(store, policy), nil
 }
 
 func busyReason(err error) string {
