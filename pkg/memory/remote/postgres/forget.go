@@ -167,7 +167,7 @@ func (m *Memory) Verify(ctx context.Context, host string, fn func(id string, dig
 // only where a month has become ten times as large. It returns how many indexes
 // were made.
 func (m *Memory) Index(ctx context.Context, v memory.VectorModel) (made int, err error) {
-	if err := m.makeNextMonth(ctx); err != nil {
+	if err := (months{m}).makeNext(ctx); err != nil {
 		return 0, err
 	}
 	model, err := m.modelOf(ctx, v)

@@ -19,15 +19,18 @@ const monthMoment = 200 * time.Millisecond
 // that somebody is in the way of.
 const patience = 30
 
-// makeMonths makes the tables of the months of a batch.
-func (m *Memory) makeMonths(ctx context.Context, times []int64) error {
-	missing, err := m.missingMonths(ctx, times)
+// months are the tables of records, one for each month.
+type months struct{ *Memory }
+
+// makeOf makes the tables of the months of a batch.
+func (m months) makeOf(ctx context.Context, times []int64) error {
+	missing, err := m.missing(ctx, times)
 	for _, month := range missing {
 		if err != nil {
 			break
 		}
 		err = patiently(ctx, patience*m.options.Timeout, func(try int) error {
-			return m.addMonth(ctx, month, min(monthMoment<<min(try/20, 10), m.options.Timeout/2))
+			return m.add(ctx, month, min(monthMoment<<min(try/20, 10), m.options.Timeout/2))
 		})
 	}
 	if err != nil {
@@ -36,14 +39,14 @@ func (m *Memory) makeMonths(ctx context.Context, times []int64) error {
 	return nil
 }
 
-// makeNextMonth makes the table of the next month, so that nobody waits for it
+// makeNext makes the table of the next month, so that nobody waits for it
 // when that begins. If somebody is in the way the next push does it.
-func (m *Memory) makeNextMonth(ctx context.Context) error {
+func (m months) makeNext(ctx context.Context) error {
 	now := time.Now().UTC()
 	next := time.Date(now.Year(), now.Month()+1, 1, 0, 0, 0, 0, time.UTC).UnixMilli()
-	missing, err := m.missingMonths(ctx, []int64{next})
+	missing, err := m.missing(ctx, []int64{next})
 	if err == nil && len(missing) > 0 {
-		err = m.addMonth(ctx, next, monthMoment)
+		err = m.add(ctx, next, monthMoment)
 	}
 	if err != nil && !isCollision(err) {
 		return fmt.Errorf("make the table of the next month: %w", err)
@@ -51,21 +54,21 @@ func (m *Memory) makeNextMonth(ctx context.Context) error {
 	return nil
 }
 
-// missingMonths returns a time of each month that could have a table and has none.
-func (m *Memory) missingMonths(ctx context.Context, times []int64) (missing []int64, err error) {
+// missing returns a time of each month that could have a table and has none.
+func (m months) missing(ctx context.Context, times []int64) (list []int64, err error) {
 	err = m.transact(ctx, readOnly, func(tx pgx.Tx) error {
 		found, err := tx.Query(ctx, `SELECT min(t) FROM unnest($1::bigint[]) t WHERE month_of(t) <= date_trunc('month', now() AT TIME ZONE 'UTC') + interval '1 month'
 			GROUP BY month_of(t) HAVING to_regclass('records_' || to_char(month_of(min(t)), 'YYYY_MM')) IS NULL ORDER BY 1`, times)
 		if err == nil {
-			missing, err = pgx.CollectRows(found, pgx.RowTo[int64])
+			list, err = pgx.CollectRows(found, pgx.RowTo[int64])
 		}
 		return err
 	})
-	return missing, err
+	return list, err
 }
 
-// addMonth makes the table of the month of a time, if nobody is in the way for longer
+// add makes the table of the month of a time, if nobody is in the way for longer
 // than a moment.
-func (m *Memory) addMonth(ctx context.Context, at int64, moment time.Duration) error {
+func (m months) add(ctx context.Context, at int64, moment time.Duration) error {
 	return m.call(ctx, m.options.Timeout, nil, "add_months($1, $2)", []int64{at}, moment.Milliseconds())
 }
