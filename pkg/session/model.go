@@ -367,6 +367,9 @@ type Message struct {
 	// ReadFiles and ModifiedFiles are the lists that the record of a compaction
 	// carries beside its text: of all compactions so far (docs/dev/decisions.md D17).
 	ReadFiles, ModifiedFiles []string
+	// Reminders are the bytes that the program put into the text and the reader took
+	// out again.
+	Reminders int
 	// OutOfContext is true when the runtime keeps the message and never sends
 	// it to the model (pi: excludeFromContext).
 	OutOfContext bool
