@@ -19,8 +19,9 @@ var errOtherBytes = errors.New("it is not the file that the hash names")
 // KeepAttached archives the files that the records of a log name and that lie
 // elsewhere, before the log itself: a copy of the log that needs them is never
 // made first. It returns where those belong that are gone, or that are other
-// files by now: the log is archived without them.
-func KeepAttached(ctx context.Context, archiver Archiver, pins *durable.Pins, store session.Store, log io.Reader) (missing []session.Ref, err error) {
+// files by now: the log is archived without them. others are stores of the same runtime:
+// where a log lies elsewhere, what it names may be in one of them.
+func KeepAttached(ctx context.Context, archiver Archiver, pins *durable.Pins, store session.Store, log io.Reader, others ...session.Attacher) (missing []session.Ref, err error) {
 	can := store.Capabilities()
 	if can.Attached == nil || can.Attacher == nil {
 		return nil, nil
@@ -32,6 +33,9 @@ func KeepAttached(ctx context.Context, archiver Archiver, pins *durable.Pins, st
 	for _, hash := range hashes {
 		ref := can.Attacher.Attachment(hash)
 		err := keepAttachment(ctx, archiver, pins, ref, hash)
+		for i := 0; i < len(others) && errors.Is(err, fs.ErrNotExist); i++ {
+			err = keepAttachment(ctx, archiver, pins, others[i].Attachment(hash), hash)
+		}
 		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, errOtherBytes) {
 			missing = append(missing, ref)
 		} else if err != nil {
