@@ -41,6 +41,7 @@ type Plan struct {
 	BrokenOff time.Time
 	DueBy     DueBy            // what made it large enough; "" if nothing did, or nothing was asked
 	DueAt     int64            // tokens from which it is by that, 0 where its runtime decides
+	prompt    int64            // tokens that stay beside the messages, with overlay
 	openCall  bool             // a call of a tool has no result, and will get none
 	seen      session.Snapshot // without a hash: which bytes the survey read
 	print     fingerprint      // of those bytes
@@ -86,7 +87,7 @@ func (p *Plan) Result() Result {
 	case p.Strategy == session.StrategyNone:
 		r.Reason = p.left()
 	case p.Strategy.Shortens():
-		r.TokensAfter, r.Cut, r.Cleared = p.Cut.KeptTokens, &p.Cut, p.Cleared
+		r.TokensAfter, r.Cut, r.Cleared = p.Cut.KeptTokens+p.prompt, &p.Cut, p.Cleared
 	case p.Strategy == session.StrategyTrim:
 		r.BytesAfter = p.BytesAfter
 	default:
@@ -567,6 +568,9 @@ func (p *Plan) tryShortening(ctx context.Context, store session.Store, now time.
 	cut, err := p.Survey.outline.cut(p.openCall)
 	if err != nil {
 		return err
+	}
+	if p.Strategy == session.StrategyOverlay { // what runtimes send beside the messages stays
+		p.prompt = p.Survey.outline.prompt.Tokens
 	}
 	p.Cut, p.Survey.outline = cut, nil
 	s, err := planShortening(ctx, store, p.Strategy, session.ShortenRequest{
