@@ -22,13 +22,8 @@ func keepAttached(ctx context.Context, run *workspace.Run, archives *archive.Sto
 		return err
 	}
 	defer log.Close()
-	var others []session.Attacher
-	for _, store := range run.Opened {
-		if other := store.Capabilities().Attacher; store.Runtime() == s.Runtime && other != nil {
-			others = append(others, other)
-		}
-	}
-	missing, err := compact.KeepAttached(ctx, workspace.Archiver{Store: archives, Now: run.Now, Reason: "archive"}, run.Pins, s.Adapter, log, others...)
+	stores := append([]session.Store{s.Adapter}, run.Opened...)
+	missing, err := compact.KeepAttached(ctx, workspace.Archiver{Store: archives, Now: run.Now, Reason: "archive"}, run.Pins, log, stores...)
 	if err != nil || len(missing) == 0 {
 		return err
 	}
