@@ -5,11 +5,13 @@ package postgres_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/sessctl/sessctl/pkg/embed"
 	"github.com/sessctl/sessctl/pkg/memory"
 	"github.com/sessctl/sessctl/pkg/memory/remote"
 	"github.com/sessctl/sessctl/pkg/memory/remote/postgres"
@@ -241,5 +243,54 @@ func TestTombstonesNameWho(t *testing.T) {
 	}
 	if got := text(t, a.dsn, "SELECT string_agg(t.role || ' as ' || name, ', ') FROM sessctl.tombstones t JOIN sessctl.hosts h USING (host)"); !strings.HasPrefix(got, "mallory as mallory") {
 		t.Errorf("forgotten by %s", got)
+	}
+}
+
+// TestNamesAreTrue: nobody registers a model under the fingerprint of another, or a
+// host whose name is an option of ssh or no name; what is true is registered.
+func TestNamesAreTrue(t *testing.T) {
+	a := newAttacked(t)
+	e, err := embed.NewBuiltin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := e.Model()
+	other.Chunker = "of the next version"
+	model := func(fingerprint, name string, dim int) string {
+		return fmt.Sprintf("INSERT INTO models (fingerprint, name, dim) VALUES ('%s', '%s', %d)", fingerprint, name, dim)
+	}
+	for statement, want := range map[string]string{
+		model(other.Fingerprint(), "x", 3):                          "23514",
+		model(other.Fingerprint(), other.String(), 3):               "23514",
+		model("0123456789abcdef", other.String(), other.Dim):        "23514",
+		model(other.Fingerprint(), other.String(), other.Dim):       "",
+		"INSERT INTO hosts (name) VALUES ('-oProxyCommand=x')":      "23514",
+		"INSERT INTO hosts (name) VALUES ('two words')":             "23514",
+		"INSERT INTO hosts (name) VALUES (E'line\\nline')":          "23514",
+		"INSERT INTO hosts (name) VALUES ('')":                      "23514",
+		"INSERT INTO hosts (name) VALUES (repeat('x', 256))":        "23514",
+		"INSERT INTO hosts (name) VALUES ('bob@gamma.example.org')": "",
+	} {
+		_, err := a.try(t, "mallory", statement)
+		var refused *pgconn.PgError
+		if errors.As(err, &refused) != (want != "") || refused != nil && refused.Code != want {
+			t.Errorf("%s: %v", statement, err)
+		}
+	}
+}
+
+// TestWhoIsRefused: a role without rights is told that it has none, and not that there
+// are no tables; one that gets no connection, that the server is busy.
+func TestWhoIsRefused(t *testing.T) {
+	a := newAttacked(t)
+	run(t, a.dsn, `DO $$ BEGIN IF NOT EXISTS (SELECT 1 FROM pg_roles WHERE rolname='revoked') THEN CREATE ROLE revoked LOGIN; CREATE ROLE late LOGIN IN ROLE sessctl_host CONNECTION LIMIT 0; END IF; END $$`)
+	for role, want := range map[string]error{"revoked": remote.ErrNotAllowed, "late": remote.ErrBusy} {
+		m, err := postgres.Open(t.Context(), postgres.Options{URL: a.as(role)})
+		if err == nil {
+			_ = m.Close()
+		}
+		if !errors.Is(err, want) || errors.Is(err, remote.ErrNotSetUp) {
+			t.Errorf("%s: %v, not %v", role, err, want)
+		}
 	}
 }
