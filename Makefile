@@ -3,6 +3,7 @@
 # and `make bench` compares with the programs that are installed.
 
 GO = go
+PROFILE = release.pgo
 MODULE = github.com/sessctl/sessctl
 FUZZTIME = 30s
 TARGETS =
@@ -15,7 +16,7 @@ help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
 
 build: ## build bin/sessctl
-	CGO_ENABLED=0 $(GO) build -trimpath -pgo=release.pgo \
+	CGO_ENABLED=0 $(GO) build -trimpath -pgo=$(PROFILE) \
 		-ldflags "-s -w -X $(MODULE)/cmd.version=$(VERSION)" \
 		-o bin/ .
 

@@ -1,8 +1,11 @@
 package main
 
 import (
+	"bytes"
 	"errors"
+	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -10,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sessctl/sessctl/bench/corpus"
+	"github.com/sessctl/sessctl/bench/product"
 	"github.com/sessctl/sessctl/internal/tier"
 )
 
@@ -72,6 +76,27 @@ func TestPeersAgree(t *testing.T) {
 	}
 	if err := d.check(d.present(all), c); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestStagesAreOfTheProgram: a function that was renamed would silently count for no
+// stage. The names of functions stand in the program, each between two zeros.
+func TestStagesAreOfTheProgram(t *testing.T) {
+	tier.SkipSmoke(t, "it builds the program")
+	path, err := product.Build(t.Context(), t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	program, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range compactStages() {
+		for _, name := range slices.Concat(s.of, s.without) {
+			if !bytes.Contains(program, []byte("\x00"+product.Module+"/"+name+"\x00")) {
+				t.Errorf("stage %q: the program has no function %s", s.name, name)
+			}
+		}
 	}
 }
 

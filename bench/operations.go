@@ -315,18 +315,18 @@ type stage struct {
 // compactStages are the steps of docs/dev/architecture.md, the long one in parts.
 func compactStages() []stage {
 	const (
-		words   = "pkg/memory.(*wordWriter).post"
-		vectors = "pkg/memory.(*vectorWriter).add"
+		words   = "pkg/memory/words.(*Writer).Post"
+		vectors = "pkg/memory/vectors.(*Writer).Add"
 	)
 	return []stage{
 		{name: "plan: the log is read once", of: []string{"pkg/compact.NewPlan"}},
 		{name: "secure: copy, read back", of: []string{"pkg/compact.(*run).secure"}},
-		{name: "remember: read, extract, redact, cut, summarise", of: []string{"pkg/compact.(*reader).read"}, without: []string{"pkg/compact.takeSurvey"}},
+		{name: "remember: read, extract, redact, cut, summarise", of: []string{"pkg/compact.(*reader).read", "pkg/compact.(*run).summarize"}, without: []string{"pkg/compact.takeSurvey"}},
 		{name: "remember: words of the texts, built-in embedder", of: []string{"pkg/memory.(*preparer).read"}},
 		{name: "remember: texts compressed", of: []string{"pkg/memory.(*textWriter).appendKept"}},
 		{name: "remember: index of words", of: []string{words, "pkg/memory.(*writer).finishWords"}},
-		{name: "remember: vectors written, synced and named", of: []string{vectors, "pkg/memory.(*vectorWriter).finish"}},
-		{name: "remember: what was done", of: []string{"pkg/memory.(*writer).release"}, without: []string{"pkg/memory.(*textWriter).kept"}},
+		{name: "remember: vectors written and named", of: []string{vectors, "pkg/memory/vectors.(*Writer).Flush"}},
+		{name: "remember: what was done", of: []string{"pkg/memory.actionWriter.release"}, without: []string{"pkg/memory.(*textWriter).kept", "pkg/memory/words.(*Writer).AddTerms"}},
 		{name: "remember: other tables", of: []string{"pkg/memory.(*writer).insertRow", "pkg/memory.(*writer).store"}, without: []string{words, vectors}},
 	}
 }
@@ -370,7 +370,7 @@ func staged(stages []stage, listing []byte) ([]stage, error) {
 		}
 		left -= s.cpu
 	}
-	return append(stages, stage{name: "rotate, receipt, garbage collection, start", cpu: left}), nil
+	return append(stages, stage{name: "commits, change of the log, receipt, garbage collection, start", cpu: left}), nil
 }
 
 // functionCosts reads what `go tool pprof -top -cum -unit=ms` prints: the total

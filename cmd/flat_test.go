@@ -41,18 +41,20 @@ func TestFlatDirectories(t *testing.T) {
 		if strings.Contains(databases, " "+kind.Name+" ") {
 			continue
 		}
-		t.Run(kind.Name, func(t *testing.T) {
-			log, ok := flatLogs[kind.Name]
-			if !ok {
-				t.Fatal("no sample")
-			}
-			dir := filepath.Join(t.TempDir(), "kept-logs")
-			text := flatText(t, log.script, log.from)
-			if err := errors.Join(os.Mkdir(dir, 0o700), os.WriteFile(filepath.Join(dir, log.name), text, 0o600)); err != nil {
-				t.Fatal(err)
-			}
-			flatStore(t, kind.Name, dir, text)
-		})
+		for _, name := range []string{"kept-logs", "sessions"} { // the second is a directory of some runtimes
+			t.Run(kind.Name+"/"+name, func(t *testing.T) {
+				log, ok := flatLogs[kind.Name]
+				if !ok {
+					t.Fatal("no sample")
+				}
+				dir := filepath.Join(t.TempDir(), name)
+				text := flatText(t, log.script, log.from)
+				if err := errors.Join(os.Mkdir(dir, 0o700), os.WriteFile(filepath.Join(dir, log.name), text, 0o600)); err != nil {
+					t.Fatal(err)
+				}
+				flatStore(t, kind.Name, dir, text)
+			})
+		}
 	}
 }
 

@@ -246,7 +246,7 @@ func (r *reporter) growth() {
 // records reads the logs and says what they are made of.
 func (r *reporter) records(ctx context.Context) error {
 	logs := slices.DeleteFunc(slices.Clone(r.seen.Sessions), func(s workspace.Found) bool { return !workspace.Shown(s.Kind) || s.Kind == session.KindDatabase })
-	t, err := selection.TypesOf(ctx, &r.seen.Run.Settings, logs)
+	t, err := selection.TypesOf(ctx, &r.seen.Run.Settings, logs, false)
 	if err != nil {
 		return err
 	}

@@ -60,7 +60,8 @@ func newScheduleInstallCommand(a *app) *cobra.Command {
 data directory, the configuration file, the stores and the SESSCTL_ variables
 that are in force now are written into it. A second install changes nothing; one
 that would change something shows what. Only files that an install has written
-are ever replaced.
+are ever replaced. Room for the record of a run on a full disk is kept in the data
+directory, as every run keeps it.
 
 With systemd the job is confined: it can write only the data directory and the
 stores that sessctl changes, and has a network only if the configuration names a
@@ -116,7 +117,7 @@ func newScheduleRemoveCommand(a *app) *cobra.Command {
 		Short: "Remove a schedule",
 		Long: `Stop the schedule of PROFILE (nightly if none is named) and remove everything that
 install has written. A run that is under way goes on to its end. What runs did,
-and their records, stay.`,
+their records, and the room that is kept for these, stay.`,
 		Example: `  sessctl schedule remove
   sessctl schedule remove monitor --dry-run
   sessctl schedule remove --all`,
@@ -164,8 +165,10 @@ func runScheduleInstall(ctx context.Context, a *app, o unattended.ScheduleOption
 			return unattended.ScheduleFailed(plan, err)
 		}
 	}
+	row := unattended.PlanRow(plan, job.When.String())
+	kept := unattended.KeepReserve(ctx, a.Run, job.Account, &row, o.DryRun)
 	unattended.NoteInstalled(ctx, a.Run, h, plan, job)
-	return renderSchedules(a, o, []unattended.SchedulePlan{unattended.PlanRow(plan, job.When.String())}, !plan.Nothing())
+	return renderSchedules(a, o, []unattended.SchedulePlan{row}, kept || !plan.Nothing())
 }
 
 // renderSchedules prints what was done, or would be.

@@ -16,7 +16,7 @@ import (
 func runTypes(ctx context.Context, a *app, sessions []workspace.Found) error {
 	databases := selection.DatabasesOf(ctx, a.Run, sessions)
 	logs := slices.DeleteFunc(sessions, func(s workspace.Found) bool { return s.Kind == session.KindDatabase })
-	t, err := selection.TypesOf(ctx, &a.Run.Settings, logs)
+	t, err := selection.TypesOf(ctx, &a.Run.Settings, logs, true)
 	if err != nil {
 		return err
 	}
@@ -45,6 +45,11 @@ func renderTypes(a *app, doc selection.TypesDocument) error {
 		wording.Bytes(doc.Base64), selection.PercentOf(doc.Base64, doc.Bytes), wording.Bytes(doc.Duplicate), selection.PercentOf(doc.Duplicate, doc.Bytes))
 	if err := a.printList(t, append(rows, []string{t.footer})); err != nil {
 		return err
+	}
+	if v := doc.Told; v.Messages > 0 {
+		fmt.Fprintf(a.Out, "agents are told %s in %s: said by people %s (%.1f%%), pasted %s (%.1f%%), put there by programs %s (%.1f%%)\n",
+			wording.Bytes(v.Bytes), wording.Plural(v.Messages, "message"), wording.Bytes(v.Said), selection.PercentOf(v.Said, v.Bytes),
+			wording.Bytes(v.Pasted), selection.PercentOf(v.Pasted, v.Bytes), wording.Bytes(v.Program), selection.PercentOf(v.Program, v.Bytes))
 	}
 	return printDatabases(a, doc.Databases)
 }

@@ -290,6 +290,9 @@ func sections(path string) (all []section) {
 		}
 		body.WriteString(line + "\n")
 	}
+	if scanner.Err() != nil {
+		return nil
+	}
 	end()
 	return all
 }

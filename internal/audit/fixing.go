@@ -36,6 +36,9 @@ func AdviseMemory(path, dir string) string {
 	return "lost vectors: sessctl memory reindex --pending; a damaged database: sessctl memory reindex --from-archives"
 }
 
+// AdviseSetAside is what to do about a damaged memory that is kept.
+const AdviseSetAside = "keep it for what is in no archive: facts, lessons of a model, sessions that were never archived or whose archives were pruned; without those it can go once sessctl archives verify and sessctl memory verify end with 0"
+
 // SetAside lists the damaged memories that are kept.
 func SetAside(a *workspace.Settings) (paths []string) {
 	entries, err := os.ReadDir(a.DataDir())

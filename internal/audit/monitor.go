@@ -254,11 +254,21 @@ func (o *Observed) mainSessions() []monitor.Session {
 		if row.Compact == selection.ProspectBusy {
 			x.Busy = row.Reason
 		}
-		idle := o.At.Sub(row.Last) > inUse
-		x.Unused = row.Compact == selection.ProspectIrreducible || row.Compact == selection.ProspectKept || idle && (row.Compact == selection.ProspectRuntime || row.Compact == selection.ProspectUnsupported)
+		x.Refused, x.Unused = row.Refusal(), o.unused(row)
 		all = append(all, x)
 	}
 	return all
+}
+
+// unused reports a session whose size slows nobody down, or that cannot be smaller.
+func (o *Observed) unused(row *selection.SessionRow) bool {
+	switch row.Compact {
+	case selection.ProspectIrreducible, selection.ProspectKept:
+		return true
+	case selection.ProspectRuntime, selection.ProspectUnsupported:
+		return o.At.Sub(row.Last) > inUse
+	}
+	return false
 }
 
 // Tells says whether the look made an event.

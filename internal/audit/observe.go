@@ -43,6 +43,7 @@ type Observed struct {
 	catalogued   bool // the entries are all there are
 	Damaged      []monitor.DamagedArchive
 	ArchivesSeen bool
+	witnessed    []WitnessedProblem // what the ledger knows and is not so
 
 	memory     *memory.Brief // nil also where there is none
 	memoryless bool          // there is none
@@ -169,11 +170,7 @@ func (o *Observer) noteStores() {
 // read is added to what was not.
 func (o *Observer) measureUsed(ctx context.Context, all *workspace.Inventory) error {
 	used := slices.DeleteFunc(all.Readable(), func(s workspace.Found) bool { return !workspace.Shown(s.Kind) })
-	options := selection.CompactOptions{
-		All: true, Threshold: o.Threshold, ThresholdAsked: o.ThresholdAsked, Strategy: o.Config.Compaction.Strategy,
-		Quiet: o.Config.Compaction.Quiet, Gateway: o.Config.Compaction.Gateway, KeepRecentTokens: o.Config.Compaction.Keep,
-	}
-	m := selection.Measurer{Run: o.Run, Policy: options.Policy(o.Run), InDatabase: selection.InDatabase(*all), Names: true}
+	m := selection.NewMeasurer(o.Run, selection.InDatabase(*all), o.Threshold, o.ThresholdAsked)
 	rows, err := m.Rows(ctx, used)
 	if err != nil {
 		return err
@@ -216,9 +213,15 @@ func (o *Observer) lookAtArchives(ctx context.Context) error {
 	} else if bad, found := Unsettled(checks); found && len(audit.archives) > 0 { // nothing here reads the bytes
 		o.Damaged = append(o.Damaged, monitor.DamagedArchive{Path: ChecksPath(&o.Run.Settings), Message: AboutCheck(bad)})
 	}
-	if len(o.Damaged) > 0 && (before || workspace.AtWork(&o.Run.Settings)) {
-		o.Damaged = nil // the next look sees what is left of it
+	if o.witnessed, _, err = againstLedger(ctx, o.Run); err != nil {
+		return err
+	}
+	if len(o.Damaged)+len(o.witnessed) > 0 && (before || workspace.AtWork(&o.Run.Settings)) {
+		o.Damaged, o.witnessed = nil, nil // the next look sees what is left of it
 		return nil
+	}
+	if len(o.Damaged) > 0 { // what is known already is told once
+		o.witnessed = slices.DeleteFunc(o.witnessed, func(p WitnessedProblem) bool { return p.OfArchive })
 	}
 	o.ArchivesSeen = true
 	return nil

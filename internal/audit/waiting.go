@@ -30,15 +30,21 @@ func (o *Observer) Waiting() []report.Pending {
 		return !stuck && in.Rests() // only its old log is still kept
 	})
 	add(len(begun), "compactions that an earlier run began", "the next run finishes them; sessctl doctor says more")
-	of := map[string]int{}
+	of, refused := map[string]int{}, []*selection.SessionRow{}
 	for _, row := range o.MainRows() {
 		if row.Over {
 			of[row.Compact]++
+		}
+		if row.Refusal() != "" {
+			refused = append(refused, row)
 		}
 	}
 	add(of[selection.ProspectDue], "sessions due for compaction", "sessctl compact --all")
 	add(of[selection.ProspectRuntime], "sessions to archive and remember; only their runtime makes them smaller", "sessctl compact --all")
 	add(of[selection.ProspectBusy], "sessions that are due and in use", "a later run takes them")
+	for _, alike := range wording.ByCause(refused, func(r *selection.SessionRow) string { return wording.CauseOf(r.Path, r.Reason) }) {
+		add(alike.Count, "sessions that cannot be compacted", strings.TrimSuffix(alike.First.Reason+"; "+alike.First.Note().Hint, "; "))
+	}
 	add(o.Pending(), "records that wait for an embedding", "once sessctl doctor says that the embedder serves: sessctl memory reindex --pending")
 	if o.Events != nil {
 		add(o.Events.Waiting, "events that were not sent yet", "the next run sends them; sessctl events list")

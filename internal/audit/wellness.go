@@ -20,6 +20,7 @@ import (
 const (
 	lastRun monitor.Kind = "run"    // the last run of a profile did not succeed
 	unseen  monitor.Kind = "unseen" // a part of what is watched could not be looked at
+	lost    monitor.Kind = "ledger" // the ledger knows of something that is not there
 	// refused are settings with which a run would end before it begins: it leaves no
 	// record that could tell.
 	refused monitor.Kind = "config"
@@ -34,6 +35,10 @@ func (o *Observed) AlertsOf(state *monitor.State, options monitor.Options) []mon
 	for _, err := range o.refused {
 		alerts = append(alerts, refusal(err, o.At))
 	}
+	if n := len(o.witnessed); n > 0 {
+		p := o.witnessed[0]
+		alerts = append(alerts, monitor.Alert{Kind: lost, Subject: p.Path, Since: o.At, Message: p.Message + moreInDoctor(n-1), Advice: p.Advice})
+	}
 	for _, n := range o.Failures {
 		alerts = append(alerts, monitor.Alert{Kind: unseen, Subject: n.Path, Since: o.At, Message: n.Message, Advice: n.Hint})
 	}
@@ -44,6 +49,14 @@ func (o *Observed) AlertsOf(state *monitor.State, options monitor.Options) []mon
 		}
 	}
 	return alerts
+}
+
+// moreInDoctor says how many more there are, and what shows them.
+func moreInDoctor(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (and %d more; sessctl doctor shows them)", n)
 }
 
 // LastFailures are, of some runs with the newest first, the last ones of profiles that
@@ -113,7 +126,7 @@ const (
 // statusOf is the state that an alert of a kind makes.
 func statusOf(kind monitor.Kind) int {
 	switch kind {
-	case monitor.ArchiveDamaged, monitor.PurgeSoon, monitor.DiskLow, monitor.StoreMissing, monitor.LogUnreadable, monitor.RunOverdue, lastRun, refused:
+	case monitor.ArchiveDamaged, monitor.PurgeSoon, monitor.DiskLow, monitor.StoreMissing, monitor.LogUnreadable, monitor.RunOverdue, lastRun, lost, refused:
 		return critical
 	}
 	return warning

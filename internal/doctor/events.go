@@ -42,7 +42,7 @@ func examineEvents(ctx context.Context, run *workspace.Run, report *findings) er
 		report.warn(run.OutboxDir(), wording.Plural(dead, "dead letter")+": events that a receiver did not accept for a day", "sessctl events list --state dead shows them; once sessctl events test is accepted, sessctl events retry sends them again")
 	}
 	for _, u := range content.Unreadable {
-		report.warn(u.Path, u.Reason, "look at it, and remove it")
+		report.warn(u.Path, u.Reason, "move it elsewhere: nothing is sent from it; sessctl log and sessctl log --runs have what happened")
 	}
 	switch {
 	case waiting > 0:

@@ -26,7 +26,7 @@ func examineHooks(_ context.Context, run *workspace.Run, report *findings) error
 		}
 		state, err := hooks.Look(target, run.HooksDir())
 		if errors.Is(err, hooks.ErrNoRecord) {
-			report.warn(run.HooksDir(), err.Error(), "restore it from a backup, or remove it: sessctl hook remove "+runtime+" takes away what is its own without it, but does not know what was there before")
+			report.warn(run.HooksDir(), err.Error(), unattended.AdviseNoRecord(runtime))
 		}
 		if unattended.NewHookStatus(state, err).State == "differs" {
 			report.note(target.Dir, "sessctl's registration with "+runtime+" is incomplete, or calls another sessctl", "sessctl hook install "+runtime+" lets it call this one")

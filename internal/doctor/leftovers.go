@@ -28,7 +28,11 @@ func (d *checkup) examineLeftovers(ctx context.Context) error {
 		}
 		found += len(paths)
 		for _, path := range paths {
-			d.note(path, "half-written by a run that was cut off", place.Advice)
+			text, advice := "half-written by a run that was cut off", place.Advice
+			if advice == "" {
+				text, advice = d.adviseBeside(ctx, path, text)
+			}
+			d.note(path, text, advice)
 		}
 	}
 	if found == 0 {
@@ -37,10 +41,39 @@ func (d *checkup) examineLeftovers(ctx context.Context) error {
 	return nil
 }
 
+// adviseBeside says what a temporary file beside logs is, and what to do about it. It may be
+// the old log of a change that was cut off: only an archive of the same bytes shows that it
+// can go.
+func (d *checkup) adviseBeside(ctx context.Context, path, text string) (is, advice string) {
+	const settled = "the next run removes it if it is of an unfinished change; else "
+	sum := hashOf(ctx, path)
+	if store, err := d.OpenArchive(); err == nil {
+		entries, _ := store.List(ctx, archive.Filter{}) // without them nothing is said to be in one
+		if i := slices.IndexFunc(entries, func(e archive.Entry) bool { return e.SHA256 == sum }); i >= 0 {
+			return text + ", with the bytes of archive " + entries[i].ID, settled + "it can go once sessctl archives verify ends with 0"
+		}
+	}
+	return text + ", with bytes that no archive has", settled + "keep it"
+}
+
+// hashOf is the SHA-256 of a file, "" if it cannot be read.
+func hashOf(ctx context.Context, path string) string {
+	f, err := durable.OpenRegular(path)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	snap, err := session.TakeSnapshot(ctx, f, path)
+	if err != nil {
+		return ""
+	}
+	return snap.SHA256
+}
+
 // ownDir is a directory in which this tool makes files.
 type ownDir struct {
 	Dir    string
-	Advice string // what to do about a temporary file in it
+	Advice string // what to do about a temporary file in it; "" where only its bytes say that
 }
 
 // placesOfLeftovers lists where killed runs can leave something: our own
@@ -67,7 +100,7 @@ func (d *checkup) placesOfLeftovers(ctx context.Context) ([]ownDir, error) {
 		add(filepath.Dir(e.Path), "the next archiving of that agent removes it, or puts it in its place if the archive it belongs to is missing")
 	}
 	for _, s := range d.sessions.Sessions {
-		add(filepath.Dir(s.Path), "settling removes it if a run that began there is unfinished; else look at it and remove it")
+		add(filepath.Dir(s.Path), "")
 	}
 	return dirs, nil
 }

@@ -109,7 +109,7 @@ func reportMemory(run *workspace.Run, report *findings, stats memory.Stats) {
 // examineSetAside reports damaged memories that are kept.
 func examineSetAside(run *workspace.Run, report *findings) {
 	for _, path := range audit.SetAside(&run.Settings) {
-		report.note(path, "a damaged memory that was set aside", "remove it when you are sure that you do not need it")
+		report.note(path, "a damaged memory that was set aside", audit.AdviseSetAside)
 	}
 }
 

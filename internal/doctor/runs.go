@@ -60,7 +60,7 @@ func (d *checkup) examineRuns(context.Context) error {
 			continue
 		}
 		if slices.ContainsFunc(given, func(in compact.Intent) bool { return in.Names(s.Path) }) {
-			d.note(s.Path, "an old log; the change that put it aside was given up", "sessctl archive --session "+s.ID+" makes sure that its bytes are in the archive; remove it when you do not need it")
+			d.note(s.Path, "an old log; the change that put it aside was given up", "keep it until sessctl archive --session "+s.ID+" and sessctl archives verify have ended with 0: then every byte of it is in an archive, and it can go")
 		} else {
 			d.warn(s.Path, "a log that was rotated away, and no run remembers it", "sessctl archive --session "+s.ID+" makes sure that its bytes are in the archive")
 		}

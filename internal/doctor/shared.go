@@ -22,7 +22,7 @@ func examineShared(ctx context.Context, run *workspace.Run, report *findings) er
 	shared, err := workspace.OpenShared(ctx, &run.Settings, false)
 	var f *failure.Error
 	if errors.As(err, &f) {
-		if errors.Is(err, remote.ErrUnreachable) {
+		if remote.IsLater(err) {
 			report.warn("", f.Error(), f.Hint)
 		} else {
 			report.problem("", f.Error(), f.Hint)

@@ -68,7 +68,23 @@ func (d *checkup) examineStores(ctx context.Context) error {
 	for _, n := range d.SameStores() {
 		d.note(n.Path, n.Message, n.Hint)
 	}
-	return nil
+	return d.examineRefused(ctx)
+}
+
+// examineRefused reports sessions that are due and that compact changes nothing of.
+func (d *checkup) examineRefused(ctx context.Context) error {
+	selection.OpenTailCache(d.Run, true) // and never written
+	m := selection.NewMeasurer(d.Run, selection.InDatabase(d.sessions), d.Config.Compaction.Due(), false)
+	m.Names = false
+	used := slices.DeleteFunc(d.sessions.Readable(), func(s workspace.Found) bool { return !workspace.Shown(s.Kind) })
+	rows, err := m.Rows(ctx, used)
+	for _, row := range rows {
+		if row.Refusal() != "" {
+			n := row.Note()
+			d.note(n.Path, n.Message, n.Hint)
+		}
+	}
+	return err
 }
 
 // examineDeleted says what a runtime's own delete has left of sessions.

@@ -259,7 +259,7 @@ func ForgetPages(ctx context.Context, run *workspace.Run, doc ForgetDocument, o 
 // still be in them.
 func NoteSetAside(run *workspace.Run) {
 	for _, path := range audit.SetAside(&run.Settings) {
-		run.Notice(workspace.Note{Path: path, Message: "a damaged memory that was set aside: what was forgotten may still be in it", Hint: "remove it when you are sure that you do not need it"})
+		run.Notice(workspace.Note{Path: path, Message: "a damaged memory that was set aside: what was forgotten may still be in it", Hint: audit.AdviseSetAside})
 	}
 }
 

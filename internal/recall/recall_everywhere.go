@@ -17,15 +17,19 @@ import (
 )
 
 // recallEverywhere asks the memory that hosts share. While its server cannot be
-// reached, the memory of this host answers, and a note says so.
+// reached, or has no room for one more, the memory of this host answers, and a note says so.
 func recallEverywhere(ctx context.Context, run *workspace.Run, o Options) (Document, error) {
 	o.Everywhere = false
 	doc, err := askShared(ctx, run, o)
-	if !errors.Is(err, remote.ErrUnreachable) {
+	if !remote.IsLater(err) {
 		return doc, err
 	}
+	why := "the shared memory cannot be reached"
+	if errors.Is(err, remote.ErrBusy) {
+		why = "the server of the shared memory is busy"
+	}
 	if doc, err = Recall(ctx, run, o); err == nil {
-		doc.Tell("the shared memory cannot be reached: this is what this host remembers")
+		doc.Tell(why + ": this is what this host remembers")
 	}
 	return doc, err
 }

@@ -59,9 +59,7 @@ func (p *PassagePrinter) Hit(text string) string {
 		from, to = Window(text, words, ExcerptRunes)
 	}
 	var b strings.Builder
-	if from > 0 {
-		b.WriteString("… ")
-	}
+	b.WriteString(Opening(text, from))
 	for _, w := range words {
 		if w.from < from || w.to > to {
 			continue

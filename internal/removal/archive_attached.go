@@ -22,7 +22,8 @@ func keepAttached(ctx context.Context, run *workspace.Run, archives *archive.Sto
 		return err
 	}
 	defer log.Close()
-	missing, err := compact.KeepAttached(ctx, workspace.Archiver{Store: archives, Now: run.Now, Reason: "archive"}, run.Pins, s.Adapter, log)
+	stores := append([]session.Store{s.Adapter}, run.Opened...)
+	missing, err := compact.KeepAttached(ctx, workspace.Archiver{Store: archives, Now: run.Now, Reason: "archive"}, run.Pins, log, stores...)
 	if err != nil || len(missing) == 0 {
 		return err
 	}

@@ -320,7 +320,7 @@ func IdleReason(r CompactedSession) string {
 	case r.Unchanged:
 		return session.ReasonCountUnchanged.Text()
 	case r.Outcome == compact.BelowThreshold:
-		return session.ReasonCountBelow.Text()
+		return idleBelow(r.Reason).Text()
 	case r.Outcome != compact.NothingToDo:
 		return ""
 	case r.Session == "":
@@ -329,6 +329,16 @@ func IdleReason(r CompactedSession) string {
 		return session.ReasonCountIrreducible.Text()
 	}
 	return session.ReasonCountEmpty.Text()
+}
+
+// idleBelow is how a tally names a session that is not due: no size is what keeps one
+// whose summary is fresh, or that was used a moment ago.
+func idleBelow(why string) session.Reason {
+	switch session.ReasonOf(why) {
+	case session.ReasonSummaryFresh, session.ReasonOwnSummary, session.ReasonSaidRecently, session.ReasonCooldown, session.ReasonFewOfUser:
+		return session.ReasonCountNotDue
+	}
+	return session.ReasonCountBelow
 }
 
 // Uncut says whether nothing was done with a session because all of it is to be

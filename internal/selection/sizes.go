@@ -219,14 +219,14 @@ func (r *SessionRow) messageCount() string {
 // MeasureAll makes the row of every session, and tells of logs that cannot be
 // read.
 func MeasureAll(ctx context.Context, run *workspace.Run, sessions []workspace.Found, inDatabase map[workspace.Owner]bool, o SizesOptions) ([]*SessionRow, error) {
-	all := CompactOptions{
-		All: true, Threshold: o.Threshold, ThresholdAsked: o.ThresholdAsked, Strategy: run.Config.Compaction.Strategy,
-		Quiet: run.Config.Compaction.Quiet, Gateway: run.Config.Compaction.Gateway, KeepRecentTokens: run.Config.Compaction.Keep,
-	}
-	m := Measurer{Run: run, Policy: all.Policy(run), InDatabase: inDatabase, counts: true, Names: true}
+	m := NewMeasurer(run, inDatabase, o.Threshold, o.ThresholdAsked)
+	m.counts = true
 	rows, err := m.Rows(ctx, sessions)
 	for _, row := range rows {
 		TellUnread(run, row.Path, row.Unread)
+		if row.Refusal() != "" {
+			run.Notice(row.Note())
+		}
 	}
 	markAlike(rows)
 	return rows, err
@@ -291,6 +291,15 @@ type Measurer struct {
 	InDatabase map[workspace.Owner]bool // agents whose sessions are in a database
 	counts     bool                     // all messages are counted, which reads a log that has changed to its beginning
 	Names      bool                     // what sessions are called is looked for
+}
+
+// NewMeasurer measures as compact --all does, and looks for what sessions are called.
+func NewMeasurer(run *workspace.Run, inDatabase map[workspace.Owner]bool, threshold compact.Threshold, asked bool) Measurer {
+	all := CompactOptions{
+		All: true, Threshold: threshold, ThresholdAsked: asked, Strategy: run.Config.Compaction.Strategy,
+		Quiet: run.Config.Compaction.Quiet, Gateway: run.Config.Compaction.Gateway, KeepRecentTokens: run.Config.Compaction.Keep,
+	}
+	return Measurer{Run: run, Policy: all.Policy(run), InDatabase: inDatabase, Names: true}
 }
 
 // known says whether a row can be made without reading.
@@ -416,6 +425,8 @@ func SizesCells(a *workspace.Settings, s *SessionRow) []string {
 		state = "unreadable: " + s.Reason
 	case s.Compact == ProspectIrreducible:
 		state = "over, irreducible"
+	case s.Compact == ProspectUnsupported:
+		state = "over, unsupported"
 	case s.Over:
 		state = "over, " + state
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/sessctl/sessctl/internal/wording"
 	"github.com/sessctl/sessctl/internal/workspace"
@@ -43,11 +44,44 @@ func (m *Measurer) judge(ctx context.Context, r *SessionRow, s *workspace.Found,
 		return nil
 	}
 	plan, err := compact.Foresee(ctx, s.Adapter, s.Ref, m.Policy, m.Now())
+	if err == nil && plan.Unsurveyed() {
+		err = m.refuse(ctx, plan, s)
+	}
 	if err != nil {
 		return err
 	}
 	r.foresee(plan)
 	return nil
+}
+
+// refuse ends a plan if the records of its log are against it, from memory if the log
+// has not changed.
+func (m *Measurer) refuse(ctx context.Context, plan *compact.Plan, s *workspace.Found) (err error) {
+	seen, known := m.TailCache.Seen(s.Path)
+	if !known || !seen.Judged {
+		if seen.Refused, err = plan.Refuse(ctx, s.Adapter, m.Policy); err != nil {
+			return err
+		}
+		m.TailCache.Add(s.Path, func(kept *session.CachedTail) { kept.Refused, kept.Judged = seen.Refused, true })
+	}
+	if seen.Refused != "" {
+		plan.Outcome, plan.Reason = compact.Unsupported, seen.Refused
+	}
+	return nil
+}
+
+// Refusal says why compact changes nothing of a session that is over; "" if it does,
+// nothing would come of it, or the listing has said so: see State.
+func (r *SessionRow) Refusal() string {
+	if r.Compact != ProspectUnsupported || r.State == string(session.StateUnsupported) {
+		return ""
+	}
+	return strings.ReplaceAll(r.Reason, r.Path+":", "line ")
+}
+
+// Note tells the refusal, with what can be done about it.
+func (r *SessionRow) Note() workspace.Note {
+	return workspace.Note{Path: r.Path, Message: "it cannot be compacted: " + r.Refusal(), Hint: session.ReasonOf(r.Reason).Hint()}
 }
 
 // foresee takes over what the plan of a compaction says.

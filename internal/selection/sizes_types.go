@@ -24,6 +24,7 @@ type TypesDocument struct {
 	Types     []typeRow `json:"types"` // the largest first
 	Base64    int64     `json:"base64_bytes"`
 	Duplicate int64     `json:"duplicate_bytes"`
+	Told      voicesRow `json:"told"`
 	// Databases are those in which sessions lie, and those that fill disks beside
 	// them.
 	Databases []DatabaseRow    `json:"databases"`
@@ -38,6 +39,15 @@ type typeRow struct {
 	Percent float64 `json:"percent"` // of all bytes
 }
 
+// voicesRow is what agents are told, in bytes of text, by whose words it is.
+type voicesRow struct {
+	Messages int   `json:"messages"`
+	Bytes    int64 `json:"bytes"`
+	Said     int64 `json:"said_bytes"`    // by people, in words
+	Pasted   int64 `json:"pasted_bytes"`  // logs, code, documents
+	Program  int64 `json:"program_bytes"` // put there by a program
+}
+
 // LogTypes says what logs are made of: records and bytes by type.
 type LogTypes struct {
 	Doc     TypesDocument
@@ -45,8 +55,9 @@ type LogTypes struct {
 	Failed  []error               // by log: why it could not be read
 }
 
-// TypesOf reads logs in full and says what fills them.
-func TypesOf(ctx context.Context, a *workspace.Settings, logs []workspace.Found) (LogTypes, error) {
+// TypesOf reads logs in full and says what fills them; with voices, it reads them
+// once more for whose words they say.
+func TypesOf(ctx context.Context, a *workspace.Settings, logs []workspace.Found, voices bool) (LogTypes, error) {
 	t := LogTypes{Doc: TypesDocument{Schema: 1, Types: []typeRow{}}}
 	whole := map[string]*session.Breakdown{} // by runtime
 	for _, s := range logs {
@@ -55,7 +66,7 @@ func TypesOf(ctx context.Context, a *workspace.Settings, logs []workspace.Found)
 		}
 	}
 	var err error
-	if t.Failed, err = readTypes(ctx, a, logs, whole); err != nil {
+	if t.Failed, err = readTypes(ctx, a, logs, whole, voices); err != nil {
 		return t, err
 	}
 	for _, err := range t.Failed {
@@ -68,6 +79,8 @@ func TypesOf(ctx context.Context, a *workspace.Settings, logs []workspace.Found)
 		all.Merge(b)
 	}
 	t.Doc.Bytes, t.Doc.Base64, t.Doc.Duplicate, t.Largest = all.Bytes, all.Base64, all.Duplicate, all.Largest
+	v := all.Told
+	t.Doc.Told = voicesRow{Messages: v.Messages, Bytes: v.Bytes(), Said: v.Said, Pasted: v.Pasted, Program: v.Program}
 	for _, runtime := range slices.Sorted(maps.Keys(whole)) {
 		t.Doc.addTypes(runtime, whole[runtime])
 	}
@@ -77,7 +90,7 @@ func TypesOf(ctx context.Context, a *workspace.Settings, logs []workspace.Found)
 
 // readTypes reads logs, as many at a time as there are workers, and adds up
 // what is in them. It returns, log by log, why one could not be read.
-func readTypes(ctx context.Context, a *workspace.Settings, logs []workspace.Found, whole map[string]*session.Breakdown) ([]error, error) {
+func readTypes(ctx context.Context, a *workspace.Settings, logs []workspace.Found, whole map[string]*session.Breakdown, voices bool) ([]error, error) {
 	parts := make([]map[string]*session.Breakdown, a.Workers())
 	for worker := range parts {
 		parts[worker] = map[string]*session.Breakdown{}
@@ -89,7 +102,7 @@ func readTypes(ctx context.Context, a *workspace.Settings, logs []workspace.Foun
 	err := session.Spread(ctx, len(parts), len(logs), func(worker, i int) {
 		b := parts[worker][logs[i].Runtime]
 		b.Log = i
-		failed[i] = readWhole(ctx, logs[i], b)
+		failed[i] = readWhole(ctx, logs[i], b, voices)
 	})
 	for _, part := range parts {
 		for runtime, b := range part {
@@ -107,13 +120,9 @@ func (d *TypesDocument) addTypes(runtime string, b *session.Breakdown) {
 }
 
 // readWhole reads one log, compressed or not, wherever it is.
-func readWhole(ctx context.Context, s workspace.Found, b *session.Breakdown) (err error) {
+func readWhole(ctx context.Context, s workspace.Found, b *session.Breakdown, voices bool) error {
 	if source := s.Adapter.Capabilities().SourceOf(s.Ref); source != nil {
-		log, err := source.OpenLog(ctx, s.Ref)
-		if err != nil {
-			return err
-		}
-		return errors.Join(b.Add(ctx, log), log.Close())
+		return readRecords(ctx, s, b, voices, func() (io.ReadCloser, error) { return source.OpenLog(ctx, s.Ref) })
 	}
 	if s.Kind == session.KindOutput { // no log: of any text, or none
 		b.AddFile(string(s.Kind), s.Bytes)
@@ -127,11 +136,29 @@ func readWhole(ctx context.Context, s workspace.Found, b *session.Breakdown) (er
 	if ext := filepath.Ext(s.Path); ext == ".md" || ext == ".json" {
 		return b.AddMessages(ctx, f, s.Bytes, s.Adapter.Scan)
 	}
-	var log io.ReadCloser
-	if log, _, err = jsonl.Decompress(f, s.Bytes); err != nil {
-		return fmt.Errorf("read the log: %w", err)
+	return readRecords(ctx, s, b, voices, func() (io.ReadCloser, error) {
+		_, err := f.Seek(0, io.SeekStart)
+		log, _, failed := jsonl.Decompress(f, s.Bytes)
+		if err = errors.Join(err, failed); err != nil {
+			return nil, fmt.Errorf("read the log: %w", err)
+		}
+		return log, nil
+	})
+}
+
+// readRecords counts the records of a log and, with voices, what its messages say.
+func readRecords(ctx context.Context, s workspace.Found, b *session.Breakdown, voices bool, open func() (io.ReadCloser, error)) error {
+	log, err := open()
+	if err != nil {
+		return err
 	}
-	return errors.Join(b.Add(ctx, log), log.Close())
+	if err = errors.Join(b.Add(ctx, log), log.Close()); err != nil || !voices {
+		return err
+	}
+	if log, err = open(); err != nil {
+		return err
+	}
+	return errors.Join(b.AddVoices(ctx, log, s.Adapter.Scan), log.Close())
 }
 
 // PercentOf is a share in percent.

@@ -122,8 +122,16 @@ func Replayed(ctx context.Context, run *workspace.Run, o ReplayOptions) (workspa
 		return targets[0], nil
 	}
 	slices.SortStableFunc(targets, func(x, y workspace.Found) int { return y.ModTime.Compare(x.ModTime) })
-	run.Notice(workspace.Note{Path: targets[0].Path, Message: fmt.Sprintf("the newest of %d sessions; --session names another", len(targets))})
+	run.Notice(workspace.Note{Path: targets[0].Path, Message: fmt.Sprintf("the newest of %d sessions; %s names another", len(targets), nameOfAnother(targets))})
 	return targets[0], nil
+}
+
+// nameOfAnother is the option that chooses another one of sessions than the first.
+func nameOfAnother(targets []workspace.Found) string {
+	if i := slices.IndexFunc(targets, func(s workspace.Found) bool { return s.ID == targets[0].ID && s.Store != targets[0].Store }); i > 0 {
+		return "--only-store " + targets[i].Runtime + "=" + session.ShellWord(targets[i].Store)
+	}
+	return "--session"
 }
 
 // SessionFile recognises a file by its content.

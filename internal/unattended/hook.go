@@ -47,6 +47,8 @@ func HookFailure(err error, t hooks.Target) error {
 		f.Code, f.Path, f.Hint = "no_runtime", t.Dir, "start "+t.Runtime+" once, or make the directory"
 	case errors.Is(err, hooks.ErrForeign):
 		f.Code, f.Hint = "foreign", "move the file away, or merge the two by hand: --dry-run --json shows what would be written"
+	case errors.Is(err, hooks.ErrNoRecord):
+		f.Hint = AdviseNoRecord(t.Runtime)
 	case errors.Is(err, hooks.ErrDangling):
 		f.Code, f.Hint = "dangling", "make the file that it leads to, or remove the link"
 	case errors.Is(err, fs.ErrPermission):
@@ -57,6 +59,11 @@ func HookFailure(err error, t hooks.Target) error {
 		f.Hint = "comments and trailing commas are fine, other extensions of JSON and inline tables are not: correct the file, or write our part by hand (docs/hooks.md)"
 	}
 	return f
+}
+
+// AdviseNoRecord is what to do about a record of settings that says nothing.
+func AdviseNoRecord(runtime string) string {
+	return "restore it from a backup, or move it away: sessctl hook remove " + runtime + " takes away what is its own without it, but does not know what was there before"
 }
 
 // HookTarget is a runtime, as this user has it.

@@ -90,7 +90,8 @@ func namedStores(run *Run) (stores []session.Store, err error) {
 		} else if !info.IsDir() {
 			return nil, &failure.Error{Code: "no_store", Exit: failure.ExitFailed, Path: path, Err: fmt.Errorf("open store %s: not a directory", path)}
 		}
-		stores = append(stores, WithTailCache(run, flat.Open(context.Background(), Runtimes()[i].Open(usualName(run, Runtimes()[i], path), run.Config))))
+		path = usualName(run, Runtimes()[i], path)
+		stores = append(stores, WithTailCache(run, flat.Open(context.Background(), Runtimes()[i].Open(path, run.Config), path)))
 	}
 	return stores, nil
 }

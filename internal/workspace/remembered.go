@@ -195,7 +195,7 @@ func setDirectoryAside(run *Run, path string) bool {
 		run.PassOver(Note{Path: path, Message: "a directory is in its place: " + err.Error()})
 		return false
 	}
-	run.Notice(Note{Path: path, Message: "a directory was in its place, and is now " + filepath.Base(aside), Hint: "sessctl doctor says what is lost; look at the directory, and remove it"})
+	run.Notice(Note{Path: path, Message: "a directory was in its place, and is now " + filepath.Base(aside), Hint: "sessctl doctor says what is lost; the directory can go once that is nothing"})
 	return true
 }
 

@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"context"
 	"crypto/rand"
 	"errors"
 	"io"
@@ -43,6 +44,33 @@ func KeepReserve(run *Run) {
 	if err != nil && lookErr != nil {
 		run.Notice(Note{Path: path, Message: "no room is kept for the record of a run on a full disk: " + err.Error()})
 	}
+}
+
+// LacksReserve is where [KeepReserve] would make its file, "" where it is already.
+func LacksReserve(run *Run) string {
+	if _, err := run.Pins.Lstat(run.reservePath()); err == nil {
+		return ""
+	}
+	return run.reservePath()
+}
+
+// KeepFirstReserve is [KeepReserve] before the first run, which may meet a full disk, and
+// reports whether the file is there now. Where another sessctl has the lock, that makes it
+// if it is a run.
+func KeepFirstReserve(ctx context.Context, run *Run) (bool, error) {
+	if err := run.Guard(ctx); err != nil {
+		return false, err
+	}
+	if err := run.Pins.MakeDir(run.DataDir(), 0o700); err != nil {
+		return false, err
+	}
+	lock, err := run.Pins.Lock(filepath.Join(run.DataDir(), "lock"))
+	if err != nil {
+		return false, err
+	}
+	defer lock.Unlock()
+	KeepReserve(run)
+	return LacksReserve(run) == "", nil
 }
 
 // NoRoom reports whether something could not be written because the disk, or what of it

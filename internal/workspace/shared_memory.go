@@ -41,7 +41,7 @@ type remoteConfig struct {
 	Host         string        `mapstructure:"host" json:"host"`                             // "": the name of the machine
 	AfterCompact bool          `mapstructure:"push_after_compact" json:"push_after_compact"` // of whatever a compaction has stored
 	Search       string        `mapstructure:"search" json:"search"`                         // index or exact
-	Timeout      time.Duration `mapstructure:"timeout" json:"timeout"`                       // of one question
+	Timeout      time.Duration `mapstructure:"timeout" json:"timeout"`                       // of one request
 }
 
 func remoteDefaults() map[string]any {
@@ -87,7 +87,7 @@ func OpenShared(ctx context.Context, a *Settings, setUp bool) (SharedMemory, err
 	if weaviate.IsAddress(c.URL) {
 		return openCluster(ctx, a, setUp)
 	}
-	m, err := postgres.Open(ctx, postgres.Options{URL: c.URL, Exact: c.Search == searchExact, SetUp: setUp})
+	m, err := postgres.Open(ctx, postgres.Options{URL: c.URL, Exact: c.Search == searchExact, SetUp: setUp, Timeout: c.Timeout})
 	if err != nil {
 		return nil, ExplainShared(err)
 	}
@@ -143,6 +143,7 @@ func ExplainShared(err error) error {
 		exit       int
 	}{
 		{remote.ErrUnreachable, "unreachable", "is the server up? memory.remote.url, PGHOST and PGSERVICE say where it is; nothing is lost, try again later", failure.ExitBusy},
+		{remote.ErrBusy, "busy", "nothing is lost, try again later; if that stays so: docs/fleet.md, many hosts", failure.ExitBusy},
 		{remote.ErrUnsuitable, "unsuitable_server", "docs/fleet.md says what the server needs", failure.ExitFailed},
 		{remote.ErrNotSetUp, "not_set_up", "as the owner of the database, or the administrator of the cluster: sessctl push --setup", failure.ExitFailed},
 		{remote.ErrOlderSchema, "older_schema", "as its owner: sessctl push --setup with this version; hosts with an earlier one share nothing then until they have it too, and lose nothing", failure.ExitFailed},

@@ -139,7 +139,7 @@ func (r *run) shorten(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("plan the change: %w", cutShort(r.plan.Ref, err))
 	}
-	after, err := tokensAfter(s)
+	after, err := tokensAfter(s, r.plan.prompt)
 	if err != nil {
 		return err
 	}
@@ -182,9 +182,9 @@ func proofAfter(s session.Shortening) *session.LogProof {
 	return &s.After
 }
 
-// tokensAfter estimates the context after the change. A change after which the
+// tokensAfter estimates the context after the change, with the prompt. A change after which the
 // session would be as long as before is refused: errNothingToCut.
-func tokensAfter(s session.Shortening) (int64, error) {
+func tokensAfter(s session.Shortening, prompt int64) (int64, error) {
 	if s.Cleared {
 		return 0, nil
 	}
@@ -192,7 +192,7 @@ func tokensAfter(s session.Shortening) (int64, error) {
 	if summary >= replaced {
 		return 0, nothingToCut("a summary of %d tokens would take the place of %d", summary, replaced)
 	}
-	return s.Cut.KeptTokens + summary, nil
+	return s.Cut.KeptTokens + summary + prompt, nil
 }
 
 // leave ends a run whose session only its runtime may change.

@@ -19,9 +19,10 @@ var errOtherBytes = errors.New("it is not the file that the hash names")
 // KeepAttached archives the files that the records of a log name and that lie
 // elsewhere, before the log itself: a copy of the log that needs them is never
 // made first. It returns where those belong that are gone, or that are other
-// files by now: the log is archived without them.
-func KeepAttached(ctx context.Context, archiver Archiver, pins *durable.Pins, store session.Store, log io.Reader) (missing []session.Ref, err error) {
-	can := store.Capabilities()
+// files by now: the log is archived without them. The first of stores is that of the log;
+// where a log lies elsewhere, what it names may be in another one of its runtime.
+func KeepAttached(ctx context.Context, archiver Archiver, pins *durable.Pins, log io.Reader, stores ...session.Store) (missing []session.Ref, err error) {
+	can := stores[0].Capabilities()
 	if can.Attached == nil || can.Attacher == nil {
 		return nil, nil
 	}
@@ -32,6 +33,11 @@ func KeepAttached(ctx context.Context, archiver Archiver, pins *durable.Pins, st
 	for _, hash := range hashes {
 		ref := can.Attacher.Attachment(hash)
 		err := keepAttachment(ctx, archiver, pins, ref, hash)
+		for i := 1; i < len(stores) && errors.Is(err, fs.ErrNotExist); i++ {
+			if other := stores[i].Capabilities().Attacher; other != nil && stores[i].Runtime() == can.Runtime {
+				err = keepAttachment(ctx, archiver, pins, other.Attachment(hash), hash)
+			}
+		}
 		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, errOtherBytes) {
 			missing = append(missing, ref)
 		} else if err != nil {

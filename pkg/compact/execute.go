@@ -88,7 +88,7 @@ func (r *run) secure(ctx context.Context) error {
 	if err := r.read(r.plan.pin(ctx, log)); err != nil {
 		return err
 	}
-	if r.result.Missing, err = KeepAttached(ctx, r.Archiver, r.pins(), r.store, io.NewSectionReader(log, 0, r.snapshot.Size)); err != nil {
+	if r.result.Missing, err = KeepAttached(ctx, r.Archiver, r.pins(), io.NewSectionReader(log, 0, r.snapshot.Size), r.store); err != nil {
 		return err
 	}
 	return r.archive(ctx, io.NewSectionReader(log, 0, r.snapshot.Size))

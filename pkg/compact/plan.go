@@ -41,6 +41,7 @@ type Plan struct {
 	BrokenOff time.Time
 	DueBy     DueBy            // what made it large enough; "" if nothing did, or nothing was asked
 	DueAt     int64            // tokens from which it is by that, 0 where its runtime decides
+	prompt    int64            // tokens that stay beside the messages, with overlay
 	openCall  bool             // a call of a tool has no result, and will get none
 	seen      session.Snapshot // without a hash: which bytes the survey read
 	print     fingerprint      // of those bytes
@@ -86,7 +87,7 @@ func (p *Plan) Result() Result {
 	case p.Strategy == session.StrategyNone:
 		r.Reason = p.left()
 	case p.Strategy.Shortens():
-		r.TokensAfter, r.Cut, r.Cleared = p.Cut.KeptTokens, &p.Cut, p.Cleared
+		r.TokensAfter, r.Cut, r.Cleared = p.Cut.KeptTokens+p.prompt, &p.Cut, p.Cleared
 	case p.Strategy == session.StrategyTrim:
 		r.BytesAfter = p.BytesAfter
 	default:
@@ -325,10 +326,31 @@ func (p *Plan) notItsRecords(store session.Store, policy Policy) string {
 	case p.Outcome == NothingToDo, policy.LeaveSessions, p.Strategy == session.StrategyNone, p.Ref.Kind == session.KindStored:
 		return ""
 	}
-	if reason := logfile.MostlyUnknown(p.Survey.Scan, p.Ref.Runtime); reason != "" || p.Strategy == session.StrategyRotate {
-		return reason
+	reason := logfile.MostlyUnknown(p.Survey.Scan, p.Ref.Runtime)
+	if reason == "" && p.Strategy != session.StrategyRotate {
+		reason = p.Survey.Scan.Doubt.Reason(p.Ref.Path) // a summary would bring back what such a record takes out
 	}
-	return p.Survey.Scan.Doubt.Reason(p.Ref.Path) // a summary would bring back what such a record takes out
+	return reason
+}
+
+// Unsurveyed reports whether the plan is one of [Foresee] that has not read the records
+// of a log that it would change, and keep a part of: they may be against it.
+func (p *Plan) Unsurveyed() bool {
+	return p.Outcome == Planned && (p.Strategy.Shortens() || p.Strategy == session.StrategyTrim) && p.Survey.Scan.Records == 0
+}
+
+// Refuse reads all of the log, and returns why its records are against a plan that is
+// Unsurveyed, "" if they are not.
+func (p *Plan) Refuse(ctx context.Context, store session.Store, policy Policy) (reason string, err error) {
+	_, open, err := look(ctx, policy.Pins, store, p.Ref)
+	if err != nil {
+		return "", err
+	}
+	none := func() func(*session.Message) error { return func(*session.Message) error { return nil } }
+	if p.Survey.Scan, err = session.ScanActive(ctx, store, open, none); err != nil {
+		return "", err
+	}
+	return p.notItsRecords(store, policy), nil
 }
 
 func busyReason(err error) string {
@@ -546,6 +568,9 @@ func (p *Plan) tryShortening(ctx context.Context, store session.Store, now time.
 	cut, err := p.Survey.outline.cut(p.openCall)
 	if err != nil {
 		return err
+	}
+	if p.Strategy == session.StrategyOverlay { // what runtimes send beside the messages stays
+		p.prompt = p.Survey.outline.prompt.Tokens
 	}
 	p.Cut, p.Survey.outline = cut, nil
 	s, err := planShortening(ctx, store, p.Strategy, session.ShortenRequest{

@@ -203,6 +203,7 @@ type outline struct {
 	previous    bool  // a compaction's summary stands before them
 	previousAt  int   // its ordinal
 	previousTok int64
+	prompt      session.Prompt
 	next        int // one more than the ordinal of the last message
 	limit       int // messages from which on those that will be cut away are forgotten
 }
@@ -231,6 +232,7 @@ func newOutline(keep session.Keep) *outline {
 // add takes in the next message of the log.
 func (o *outline) add(m *session.Message) error {
 	o.next = m.Ordinal + 1
+	o.prompt.Add(m)
 	if m.Branch != session.Active {
 		return nil
 	}

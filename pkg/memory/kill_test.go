@@ -126,6 +126,9 @@ func runAndKill(t *testing.T, dir string, after time.Duration) map[string]int {
 		}
 		last[word] = n
 	}
+	if err := lines.Err(); err != nil {
+		t.Fatal(err)
+	}
 	var exit *exec.ExitError
 	if err := c.Wait(); !errors.As(err, &exit) {
 		t.Fatalf("the child ended by itself: %v", err)

@@ -111,5 +111,8 @@ func textsOf(t *testing.T, dir, session string) (list []string) {
 		}
 		list = append(list, string(text))
 	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
 	return list
 }

@@ -16,6 +16,7 @@ type Breakdown struct {
 	Base64    int64                 // bytes of images and other binary data written as base64
 	Duplicate int64                 // bytes of long strings that stand in an earlier record too
 	Largest   []LargeRecord         // the largest records, at most MostLargest, the largest first
+	Told      Voices                // what agents are told, by whose words it is
 
 	// Log is the number, for whoever adds, of the log that is added next.
 	Log int
@@ -70,6 +71,7 @@ func (b *Breakdown) Merge(other *Breakdown) {
 	for _, r := range other.Largest {
 		b.note(r)
 	}
+	b.Told.merge(other.Told)
 	b.Bytes += other.Bytes
 	b.Base64 += other.Base64
 	b.Duplicate += other.Duplicate
@@ -90,6 +92,19 @@ func (b *Breakdown) Add(ctx context.Context, r io.Reader) error {
 	})
 }
 
+// scanner reads the messages of a log: the Scan of its store.
+type scanner = func(context.Context, io.Reader, ScanOptions, func(*Message) error) (Scan, error)
+
+// AddVoices reads a whole log that Add has counted once more, for what its
+// agent is told.
+func (b *Breakdown) AddVoices(ctx context.Context, r io.Reader, scan scanner) error {
+	_, err := scan(ctx, r, ScanOptions{}, func(m *Message) error {
+		b.Told.Add(m)
+		return nil
+	})
+	return err
+}
+
 // AddFile counts a file that no reader reads as one record.
 func (b *Breakdown) AddFile(name string, size int64) {
 	b.Bytes += size
@@ -100,9 +115,10 @@ func (b *Breakdown) AddFile(name string, size int64) {
 // AddMessages reads a whole log that is not JSON lines (Markdown, one JSON
 // document): its messages count by who speaks, and what is left of it as
 // "frame". size is the log's, in bytes; scan is the store's own.
-func (b *Breakdown) AddMessages(ctx context.Context, r io.Reader, size int64, scan func(context.Context, io.Reader, ScanOptions, func(*Message) error) (Scan, error)) error {
+func (b *Breakdown) AddMessages(ctx context.Context, r io.Reader, size int64, scan scanner) error {
 	rest, end := size, int64(0)
 	_, err := scan(ctx, r, ScanOptions{Thinking: true}, func(m *Message) error {
+		b.Told.Add(m)
 		from := max(m.Offset, end) // several messages may stand in one record
 		end = max(end, m.Offset+m.Length)
 		b.share(m.Role.String(), end-min(from, end))

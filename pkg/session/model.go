@@ -308,6 +308,12 @@ func (u Usage) Context() int64 {
 	return u.Input + u.Output + u.CacheRead + u.CacheWrite
 }
 
+// Counted reports whether a model call has counted what was sent to it: an assistant's
+// message with tokens, of a turn that neither failed nor was aborted.
+func (m *Message) Counted() bool {
+	return m.Role == RoleAssistant && m.HasUsage && m.Usage.Context() > 0 && !m.IsError && string(m.StopReason) != "aborted"
+}
+
 // Message is one normalised entry of a log. Slices in it and in its parts are
 // valid until the function that was handed the message returns.
 type Message struct {
@@ -361,6 +367,9 @@ type Message struct {
 	// ReadFiles and ModifiedFiles are the lists that the record of a compaction
 	// carries beside its text: of all compactions so far (docs/dev/decisions.md D17).
 	ReadFiles, ModifiedFiles []string
+	// Reminders are the bytes that the program put into the text and the reader took
+	// out again.
+	Reminders int
 	// OutOfContext is true when the runtime keeps the message and never sends
 	// it to the model (pi: excludeFromContext).
 	OutOfContext bool

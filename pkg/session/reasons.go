@@ -205,6 +205,7 @@ const (
 	ReasonCountNotMain     Reason = "count-not-main"
 	ReasonCountUnchanged   Reason = "count-unchanged"
 	ReasonCountBelow       Reason = "count-small"
+	ReasonCountNotDue      Reason = "count-not-due"
 	ReasonCountNoMain      Reason = "count-no-main"
 	ReasonCountIrreducible Reason = "irreducible"
 	ReasonCountEmpty       Reason = "count-empty"
@@ -438,6 +439,7 @@ var reasons = map[Reason]reasonRow{
 	ReasonCountNotMain:     {"not the main session of its agent", "sessctl archive --all --remember takes them too"},
 	ReasonCountUnchanged:   {"unchanged", ""},
 	ReasonCountBelow:       {"below the threshold", ""},
+	ReasonCountNotDue:      {"not due by the rule of its runtime", ""},
 	ReasonCountNoMain:      {"without a main session", ""},
 	ReasonCountIrreducible: {"irreducible", "sessctl archive --all --remember archives and remembers them"},
 	ReasonCountEmpty:       {"empty", ""},

@@ -364,6 +364,9 @@ type CachedTail struct {
 	Tail  Tail
 	Name  Name
 	Named bool // the name was looked for
+	// Refused is why its records are against a change that keeps a part of them.
+	Refused string
+	Judged  bool // that was looked for
 }
 
 // TailCache remembers what was seen of logs that have not changed since. A store

@@ -57,10 +57,7 @@ func cutAround(text string, from, to int) string {
 	if from, to = wordStart(text, from), steps.WordEnd(text, to); from >= to {
 		return "…"
 	}
-	part := strings.TrimSpace(text[from:to])
-	if from > 0 {
-		part = "… " + part
-	}
+	part := recall.Opening(text, from) + strings.TrimSpace(text[from:to])
 	if to < len(text) {
 		part += " …"
 	}

@@ -13,6 +13,9 @@ var (
 	// ErrUnreachable is returned when the server cannot be reached, or was lost
 	// meanwhile. Nothing is known then of what was under way.
 	ErrUnreachable = errors.New("the shared memory cannot be reached")
+	// ErrBusy is returned when the server is there and cannot now: it has no
+	// connection, lock, memory or room left, or is just being stopped or started.
+	ErrBusy = errors.New("the server of the shared memory is busy")
 	// ErrUnsuitable is returned when the server is not what is needed: an
 	// extension is missing or too old. The error says which.
 	ErrUnsuitable = errors.New("the server cannot keep a shared memory")
@@ -33,6 +36,10 @@ var (
 	// that pushes: another machine has that name too, or this memory was rebuilt.
 	ErrOtherMemory = errors.New("the shared memory has records under the name of this host that came from another memory; nothing was changed there")
 )
+
+// IsLater reports whether the same may be answered later, and the memory of the host
+// answers meanwhile.
+func IsLater(err error) bool { return errors.Is(err, ErrUnreachable) || errors.Is(err, ErrBusy) }
 
 // Memory is a memory that hosts share. It may be used by one goroutine at a
 // time. All errors that have to do with the server wrap one of this package.

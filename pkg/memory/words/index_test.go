@@ -146,6 +146,9 @@ func askOracle(t *rapid.T, tx *sql.Tx, m Match, condition string, limit int) (ro
 		}
 		rows, scores[row] = append(rows, row), score
 	}
+	if err := found.Err(); err != nil {
+		t.Fatal(err)
+	}
 	return rows, scores
 }
 

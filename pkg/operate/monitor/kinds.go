@@ -161,6 +161,9 @@ func (x Session) observe() observation {
 	if x.Busy != "" {
 		o.now = x.Agent + " is busy (" + x.Busy + "): a later compaction takes it"
 	}
+	if x.Refused != "" {
+		o.now = x.Agent + " cannot be compacted: " + x.Refused
+	}
 	switch {
 	case x.Over && !x.Unused:
 		o.level = above

@@ -44,6 +44,8 @@ type Session struct {
 	Unused bool `json:"-"`
 	// Busy says why it cannot be compacted at the moment, "" if it can.
 	Busy string `json:"-"`
+	// Refused says why a compaction changes nothing of it, "" if it does.
+	Refused string `json:"-"`
 }
 
 // AgentSize is what the logs of an agent have in a store, all of them.

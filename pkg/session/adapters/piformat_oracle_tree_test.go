@@ -206,10 +206,27 @@ func naiveTurn(path []*naiveRecord, tail *session.Tail) {
 	}
 }
 
+// naivePrompt is what the first call was sent beside what was said before it.
+func naivePrompt(records []*naiveRecord) int64 {
+	before := int64(0)
+	for _, r := range records {
+		switch {
+		case r.kind == "compaction":
+			return 0
+		case r.context() > 0:
+			said, _ := strconv.ParseInt(strings.Fields(r.message.Usage)[1], 10, 64)
+			return max(0, r.context()-said-before)
+		case r.message != nil:
+			before += r.message.estimate()
+		}
+	}
+	return 0
+}
+
 func naiveTokens(records, path []*naiveRecord, tail *session.Tail) {
 	for i, r := range path {
 		if r.kind == "compaction" {
-			tail.Tokens += r.message.estimate() + naiveKept(records, path[i+1:], r)
+			tail.Tokens += r.message.estimate() + naiveKept(records, path[i+1:], r) + naivePrompt(records)
 			return
 		}
 		if n := r.context(); n > 0 {

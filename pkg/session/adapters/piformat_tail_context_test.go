@@ -96,9 +96,17 @@ func TestPiformatTailTokens(t *testing.T) {
 		"aborted call":    {tailUser + tailAnswer("a1", "u1", `"stopReason":"aborted","usage":{"totalTokens":9}`), 1, session.TokensFromEstimate},
 		"empty usage":     {tailUser + tailAnswer("a1", "u1", `"content":"x","usage":{"totalTokens":0}`), 2, session.TokensFromEstimate},
 		"another branch":  {tailUser + tailAnswer("a1", "u1", usage(5000)) + tailAnswer("a2", "a1", usage(9000)) + user("u2", "a1", nine), 5009, session.TokensFromUsage},
-		"stale usage":     {tailUser + tailAnswer("a1", "u1", usage(5000)) + `{"type":"compaction","id":"k","parentId":"a1","summary":"` + nine + `"}` + "\n", 9, session.TokensFromEstimate},
-		"kept":            {tailUser + tailAnswer("a1", "u1", usage(5000)) + `{"type":"compaction","id":"k","parentId":"a1","summary":"` + nine + `","firstKeptEntryId":"a1"}` + "\n" + user("u2", "k", "abc"), 9 + 1 + 1, session.TokensFromEstimate},
-		"kept is missing": {tailUser + tailAnswer("a1", "u1", usage(5000)) + `{"type":"compaction","id":"k","parentId":"a1","summary":"` + nine + `","firstKeptEntryId":"gone"}` + "\n", 9, session.TokensFromEstimate},
+		"stale usage":     {tailUser + tailAnswer("a1", "u1", usage(5000)) + `{"type":"compaction","id":"k","parentId":"a1","summary":"` + nine + `"}` + "\n", 9 + 4999, session.TokensFromEstimate},
+		"kept":            {tailUser + tailAnswer("a1", "u1", usage(5000)) + `{"type":"compaction","id":"k","parentId":"a1","summary":"` + nine + `","firstKeptEntryId":"a1"}` + "\n" + user("u2", "k", "abc"), 9 + 1 + 1 + 4999, session.TokensFromEstimate},
+		"kept is missing": {tailUser + tailAnswer("a1", "u1", usage(5000)) + `{"type":"compaction","id":"k","parentId":"a1","summary":"` + nine + `","firstKeptEntryId":"gone"}` + "\n", 9 + 4999, session.TokensFromEstimate},
+		"first call of a copy": { // what the first one says counts, if no summary stands before it
+			`{"type":"compaction","id":"j","parentId":null,"summary":"x"}` + "\n" + user("u1", "j", "abc") + tailAnswer("a1", "u1", usage(5000)) +
+				`{"type":"compaction","id":"k","parentId":"a1","summary":"` + nine + `"}` + "\n", 9, session.TokensFromEstimate,
+		},
+		"failed first call": {
+			tailUser + tailAnswer("a1", "u1", `"stopReason":"error","usage":{"totalTokens":9}`) + tailAnswer("a2", "a1", `"usage":{"input":70,"output":5000,"cacheRead":30}`) +
+				`{"type":"compaction","id":"k","parentId":"a2","summary":"` + nine + `"}` + "\n", 9 + 99, session.TokensFromEstimate,
+		},
 		"call after a compaction": {
 			tailUser + `{"type":"compaction","id":"k","parentId":"u1","summary":"x","firstKeptEntryId":"u1"}` + "\n" + tailAnswer("a1", "k", usage(700)), 700, session.TokensFromUsage,
 		},

@@ -107,9 +107,9 @@ func TestPiformatTailTestdata(t *testing.T) {
 			Tokens: 1800, TokenSource: session.TokensFromUsage, Messages: 15, MessagesExact: true,
 			LastRole: session.RoleAssistant, Answered: true, LastActivity: clock(17),
 		},
-		// The summary (14), what stays from record 3 on (5 + 5), and 11 runes.
+		// The summary (14), what stays from record 3 on (5 + 5), 11 runes, and the prompt.
 		"version1.jsonl": {
-			Tokens: 14 + 5 + 5 + 11, TokenSource: session.TokensFromEstimate, Messages: 5, MessagesExact: true,
+			Tokens: 14 + 5 + 5 + 11 + 1050 - 6, TokenSource: session.TokensFromEstimate, Messages: 5, MessagesExact: true,
 			LastRole: session.RoleUser, LastActivity: clock(6),
 		},
 		// Nothing before the reset counts.

@@ -141,6 +141,9 @@ func everything(t *testing.T, f sessiondb.File) (all []string) {
 			}
 			texts = append(texts, text)
 		}
+		if err := rows.Err(); err != nil {
+			t.Fatal(err)
+		}
 		return texts
 	}
 	tables = collect("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")

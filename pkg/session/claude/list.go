@@ -151,8 +151,16 @@ func (l *lister) family(project *logfile.Dir, id string) {
 		return
 	}
 	defer d.Close()
-	l.each(d, subagentsName, func(d *logfile.Dir, name string) { l.log(d, name, id) })
-	l.each(d, resultsName, func(d *logfile.Dir, name string) { l.output(d, name, id) })
+	l.each(d, subagentsName, func(d *logfile.Dir, name string) {
+		if isMeta(name) {
+			l.output(d, subagentsName, name, id, session.ReasonBelongsTo)
+			return
+		}
+		l.log(d, name, id)
+	})
+	l.each(d, resultsName, func(d *logfile.Dir, name string) {
+		l.output(d, resultsName, name, id, session.ReasonToolOutput)
+	})
 }
 
 func (l *lister) each(d *logfile.Dir, name string, list func(*logfile.Dir, string)) {
@@ -194,8 +202,9 @@ func (l *lister) log(d *logfile.Dir, name, parent string) {
 	l.Add(ref)
 }
 
-// output adds the ref of a tool's output that was too long for the log.
-func (l *lister) output(d *logfile.Dir, name, parent string) {
+// output adds the ref of a tool's output that was too long for the log, or of what began a
+// sub-agent. where is the name of its directory.
+func (l *lister) output(d *logfile.Dir, where, name, parent string, why session.Reason) {
 	if !session.SafeID(name) {
 		return
 	}
@@ -204,9 +213,9 @@ func (l *lister) output(d *logfile.Dir, name, parent string) {
 		return
 	}
 	ref.Kind, ref.Parent = session.KindOutput, parent
-	ref.Key = parent + "/" + resultsName + "/" + name
+	ref.Key = parent + "/" + where + "/" + name
 	ref.ID = session.CleanID(parent + "." + name)
-	ref.State, ref.Reason = session.StateUnsupported, session.ReasonToolOutput.Text()
+	ref.State, ref.Reason = session.StateUnsupported, why.Text()
 	l.Add(ref)
 }
 

@@ -45,6 +45,7 @@ func TestListFindsFamilies(t *testing.T) {
 	want := []row{
 		{"home-lea-api", first, "", "", session.KindLive, true},
 		{"home-lea-api", "agent-a1", first + "/agent-a1", first, session.KindSubagent, false},
+		{"home-lea-api", first + ".agent-a1.meta.json", first + "/subagents/agent-a1.meta.json", first, session.KindOutput, false},
 		{"home-lea-api", first + ".toolu_1.txt", first + "/tool-results/toolu_1.txt", first, session.KindOutput, false},
 		{"home-lea-api", second, "", "", session.KindLive, true},
 		{"home-lea-api", "agent-old", second + "/agent-old", second, session.KindSubagent, false},

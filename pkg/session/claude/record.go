@@ -609,6 +609,7 @@ func (d *decoder) stripReminders() {
 		if from == to {
 			continue
 		}
+		m.Reminders += to - from
 		before, after := bytes.TrimRight(p.Text[:from], "\n"), p.Text[to:]
 		p.Text = before
 		if len(after) > 0 {

@@ -77,6 +77,12 @@ func Roots(home string, getenv func(string) string) []string {
 // agentStart begins the names of sub-agents' logs.
 const agentStart = "agent-"
 
+// isMeta reports whether a file says how a sub-agent was begun: its kind, its task, and the
+// call.
+func isMeta(name string) bool {
+	return strings.HasPrefix(name, agentStart) && strings.HasSuffix(name, ".meta.json")
+}
+
 // logName is what the name of a file in a directory of logs says.
 type logName struct {
 	name     string
@@ -163,12 +169,12 @@ func locate(below string) (session.Ref, bool) {
 		return ref, isLog
 	case len(parts) != 4 || !session.SafeID(parts[1]):
 		return ref, false
-	case parts[2] == subagentsName:
+	case parts[2] == subagentsName && !isMeta(name):
 		ref.Parent = parts[1]
 		return ref, isLog && n.subagent
 	}
 	ref.Parent, ref.Kind, ref.ID = parts[1], session.KindOutput, session.CleanID(parts[1]+"."+name)
-	return ref, parts[2] == resultsName && session.SafeID(name)
+	return ref, (parts[2] == resultsName || parts[2] == subagentsName) && session.SafeID(name)
 }
 
 // Place implements [session.Restorer].

@@ -3,7 +3,6 @@ package claude
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"hash/maphash"
 	"io"
@@ -67,37 +66,16 @@ func (t *tailReader) tail(ctx context.Context, log io.ReaderAt, modTime time.Tim
 	return t.finish(modTime), nil
 }
 
-// firstCalls is how far into a log its first call is looked for, in bytes.
-const firstCalls = 1 << 20
-
-var errFirstCall = errors.New("the first call")
-
-// promptSize is how many tokens the runtime sends beside the messages, its
-// prompt and tools: what the first call of the log counted less an estimate of
-// what was said before it. 0 if that cannot be told.
+// promptSize is how many tokens the runtime sends beside the messages, 0 if that cannot
+// be told.
 func (t *tailReader) promptSize(ctx context.Context, log io.ReaderAt) (tokens int64, err error) {
 	var d decoder
-	var said int64
-	_, err = jsonl.Scan(ctx, io.NewSectionReader(log, 0, min(t.Size, firstCalls)), jsonl.Options{}, func(r *jsonl.Record) error {
-		if d.decode(r.Raw) != nil || d.record.sidechain != t.walk.side || !d.record.kind.says() {
+	return session.PromptSize(ctx, log, t.Size, func(raw []byte) *session.Message {
+		if d.decode(raw) != nil || d.record.sidechain != t.walk.side || !d.record.kind.says() {
 			return nil
 		}
-		m := &d.message
-		switch {
-		case m.Compaction:
-			return errFirstCall // a log that begins with what another one left
-		case m.HasUsage && !m.IsError:
-			u := m.Usage
-			tokens = max(0, u.Input+u.CacheRead+u.CacheWrite-said)
-			return errFirstCall
-		}
-		said += m.EstimateTokens()
-		return nil
+		return &d.message
 	})
-	if err != nil && !errors.Is(err, errFirstCall) && !errors.Is(err, jsonl.ErrUTF16) {
-		return 0, fmt.Errorf("read the first call: %w", err)
-	}
-	return tokens, nil
 }
 
 // settled reports whether nothing further back changes the context or the

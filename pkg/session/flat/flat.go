@@ -29,10 +29,14 @@ func ends() []string {
 
 // Open returns the store of a directory in which logs lie that a runtime's own store
 // reads, where that finds no session in it. It returns the runtime's own store where it
-// does, and where no such log lies in it directly.
-func Open(ctx context.Context, own session.Store) session.Store {
+// does, and where no such log lies in it directly. path is the directory as it was named:
+// the runtime's own store may be another, above or below it.
+func Open(ctx context.Context, own session.Store, path string) session.Store {
 	s := &Store{reader: own}
-	s.Logs = logfile.Logs{Name: own.Runtime(), Store: own.Root(), Base: own.Root(), Locate: s.locate, Owned: true, ReadAll: own.Scan}
+	s.Logs = logfile.Logs{Name: own.Runtime(), Store: path, Base: path, Locate: s.locate, Owned: true, ReadAll: own.Scan}
+	if !s.holdsLogs() {
+		s.Store, s.Base = own.Root(), own.Root()
+	}
 	if !s.holdsLogs() {
 		return own
 	}
@@ -58,7 +62,8 @@ func (s *Store) isLog(name string) bool {
 		return false
 	}
 	format, err := logfile.FormatOf(filepath.Join(s.Base, name), session.HeadSize)
-	return err == nil && slices.Contains(s.reader.Capabilities().Formats, format)
+	traits := s.reader.Capabilities().Traits
+	return err == nil && (slices.Contains(traits.Formats, format) || slices.Contains(traits.Kin, format))
 }
 
 // locate reads where a log lies. One that is called the same in every session has the

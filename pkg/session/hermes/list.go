@@ -22,7 +22,7 @@ import (
 // was used last first, and the files that the program deletes with them. A
 // session that an agent began belongs to the one that a person sees.
 func (s *Store) List(ctx context.Context) (session.Listing, error) {
-	l := &lister{store: s, Listing: sqlitefile.Listing{Runtime: session.RuntimeHermes, Agent: s.agent(), Store: s.root, Now: time.Now()}}
+	l := &lister{store: s, told: map[string]bool{}, Listing: sqlitefile.Listing{Runtime: session.RuntimeHermes, Agent: s.agent(), Store: s.root, Now: time.Now()}}
 	root, err := s.pin.OpenRoot(s.root)
 	if err != nil {
 		return l.Listing.Listing, fmt.Errorf("open store: %w", err)
@@ -37,8 +37,8 @@ func (s *Store) List(ctx context.Context) (session.Listing, error) {
 		return l.Listing.Listing, err
 	}
 	l.files(root)
+	l.NewestFirst()
 	if l.alone {
-		l.NewestFirst()
 		l.Notices = append(l.Notices, session.Notice{Path: s.path(), Message: session.CauseAlone.Text(1), Cause: session.CauseAlone})
 	}
 	l.NameAgents()
@@ -51,8 +51,9 @@ type lister struct {
 
 	store     *Store
 	retention retention
-	byID      map[string]session.Ref
-	alone     bool // there is no database
+	byID      map[string]session.Ref // of the database; nil if nobody knows what is in it
+	told      map[string]bool        // sessions that are transcripts
+	alone     bool                   // there is no database
 }
 
 // sessions lists the database. One that cannot be read is a reference that
@@ -86,7 +87,6 @@ func (l *lister) sessions(ctx context.Context, root *os.Root) error {
 		l.byID[s.ID] = ref
 		l.Add(ref)
 	}
-	l.NewestFirst()
 	return nil
 }
 
@@ -139,7 +139,9 @@ var fileNames = sync.OnceValue(func() []*regexp.Regexp {
 	}
 })
 
-// files lists the dumps and the transcripts beside the database.
+// files lists the dumps and the transcripts beside the database. A transcript of a
+// session that the database does not have is its only text, and is listed as the
+// session; of a database that cannot be read nobody knows.
 func (l *lister) files(root *os.Root) {
 	entries, err := fs.ReadDir(root.FS(), sessionsName)
 	if err != nil {
@@ -149,10 +151,9 @@ func (l *lister) files(root *os.Root) {
 		return
 	}
 	for _, e := range entries {
-		if id, dump, ok := l.fileOf(e.Name()); ok && (dump || !l.alone) {
+		id, dump, ok := l.fileOf(e.Name())
+		if alone := !dump && l.byID != nil && !l.knows(id); !(alone && l.transcript(root, e)) && ok {
 			l.file(e, id, dump)
-		} else if l.alone {
-			l.transcript(e)
 		}
 	}
 }
@@ -175,8 +176,10 @@ func (l *lister) fileOf(name string) (id string, dump, ok bool) {
 	if !isJSON {
 		stem = strings.TrimSuffix(name, ".jsonl")
 	}
-	if stem != name && l.knows(stem) {
-		return stem, false, true
+	for _, id := range []string{stem, strings.TrimPrefix(stem, "session_")} {
+		if stem != name && l.knows(id) {
+			return id, false, true
+		}
 	}
 	for i, names := range fileNames() {
 		if m := names.FindStringSubmatch(name); m != nil && session.SafeID(m[1]) {

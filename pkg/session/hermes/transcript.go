@@ -20,8 +20,8 @@ import (
 )
 
 // A transcript is a file beside the database that says what was said: one document with
-// an array of messages, or a line for each. Where the database is gone it is the only
-// text of its session, and it is read as that session.
+// an array of messages, or a line for each. Where the database is gone, or does not have
+// its session, it is the only text of it, and it is read as that session.
 
 // indexName is a file of the gateway beside them: which chat goes on with which session.
 const indexName = "sessions.json"
@@ -47,29 +47,41 @@ func hasTranscripts(home string) bool {
 	return false
 }
 
-// transcript lists one as a session, in a home without a database. Two of a session are
-// two, each under its own name.
-func (l *lister) transcript(e fs.DirEntry) {
+// speaks reports whether a file is a transcript: a document with messages, or lines of
+// which the first has a role. What cannot be read is one until it is read.
+func (l *lister) speaks(root *os.Root, name string) bool {
+	f, err := root.Open(filepath.Join(sessionsName, name))
+	if err != nil {
+		return true
+	}
+	defer f.Close()
+	head, _ := io.ReadAll(io.LimitReader(f, documentHead))
+	first, _, _ := bytes.Cut(head, []byte("\n"))
+	return session.ReadDocumentHead(head).Messages || bytes.HasPrefix(first, []byte("{")) && bytes.Contains(first, []byte(`"role"`))
+}
+
+// transcript lists one as a session that no database has, and reports whether the file is
+// one. Two of a session are two, each under its own name.
+func (l *lister) transcript(root *os.Root, e fs.DirEntry) bool {
 	id, ok := transcriptOf(e.Name())
-	if !ok {
-		return
+	if !ok || !e.Type().IsRegular() || !l.speaks(root, e.Name()) {
+		return false
 	}
 	path := filepath.Join(l.store.root, sessionsName, e.Name())
 	info, err := e.Info()
 	if err != nil {
 		l.Notices = append(l.Notices, session.Skipped(path, err))
+		return true
 	}
-	if err != nil || !info.Mode().IsRegular() {
-		return
-	}
-	if l.knows(id) {
+	if l.told[id] {
 		id = session.CleanID(e.Name())
 	}
-	l.byID[id] = session.Ref{}
+	l.told[id] = true
 	l.Add(session.Ref{
 		Runtime: session.RuntimeHermes, Agent: l.store.agent(), ID: id, Store: l.store.root, Path: path,
 		Kind: session.KindLive, Primary: true, Bytes: info.Size(), ModTime: info.ModTime(), State: session.StateIdle,
 	})
+	return true
 }
 
 // transcriptTail reads the tail of one.

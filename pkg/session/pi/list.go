@@ -105,10 +105,10 @@ func (l *lister) directory(ctx context.Context, name string) {
 		l.Skip(d.Path, err)
 		return
 	}
-	if l.agent = agentOf(d); name != "." {
+	l.agent = agentOf(d)
+	if l.logs(ctx, d, found); name != "." || len(l.Listing.Refs) > 0 {
 		l.Listing.Agents = append(l.Listing.Agents, l.agent)
 	}
-	l.logs(ctx, d, found)
 }
 
 // logs lists the logs of a directory and marks the one that pi would continue.

@@ -18,7 +18,8 @@ import (
 // is above zero and whose turn did not end in an error and was not aborted)
 // plus an estimate of what follows, if that call lies after the last
 // compaction and the last reset. Else it is an estimate: of the compaction's
-// summary, the messages that it kept and what follows, or of everything.
+// summary, the messages that it kept and what follows, with the prompt and the
+// tools as the first call of the log counted them; or of everything, without these.
 //
 // The last activity is the time of the last record that has one, but never
 // later than modTime. A parent is the nearest entry before its child that has
@@ -38,6 +39,9 @@ func (t *tailReader) run(ctx context.Context, modTime time.Time) (session.Tail, 
 	}
 	if err := t.keptByIndex(ctx); err != nil {
 		return session.Tail{}, fmt.Errorf("read what the compaction kept: %w", err)
+	}
+	if err := t.addPrompt(ctx); err != nil {
+		return session.Tail{}, err
 	}
 	return t.finish(modTime), nil
 }
@@ -184,6 +188,7 @@ func (w *walk) step(e *entry) bool {
 type contextSize struct {
 	sum       int64
 	counted   bool   // the sum begins with a model call's own count
+	summary   bool   // it has a compaction's summary
 	sized     bool   // nothing further back belongs to it
 	firstKept []byte // the first entry that the compaction kept, while it is looked for
 	pending   int64  // of the entries since, not yet in sum
@@ -208,13 +213,27 @@ func (c *contextSize) add(e *entry, m *session.Message, offset int64) {
 }
 
 // usable reports whether the message has a model call's own count.
-func usable(e *entry, m *session.Message) bool {
-	failed := string(m.StopReason) == "error" || string(m.StopReason) == "aborted"
-	return e.kind == message && m.Role == session.RoleAssistant && !failed && m.Usage.Context() > 0
+func usable(e *entry, m *session.Message) bool { return e.kind == message && m.Counted() }
+
+// addPrompt adds the prompt and the tools to a context that begins with a summary, and
+// that no call has counted since.
+func (t *tailReader) addPrompt(ctx context.Context) error {
+	if !t.context.summary || t.context.counted {
+		return nil
+	}
+	tokens, err := session.PromptSize(ctx, t.log, t.Size, func(raw []byte) *session.Message {
+		if t.decode(raw) != nil || !t.entry.kind.says() {
+			return nil
+		}
+		return &t.message
+	})
+	t.context.sum += tokens
+	return err
 }
 
 func (c *contextSize) addCompaction(e *entry, m *session.Message, offset int64) {
 	c.sum += m.EstimateTokens()
+	c.summary = true
 	if len(e.firstKept) > 0 {
 		c.firstKept = append(c.firstKept, e.firstKept...)
 		return

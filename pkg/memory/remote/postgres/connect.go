@@ -30,6 +30,8 @@ type Options struct {
 	// IndexFrom is how many vectors the current month must have to be indexed; a
 	// fifth is enough for one that is over. 0 is defaultIndexFrom.
 	IndexFrom int
+	// Timeout is how long one request may take, there and here. 0 is a minute.
+	Timeout time.Duration
 }
 
 // defaultIndexFrom is how many vectors the current month must have to be
@@ -51,25 +53,29 @@ const schemaPath = schemaName + ", pg_temp"
 
 // Memory is a connection to a shared memory.
 type Memory struct {
-	conn    *pgx.Conn
-	tables  tables
-	options Options
-	engine  string
-	server  string
-	vector  string // in front of the names of pgvector: its schema and a dot
-	words   textSearch
-	pushing bool // others are told so
+	conn       *pgx.Conn
+	migrations []string // that make the tables
+	version    int      // of the tables
+	options    Options
+	engine     string
+	server     string
+	vector     string // in front of the names of pgvector: its schema and a dot
+	words      textSearch
+	host       string // that was pushed last
 }
 
 // Open connects to a shared memory. Errors are those of package remote.
 func Open(ctx context.Context, o Options) (*Memory, error) { return open(ctx, o, migrations()) }
 
 func open(ctx context.Context, o Options, migrations []string) (*Memory, error) {
+	if o.Timeout == 0 {
+		o.Timeout = time.Minute
+	}
 	conn, err := connect(ctx, o.URL)
 	if err != nil {
 		return nil, err
 	}
-	m := &Memory{conn: conn, options: o, tables: tables{conn: conn, migrations: migrations}}
+	m := &Memory{conn: conn, options: o, migrations: migrations}
 	if err := m.prepare(ctx); err != nil {
 		_ = m.Close() // it was only looked at
 		return nil, err
@@ -77,7 +83,15 @@ func open(ctx context.Context, o Options, migrations []string) (*Memory, error) 
 	return m, nil
 }
 
-// connect opens a connection.
+// Who is no longer there is noticed by its silence, on both sides. It is said with
+// SET: poolers refuse it as part of the connection.
+const (
+	silence = 15 * time.Second
+	notice  = "SET tcp_keepalives_idle = 15; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3; SET tcp_user_timeout = 30000"
+)
+
+// connect opens a connection. What it prepares has no name: behind a pooler
+// that gives each transaction another connection no name is known the next time.
 func connect(ctx context.Context, url string) (*pgx.Conn, error) {
 	config, err := pgx.ParseConfig(url)
 	if err != nil {
@@ -89,10 +103,13 @@ func connect(ctx context.Context, url string) (*pgx.Conn, error) {
 	if config.RuntimeParams["application_name"] == "" {
 		config.RuntimeParams["application_name"] = "sessctl"
 	}
+	config.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
+	config.DialFunc = (&net.Dialer{KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: silence, Interval: silence / 3, Count: 3}}).DialContext
 	conn, err := pgx.ConnectConfig(ctx, config)
 	if err != nil {
 		return nil, fmt.Errorf("connect: %w", classify(err))
 	}
+	_, _ = conn.Exec(ctx, notice) // not every system has all of it
 	return conn, nil
 }
 
@@ -130,15 +147,9 @@ func (m *Memory) prepare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// Nothing is found by its name but our tables and what is PostgreSQL's: in the
-	// schema of pgvector, which usually is public, others may put a function that
-	// fits better than the one that is meant.
 	pgvector := pgx.Identifier{place}.Sanitize()
 	m.vector = pgvector + "."
-	if _, err := m.conn.Exec(ctx, "SELECT pg_catalog.set_config('search_path', $1, false)", schemaPath); err != nil {
-		return fmt.Errorf("prepare the connection: %w", classify(err))
-	}
-	if err := m.tables.check(ctx, m.options.SetUp, pgvector); err != nil {
+	if err := m.checkTables(ctx, pgvector); err != nil {
 		return err
 	}
 	if err := m.readState(ctx); err != nil || !m.options.SetUp {
@@ -153,11 +164,13 @@ func (m *Memory) checkVector(ctx context.Context) (place string, err error) {
 	for _, change := range []string{"CREATE EXTENSION IF NOT EXISTS vector", "ALTER EXTENSION vector UPDATE", ""} {
 		var installed, available, server string
 		var open bool
-		err := m.conn.QueryRow(ctx, `SELECT coalesce(e.extversion, ''), coalesce(n.nspname, ''), coalesce(a.default_version, ''), current_setting('server_version'), coalesce(has_schema_privilege('public', n.oid, 'CREATE'), false)
+		err := m.transact(ctx, readOnly, func(tx pgx.Tx) error {
+			return tx.QueryRow(ctx, `SELECT coalesce(e.extversion, ''), coalesce(n.nspname, ''), coalesce(a.default_version, ''), current_setting('server_version'), coalesce(has_schema_privilege('public', n.oid, 'CREATE'), false)
 			FROM (SELECT 1) one LEFT JOIN pg_extension e ON e.extname='vector' LEFT JOIN pg_namespace n ON n.oid=e.extnamespace
 			LEFT JOIN pg_available_extensions a ON a.name='vector'`).Scan(&installed, &place, &available, &server, &open)
+		})
 		if err != nil {
-			return "", fmt.Errorf("look for pgvector: %w", classify(err))
+			return "", fmt.Errorf("look for pgvector: %w", err)
 		}
 		m.engine = "PostgreSQL " + server + ", pgvector " + installed
 		switch {
@@ -205,17 +218,31 @@ func classify(err error) error {
 	return err
 }
 
+// answer is an error of the server in its own words, and nothing of the statement.
+type answer struct{ *pgconn.PgError }
+
+// Error implements error.
+func (a answer) Error() string { return fmt.Sprintf("%s (%s)", a.Message, a.Code) }
+
+// Unwrap returns the driver's error.
+func (a answer) Unwrap() error { return a.PgError }
+
 func classifyCode(e *pgconn.PgError) error {
-	said := fmt.Errorf("%s (%s)", e.Message, e.Code)
-	switch {
-	case strings.HasPrefix(e.Code, "28"), e.Code == "42501", e.Code == "3D000":
-		return fmt.Errorf("%w: %w", remote.ErrNotAllowed, said)
-	case strings.HasPrefix(e.Code, "08"), strings.HasPrefix(e.Code, "57P"), e.Code == "53300":
-		return fmt.Errorf("%w: %w", remote.ErrUnreachable, said)
-	case e.Code == "3F000", e.Code == "42P01":
-		return fmt.Errorf("%w: %w", remote.ErrNotSetUp, said)
+	for _, class := range []struct {
+		err   error
+		codes []string // what they begin with
+	}{
+		{remote.ErrNotAllowed, []string{"28", "42501", "3D000"}},
+		{remote.ErrUnreachable, []string{"08"}},
+		// No room, no lock, no time, going down; and what a pooler has mixed up.
+		{remote.ErrBusy, []string{"53", "55P03", "57", "40001", "40P01", "25P03", "25P04", "42P05", "26000"}},
+		{remote.ErrNotSetUp, []string{"3F000", "42P01"}},
+	} {
+		if slices.ContainsFunc(class.codes, func(code string) bool { return strings.HasPrefix(e.Code, code) }) {
+			return fmt.Errorf("%w: %w", class.err, answer{e})
+		}
 	}
-	return said
+	return answer{e}
 }
 
 // isGone says whether the connection was lost.

@@ -242,6 +242,7 @@ func (f *fleet) pushAll(t *testing.T) {
 // index makes the indexes of vectors, as the next push does: while others pushed
 // they were left for later.
 func (f *fleet) index(t *testing.T) {
+	time.Sleep(4 * time.Second) // who pushed a moment ago may go on
 	began := time.Now()
 	made, err := open(t, postgres.Options{URL: f.server.DSN}).Index(t.Context(), f.model(t))
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/sessctl/sessctl/pkg/memory/remote"
 )
 
-// buriedAtOnce is how many records are buried in one transaction.
-const buriedAtOnce = 5000
+// buriedAtOnce is how many records are buried at once.
+const buriedAtOnce = 1000
 
 // Bury forgets records of every host, with tombstones.
 func (m *Memory) Bury(ctx context.Context, host string, forgotten []memory.Forgotten) (removed int, err error) {
@@ -33,13 +33,14 @@ func (m *Memory) Bury(ctx context.Context, host string, forgotten []memory.Forgo
 
 // introduce makes a host known that has not pushed yet.
 func (m *Memory) introduce(ctx context.Context, host string) error {
-	_, err := m.conn.Exec(ctx, "INSERT INTO hosts (name) SELECT $1 WHERE NOT EXISTS (SELECT 1 FROM hosts WHERE name=$1) ON CONFLICT DO NOTHING", host)
-	if err != nil {
-		return fmt.Errorf("register host %s: %w", host, classify(err))
+	if err := m.exec(ctx, "INSERT INTO "+schemaName+".hosts (name) SELECT $1 WHERE NOT EXISTS (SELECT 1 FROM "+schemaName+".hosts WHERE name=$1) ON CONFLICT DO NOTHING", host); err != nil {
+		return fmt.Errorf("register host %s: %w", host, err)
 	}
 	return nil
 }
 
+// bury notes what is forgotten, and then removes what is there of it. If the
+// second does not come to its end the next push does both again.
 func (m *Memory) bury(ctx context.Context, host string, forgotten []memory.Forgotten) (removed int, err error) {
 	var ids, archives []string
 	var times, firsts, ends []int64
@@ -47,15 +48,22 @@ func (m *Memory) bury(ctx context.Context, host string, forgotten []memory.Forgo
 		ids, archives = append(ids, f.ID), append(archives, remote.Storable(f.Archive))
 		times, firsts, ends = append(times, f.At), append(firsts, f.FirstByte), append(ends, f.EndByte)
 	}
-	err = m.conn.QueryRow(ctx, "SELECT bury($1, $2, $3, $4, $5, $6)", host, ids, times, archives, firsts, ends).Scan(&removed)
-	return removed, classify(err)
+	most := m.options.Timeout
+	wait := most.Milliseconds() / 2
+	err = patiently(ctx, most, func(int) error {
+		if err := m.call(ctx, most, nil, "bury($1, $2, $3, $4, $5, $6, $7)", host, ids, times, archives, firsts, ends, wait); err != nil {
+			return err
+		}
+		return m.call(ctx, most, &removed, "remove_buried($1, $2)", ids, wait)
+	})
+	return removed, err
 }
 
 // Forgotten lists the tombstones that were committed since a mark. One that is
 // still under way is listed the next time. If the server has not got what it had
 // at the mark, because it was restored from a backup, all are listed.
 func (m *Memory) Forgotten(ctx context.Context, since string) (list []memory.Forgotten, mark string, err error) {
-	err = inTransaction(ctx, m.conn, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error {
+	err = m.transact(ctx, readOnly, func(tx pgx.Tx) error {
 		from, err := readFrom(ctx, tx, since)
 		if err != nil {
 			return err
@@ -109,37 +117,47 @@ func markAt(ctx context.Context, tx pgx.Tx, transaction string) (mark string, er
 
 // Count counts what each host has.
 func (m *Memory) Count(ctx context.Context) (c remote.Counts, err error) {
-	c = remote.Counts{Server: m.server, Hosts: []remote.HostCount{}, Engine: m.engine, Schema: m.tables.version, Words: "the index of terms (GIN)", Unused: m.words.unused(), Stamped: true}
+	c = remote.Counts{Server: m.server, Hosts: []remote.HostCount{}, Engine: m.engine, Schema: m.version, Words: "the index of terms (GIN)", Unused: m.words.unused(), Stamped: true}
 	if m.words.isUsed() {
 		c.Words = "pg_textsearch " + m.words.extension
 	}
 	if c.Unused != "" {
 		c.Unused = "pg_textsearch: " + c.Unused
 	}
-	found, err := m.conn.Query(ctx, "SELECT name, records, last_push, memory, role <> current_user AND row_security_active('hosts') FROM hosts ORDER BY name")
-	if err == nil {
-		c.Hosts, err = pgx.CollectRows(found, pgx.RowToStructByPos[remote.HostCount])
-	}
-	if err == nil {
-		err = m.conn.QueryRow(ctx, `SELECT (SELECT count(*) FROM tombstones),
+	err = m.transact(ctx, readOnly, func(tx pgx.Tx) error {
+		found, err := tx.Query(ctx, "SELECT name, records, last_push, memory, role <> current_user AND row_security_active('hosts') FROM hosts ORDER BY name")
+		if err == nil {
+			c.Hosts, err = pgx.CollectRows(found, pgx.RowToStructByPos[remote.HostCount])
+		}
+		if err != nil {
+			return err
+		}
+		return tx.QueryRow(ctx, `SELECT (SELECT count(*) FROM tombstones),
 			(SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0)::bigint FROM pg_class c JOIN pg_namespace n ON n.oid=c.relnamespace WHERE n.nspname=$1 AND c.relkind='r' AND (c.relname<>'record_words' OR $2))`, schemaName, m.words.library != "").Scan(&c.Tombstones, &c.Bytes)
-	}
+	})
 	if err != nil {
-		return c, fmt.Errorf("count: %w", classify(err))
+		return c, fmt.Errorf("count: %w", err)
 	}
 	return c, nil
 }
 
-// Verify hands out the records of a host with their digests.
+// Verify hands out the records of a host with their digests, page by page.
 func (m *Memory) Verify(ctx context.Context, host string, fn func(id string, digest int64) error) error {
-	found, err := m.conn.Query(ctx, `SELECT r.id, r.digest FROM records r JOIN hosts h ON h.host=r.host WHERE h.name=$1 ORDER BY r.id COLLATE "C"`, host)
-	if err != nil {
-		return fmt.Errorf("read what is there: %w", classify(err))
-	}
+	const atOnce = 5000
 	var id string
 	var digest int64
-	if _, err := pgx.ForEachRow(found, []any{&id, &digest}, func() error { return fn(id, digest) }); err != nil {
-		return fmt.Errorf("read what is there: %w", classify(err))
+	for n := atOnce; n == atOnce; {
+		err := m.transact(ctx, readOnly, func(tx pgx.Tx) error {
+			n = 0
+			found, err := tx.Query(ctx, `SELECT r.id, r.digest FROM records r JOIN hosts h ON h.host=r.host WHERE h.name=$1 AND r.id COLLATE "C" > $2 ORDER BY r.id COLLATE "C" LIMIT $3`, host, id, atOnce)
+			if err == nil {
+				_, err = pgx.ForEachRow(found, []any{&id, &digest}, func() error { n++; return fn(id, digest) })
+			}
+			return err
+		})
+		if err != nil {
+			return fmt.Errorf("read what is there: %w", err)
+		}
 	}
 	return nil
 }
@@ -149,18 +167,12 @@ func (m *Memory) Verify(ctx context.Context, host string, fn func(id string, dig
 // only where a month has become ten times as large. It returns how many indexes
 // were made.
 func (m *Memory) Index(ctx context.Context, v memory.VectorModel) (made int, err error) {
-	if err := (months{m.conn}).makeNext(ctx); err != nil {
+	if err := (months{m}).makeNext(ctx); err != nil {
 		return 0, err
 	}
 	model, err := m.modelOf(ctx, v)
 	if err != nil || model == nil {
 		return 0, err
-	}
-	if m.pushing {
-		if _, err := m.conn.Exec(ctx, "SELECT pg_advisory_unlock_shared($1)", int64(pushingLock)); err != nil {
-			return 0, fmt.Errorf("index vectors: %w", classify(err))
-		}
-		m.pushing = false
 	}
 	least := m.options.IndexFrom
 	if least == 0 {
@@ -168,8 +180,9 @@ func (m *Memory) Index(ctx context.Context, v memory.VectorModel) (made int, err
 	}
 	for {
 		n := 0 // one at a time: pushes of the others go on
-		if err := m.conn.QueryRow(ctx, "SELECT tend_indexes($1, $2)", *model, least).Scan(&n); err != nil {
-			return made, fmt.Errorf("index vectors: %w", classify(err))
+		err := m.call(ctx, longest, &n, "tend_indexes($1, $2, $3)", *model, least, m.host)
+		if err != nil && !isCollision(err) {
+			return made, fmt.Errorf("index vectors: %w", err)
 		}
 		if made += n; n == 0 {
 			return made, nil

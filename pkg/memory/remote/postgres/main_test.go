@@ -111,7 +111,7 @@ func store(t *testing.T) *memory.Store {
 func TestConformance(t *testing.T) {
 	dsn := database(t, shared(t))
 	open(t, postgres.Options{URL: dsn, SetUp: true})
-	conform(t, dsn)
+	conform(t, dsn, dsn)
 }
 
 // TestFirstPushes: of memories that push under one name for the first time at one
@@ -126,14 +126,15 @@ func TestFirstPushes(t *testing.T) {
 	}
 }
 
-// conform holds the shared memory of a database to what is required of each.
-func conform(t *testing.T, dsn string) {
+// conform holds the shared memory of a database, as it is reached by a way to it, to
+// what is required of each.
+func conform(t *testing.T, dsn, way string) {
 	t.Helper()
 	for _, r := range conformance.Requirements(conformance.AsHosts) {
 		t.Run(r.Name, func(t *testing.T) {
 			run(t, dsn, "SET search_path = sessctl", "TRUNCATE records, hosts, models, term_counts, tombstones RESTART IDENTITY CASCADE",
 				"DO $$ BEGIN IF to_regclass('record_words') IS NOT NULL THEN TRUNCATE record_words; END IF; END $$")
-			if err := r.Check(t.Context(), open(t, postgres.Options{URL: dsn, Exact: true}), store(t)); err != nil {
+			if err := r.Check(t.Context(), open(t, postgres.Options{URL: way, Exact: true}), store(t)); err != nil {
 				t.Error(err)
 			}
 		})

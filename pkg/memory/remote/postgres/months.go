@@ -2,48 +2,39 @@ package postgres
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// The table of a month takes its place beside the others only while nobody reads
-// or writes those: it waits for the longest question that is under way, and
-// whoever comes meanwhile would wait behind it. So it is tried for a moment only,
-// again and again, apart from storing.
-const (
-	monthMoment = 200 * time.Millisecond // others wait as long
-	monthPause  = 100 * time.Millisecond // they go on
-	monthTries  = 100                    // then it waits for its turn
-)
+// monthMoment is how long the first tries to make the table of a month wait. It
+// takes its place beside the others only while nobody reads or writes those: it
+// waits for the longest question that is under way, and whoever comes meanwhile
+// waits behind it. So it is tried for a moment only, again and again, apart from
+// storing; later for longer.
+const monthMoment = 200 * time.Millisecond
+
+// patience is how many times as long as a request it is tried to store something
+// that somebody is in the way of.
+const patience = 30
 
 // months are the tables of records, one for each month.
-type months struct{ conn *pgx.Conn }
+type months struct{ *Memory }
 
 // makeOf makes the tables of the months of a batch.
 func (m months) makeOf(ctx context.Context, times []int64) error {
 	missing, err := m.missing(ctx, times)
 	for _, month := range missing {
-		for try := 0; err == nil; try++ {
-			moment := monthMoment
-			if try == monthTries {
-				moment = 0 // as long as it takes
-			}
-			if err = m.add(ctx, month, moment); !isLockTimeout(err) {
-				break
-			}
-			select {
-			case <-time.After(monthPause):
-				err = nil
-			case <-ctx.Done():
-			}
+		if err != nil {
+			break
 		}
+		err = patiently(ctx, patience*m.options.Timeout, func(try int) error {
+			return m.add(ctx, month, min(monthMoment<<min(try/20, 10), m.options.Timeout/2))
+		})
 	}
 	if err != nil {
-		return fmt.Errorf("make the tables of months: %w", classify(err))
+		return fmt.Errorf("make the tables of months: %w", err)
 	}
 	return nil
 }
@@ -57,38 +48,27 @@ func (m months) makeNext(ctx context.Context) error {
 	if err == nil && len(missing) > 0 {
 		err = m.add(ctx, next, monthMoment)
 	}
-	if err != nil && !isLockTimeout(err) {
-		return fmt.Errorf("make the table of the next month: %w", classify(err))
+	if err != nil && !isCollision(err) {
+		return fmt.Errorf("make the table of the next month: %w", err)
 	}
 	return nil
 }
 
 // missing returns a time of each month that could have a table and has none.
-func (m months) missing(ctx context.Context, times []int64) ([]int64, error) {
-	found, err := m.conn.Query(ctx, `SELECT min(t) FROM unnest($1::bigint[]) t WHERE month_of(t) <= date_trunc('month', now() AT TIME ZONE 'UTC') + interval '1 month'
-		GROUP BY month_of(t) HAVING to_regclass('records_' || to_char(month_of(min(t)), 'YYYY_MM')) IS NULL ORDER BY 1`, times)
-	if err != nil {
-		return nil, err
-	}
-	return pgx.CollectRows(found, pgx.RowTo[int64])
-}
-
-// add makes the table of the month of a time. It waits for others as long as
-// it is told, 0 is for ever.
-func (m months) add(ctx context.Context, at int64, moment time.Duration) error {
-	return pgx.BeginFunc(ctx, m.conn, func(tx pgx.Tx) error {
-		if moment > 0 {
-			if _, err := tx.Exec(ctx, fmt.Sprintf("SET LOCAL lock_timeout = %d", moment.Milliseconds())); err != nil {
-				return err
-			}
+func (m months) missing(ctx context.Context, times []int64) (list []int64, err error) {
+	err = m.transact(ctx, readOnly, func(tx pgx.Tx) error {
+		found, err := tx.Query(ctx, `SELECT min(t) FROM unnest($1::bigint[]) t WHERE month_of(t) <= date_trunc('month', now() AT TIME ZONE 'UTC') + interval '1 month'
+			GROUP BY month_of(t) HAVING to_regclass('records_' || to_char(month_of(min(t)), 'YYYY_MM')) IS NULL ORDER BY 1`, times)
+		if err == nil {
+			list, err = pgx.CollectRows(found, pgx.RowTo[int64])
 		}
-		_, err := tx.Exec(ctx, "SELECT add_months($1)", []int64{at})
 		return err
 	})
+	return list, err
 }
 
-// isLockTimeout says whether somebody else was in the way for too long.
-func isLockTimeout(err error) bool {
-	var known *pgconn.PgError
-	return errors.As(err, &known) && known.Code == "55P03"
+// add makes the table of the month of a time, if nobody is in the way for longer
+// than a moment.
+func (m months) add(ctx context.Context, at int64, moment time.Duration) error {
+	return m.call(ctx, m.options.Timeout, nil, "add_months($1, $2)", []int64{at}, moment.Milliseconds())
 }

@@ -15,7 +15,7 @@ import (
 
 // Recall answers a question: all of it from one moment.
 func (m *Memory) Recall(ctx context.Context, q memory.Query, e embed.QueryEmbedder, model embed.Model) (result memory.Result, err error) {
-	err = inTransaction(ctx, m.conn, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error {
+	err = m.transact(ctx, readOnly, func(tx pgx.Tx) error {
 		x := &index{tx: tx, exact: m.options.Exact, pgvector: m.vector}
 		if m.words.isUsed() {
 			x.textSearch = m.words.place
@@ -234,31 +234,40 @@ func (m *Memory) Neighbors(ctx context.Context, h memory.Hit, n int) (near memor
 	if n < 1 || h.Position < 0 {
 		return near, nil
 	}
-	found, err := m.conn.Query(ctx, "SELECT "+recordColumns+` FROM records r JOIN hosts h ON h.host=r.host
-		WHERE h.name=$1 AND r.agent=$2 AND r.runtime=$3 AND r.session=$4 AND r.category=$5 AND r.position BETWEEN greatest($6::bigint - $7::bigint, 0) AND $6 + $7 AND r.position<>$6
-		ORDER BY r.position, (r.archive=$8) DESC, r.key DESC`, h.Host, h.Agent, h.Runtime, h.Session, h.Category, h.Position, n, h.Archive)
-	if err != nil {
-		return near, classify(err)
-	}
-	list, err := collect(found)
-	return remote.Around(h, list), classify(err)
+	var list []memory.Found
+	err = m.transact(ctx, readOnly, func(tx pgx.Tx) error {
+		found, err := tx.Query(ctx, "SELECT "+recordColumns+` FROM records r JOIN hosts h ON h.host=r.host
+			WHERE h.name=$1 AND r.agent=$2 AND r.runtime=$3 AND r.session=$4 AND r.category=$5 AND r.position BETWEEN greatest($6::bigint - $7::bigint, 0) AND $6 + $7 AND r.position<>$6
+			ORDER BY r.position, (r.archive=$8) DESC, r.key DESC`, h.Host, h.Agent, h.Runtime, h.Session, h.Category, h.Position, n, h.Archive)
+		if err == nil {
+			list, err = collect(found)
+		}
+		return err
+	})
+	return remote.Around(h, list), err
 }
 
 // Fact is what a hit says as a fact. It has no kind if it is none.
 func (m *Memory) Fact(ctx context.Context, h memory.Hit) (f memory.Fact, err error) {
 	var details string
-	err = m.conn.QueryRow(ctx, "SELECT r.kind, r.successor, coalesce(r.fact::text, '') FROM records r JOIN hosts h ON h.host=r.host WHERE h.name=$1 AND r.id=$2", h.Host, h.ID).Scan(&f.Kind, &f.Successor, &details)
+	err = m.transact(ctx, readOnly, func(tx pgx.Tx) error {
+		return tx.QueryRow(ctx, "SELECT r.kind, r.successor, coalesce(r.fact::text, '') FROM records r JOIN hosts h ON h.host=r.host WHERE h.name=$1 AND r.id=$2", h.Host, h.ID).Scan(&f.Kind, &f.Successor, &details)
+	})
 	if errors.Is(err, pgx.ErrNoRows) {
 		return f, nil // it was forgotten a moment ago
 	}
 	if err != nil {
-		return f, fmt.Errorf("read a fact: %w", classify(err))
+		return f, fmt.Errorf("read a fact: %w", err)
 	}
 	f.Record = h.Record
 	return f, remote.DecodeDetails(details, &f)
 }
 
 // Sessions lists at most n sessions whose ids begin with a text, in order.
-func (m *Memory) Sessions(ctx context.Context, start string, n int) ([]string, error) {
-	return m.texts(ctx, `SELECT DISTINCT session COLLATE "C" FROM records WHERE starts_with(session, $1) ORDER BY 1 LIMIT $2`, start, n)
+func (m *Memory) Sessions(ctx context.Context, start string, n int) (list []string, err error) {
+	err = m.transact(ctx, readOnly, func(tx pgx.Tx) error {
+		list, err = texts(ctx, tx, `SELECT DISTINCT session COLLATE "C" FROM records WHERE starts_with(session, $1) ORDER BY 1 LIMIT $2`, start, n)
+		return err
+	})
+	return list, err
 }

@@ -12,7 +12,7 @@ INSERT INTO state VALUES ('server', gen_random_uuid()::text);
 -- A host belongs to the role that registered it.
 CREATE TABLE hosts (
   host      integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-  name      text   NOT NULL UNIQUE,
+  name      text   NOT NULL UNIQUE CHECK (name !~ '^-|[[:space:][:cntrl:]]' AND length(name) BETWEEN 1 AND 255), -- it becomes an argument of ssh
   role      name   NOT NULL DEFAULT current_user,
   records   bigint NOT NULL DEFAULT 0,
   tokens    bigint NOT NULL DEFAULT 0, -- terms of all its records
@@ -21,12 +21,14 @@ CREATE TABLE hosts (
 );
 
 -- The identity of what made vectors: those of different models are never
--- compared.
+-- compared. The fingerprint is that of the name, which says the dimension, so
+-- nobody registers something else for others (embed.Model).
 CREATE TABLE models (
   model       integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   fingerprint text    NOT NULL UNIQUE,
   name        text    NOT NULL,
-  dim         integer NOT NULL CHECK (dim > 0)
+  dim         integer NOT NULL CHECK (dim > 0),
+  CHECK (fingerprint = left(encode(sha256(convert_to(name, 'UTF8')), 'hex'), 16) AND strpos(name, ';dim=' || dim || ';') > 0)
 );
 
 CREATE SEQUENCE record_keys;
@@ -106,10 +108,10 @@ CREATE INDEX tombstones_by_xact ON tombstones (xact);
 -- something in a schema of a search path could otherwise have it carried out by
 -- the owner.
 
--- month_of is the first millisecond of the month of a time, NULL of times that
--- no session has.
+-- month_of is the first millisecond of the month of a time, NULL of times before
+-- 2023, which only wrong clocks and old imports have: a question locks every month.
 CREATE FUNCTION month_of(at bigint) RETURNS timestamp LANGUAGE sql IMMUTABLE AS $$
-  SELECT CASE WHEN at >= 946684800000 AND at < 4102444800000
+  SELECT CASE WHEN at >= 1672531200000 AND at < 4102444800000
     THEN date_trunc('month', to_timestamp(at / 1000.0) AT TIME ZONE 'UTC') END
 $$;
 
@@ -138,13 +140,14 @@ SELECT set_storage('records_undated');
 -- pushing, so everything that can be done before is done before, and a month may
 -- have its table one month ahead: nobody waits then when it begins. Rows of a
 -- month that had no table yet are moved into it.
-CREATE FUNCTION add_months(times bigint[]) RETURNS void LANGUAGE plpgsql SECURITY DEFINER SET search_path = sessctl, pg_temp AS $$
+CREATE FUNCTION add_months(times bigint[], wait integer DEFAULT 200) RETURNS void LANGUAGE plpgsql SECURITY DEFINER SET search_path = sessctl, pg_temp AS $$
 DECLARE
   first timestamp;
   name text;
   low bigint;
   high bigint;
 BEGIN
+  PERFORM set_config('lock_timeout', wait::text, true);
   FOR first IN SELECT DISTINCT month_of(t) FROM unnest(times) t
     WHERE month_of(t) <= date_trunc('month', now() AT TIME ZONE 'UTC') + interval '1 month' ORDER BY 1 LOOP
     name := 'records_' || to_char(first, 'YYYY_MM');
@@ -197,6 +200,7 @@ DECLARE
   owner name;
 BEGIN
   SELECT pg_get_userbyid(relowner) INTO owner FROM pg_class WHERE oid = 'records'::regclass;
+  PERFORM set_config('lock_timeout', '10s', true);
   LOCK TABLE records IN SHARE ROW EXCLUSIVE MODE;
   DROP TABLE IF EXISTS sessctl.record_words;
   DELETE FROM state WHERE name = 'words';
@@ -247,14 +251,52 @@ CREATE TRIGGER records_added AFTER INSERT ON records REFERENCING NEW TABLE AS ad
 CREATE TRIGGER records_removed AFTER DELETE ON records REFERENCING OLD TABLE AS removed
   FOR EACH STATEMENT EXECUTE FUNCTION count_removed();
 
--- bury forgets records of every host. It waits for pushes that are under way:
--- one of them may be storing what is to be forgotten.
-CREATE FUNCTION bury(by_host text, ids text[], times bigint[], archives text[], first_bytes bigint[], end_bytes bigint[])
-RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER SET search_path = sessctl, pg_temp AS $$
+-- push stores a batch of a host as one statement: whatever becomes of who sent
+-- it, no lock outlives that. What the batch was made from must still hold: the
+-- last push is the one that was seen. Only while it ends nobody buries: see there.
+-- A lock is waited for no longer than so many milliseconds. It returns when that
+-- was, and how many records were stored and dropped.
+CREATE FUNCTION push(of_host integer, of_memory text, take_over boolean, seen bigint, of_model integer, gone text[], changed text[], batch json, wait integer)
+RETURNS bigint[] LANGUAGE plpgsql SET search_path = sessctl, pg_temp AS $$
+DECLARE
+  pushed bigint;
+  dropped bigint := 0;
+  added text[];
+BEGIN
+  PERFORM set_config('lock_timeout', wait::text, true);
+  -- last_push is never the same twice: by this a host sees that the server was set back.
+  UPDATE hosts SET memory = of_memory, last_push = greatest((extract(epoch FROM clock_timestamp()) * 1000)::bigint, last_push + 1)
+    WHERE host = of_host AND last_push = seen AND (memory IN ('', of_memory) OR take_over) RETURNING last_push INTO pushed;
+  IF pushed IS NULL THEN
+    RAISE serialization_failure USING MESSAGE = 'this host was pushed meanwhile';
+  END IF;
+  IF cardinality(gone || changed) > 0 THEN -- it locks the tables of all months, and would wait for whichever is being indexed
+    WITH x AS (DELETE FROM records WHERE host = of_host AND id = ANY (gone || changed) RETURNING id) SELECT count(*) INTO dropped FROM x WHERE id = ANY (gone);
+  END IF;
+  WITH stored AS (INSERT INTO records (host, model, id, digest, category, importance, created_at, runtime, agent, session, routing_key, archive, archive_path,
+      first_line, last_line, first_byte, end_byte, branch, position, text, terms, length, kind, successor, fact, vector)
+    SELECT of_host, CASE WHEN x.vector IS NOT NULL THEN of_model END, x.id, x.digest, x.category, x.importance, x.created_at, x.runtime, x.agent, x.session, x.routing_key, x.archive, x.archive_path,
+      x.first_line, x.last_line, x.first_byte, x.end_byte, x.branch, x.position, x.text, x.terms, x.length, x.kind, x.successor, x.fact, x.vector
+    FROM json_populate_recordset(NULL::records, batch) x
+    WHERE NOT EXISTS (SELECT 1 FROM tombstones t WHERE t.id = x.id) ORDER BY x.created_at, x.id RETURNING id)
+    SELECT array_agg(id) INTO added FROM stored;
+  PERFORM pg_advisory_xact_lock_shared(7310575183871968117);
+  IF EXISTS (SELECT 1 FROM tombstones WHERE id = ANY (added)) THEN -- it was buried meanwhile
+    DELETE FROM records WHERE host = of_host AND id IN (SELECT t.id FROM tombstones t WHERE t.id = ANY (added));
+    added := ARRAY(SELECT id FROM records WHERE host = of_host AND id = ANY (added));
+  END IF;
+  RETURN ARRAY[pushed, coalesce(cardinality(added), 0), dropped];
+END $$;
+
+-- bury notes what is forgotten. It waits for the pushes that are just ending: one
+-- of them may have stored it. Those that end later see the note. What is there
+-- remove_buried then removes, and keeps nobody waiting but the hosts that have it.
+CREATE FUNCTION bury(by_host text, ids text[], times bigint[], archives text[], first_bytes bigint[], end_bytes bigint[], wait integer DEFAULT 10000)
+RETURNS void LANGUAGE plpgsql SECURITY DEFINER SET search_path = sessctl, pg_temp AS $$
 DECLARE
   of_host integer;
-  removed bigint;
 BEGIN
+  PERFORM set_config('lock_timeout', wait::text, true);
   SELECT host INTO of_host FROM hosts WHERE name = by_host;
   IF of_host IS NULL OR NOT EXISTS (SELECT 1 FROM hosts WHERE host = of_host AND (role = session_user OR pg_has_role(session_user, role, 'MEMBER'))) THEN
     RAISE insufficient_privilege USING MESSAGE = format('host %L belongs to another role', by_host);
@@ -264,8 +306,22 @@ BEGIN
     SELECT id, of_host, at, archive, first_byte, end_byte
     FROM unnest(ids, times, archives, first_bytes, end_bytes) AS x (id, at, archive, first_byte, end_byte) ORDER BY id
     ON CONFLICT (id) DO NOTHING;
-  PERFORM 1 FROM hosts ORDER BY host FOR UPDATE;
-  DELETE FROM records WHERE id = ANY (ids);
+END $$;
+
+-- remove_buried removes what is buried, of all hosts.
+CREATE FUNCTION remove_buried(ids text[], wait integer DEFAULT 10000) RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER SET search_path = sessctl, pg_temp AS $$
+DECLARE
+  keys bigint[];
+  of_hosts integer[];
+  removed bigint;
+BEGIN
+  PERFORM set_config('lock_timeout', wait::text, true);
+  SELECT array_agg(r.key), array_agg(DISTINCT r.host) INTO keys, of_hosts FROM records r WHERE r.id = ANY (ids) AND EXISTS (SELECT 1 FROM tombstones t WHERE t.id = r.id);
+  IF keys IS NULL THEN
+    RETURN 0;
+  END IF;
+  PERFORM 1 FROM hosts WHERE host = ANY (of_hosts) ORDER BY host FOR NO KEY UPDATE;
+  DELETE FROM records WHERE key = ANY (keys);
   GET DIAGNOSTICS removed = ROW_COUNT;
   RETURN removed;
 END $$;
@@ -277,7 +333,7 @@ END $$;
 -- 0 if there is none to make, and is called until then: while an index is made
 -- nobody pushes records of that month, and for all months in one transaction
 -- pushes of each would have waited for all.
-CREATE FUNCTION tend_indexes(of_model integer, many_from bigint) RETURNS integer LANGUAGE plpgsql SECURITY DEFINER SET search_path = sessctl, pg_temp AS $$
+CREATE FUNCTION tend_indexes(of_model integer, many_from bigint, of_host text DEFAULT '') RETURNS integer LANGUAGE plpgsql SECURITY DEFINER SET search_path = sessctl, pg_temp AS $$
 DECLARE
   place text;
   components integer;
@@ -295,11 +351,10 @@ BEGIN
   IF NOT pg_has_role(session_user, current_user, 'MEMBER') THEN
     many_from := greatest(many_from, 10000);
   END IF;
-  IF pg_try_advisory_lock(7310575183871968119) THEN -- nobody pushes
-    PERFORM pg_advisory_unlock(7310575183871968119);
-  ELSE
+  IF EXISTS (SELECT 1 FROM hosts h WHERE h.name <> of_host AND h.last_push > (extract(epoch FROM clock_timestamp()) * 1000)::bigint - 3000) THEN
     many_from := 10 * many_from;
   END IF;
+  PERFORM set_config('lock_timeout', '1s', true);
   SELECT quote_ident(n.nspname) INTO place FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'vector';
   FOR part IN SELECT c.oid::regclass AS id, c.relname FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid WHERE i.inhparent = 'records'::regclass ORDER BY 2 LOOP
     name := part.relname || '_vectors_' || of_model;
@@ -346,9 +401,10 @@ GRANT DELETE, INSERT (host, model, id, digest, category, importance, created_at,
   first_line, last_line, first_byte, end_byte, branch, position, text, terms, length, kind, successor, fact, vector) ON records TO sessctl_host;
 GRANT USAGE ON SEQUENCE record_keys TO sessctl_host;
 
-REVOKE EXECUTE ON FUNCTION set_storage(regclass), add_months(bigint[]), words_of(tsvector), has_words(), build_words(boolean), count_added(), count_removed(),
-  bury(text, text[], bigint[], text[], bigint[], bigint[]), tend_indexes(integer, bigint) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION add_months(bigint[]), tend_indexes(integer, bigint), bury(text, text[], bigint[], text[], bigint[], bigint[]) TO sessctl_host;
+REVOKE EXECUTE ON FUNCTION set_storage(regclass), add_months(bigint[], integer), words_of(tsvector), has_words(), build_words(boolean), count_added(), count_removed(),
+  bury(text, text[], bigint[], text[], bigint[], bigint[], integer), remove_buried(text[], integer), tend_indexes(integer, bigint, text) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION add_months(bigint[], integer), tend_indexes(integer, bigint, text), bury(text, text[], bigint[], text[], bigint[], bigint[], integer),
+  remove_buried(text[], integer) TO sessctl_host;
 
 ALTER TABLE hosts ENABLE ROW LEVEL SECURITY;
 CREATE POLICY hosts_read ON hosts FOR SELECT USING (true);

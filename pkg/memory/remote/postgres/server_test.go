@@ -254,7 +254,7 @@ func TestPushesDoNotWaitForOtherMonths(t *testing.T) {
 	said(t, s, "laptop", 5)
 	p := pusher(s, m, "laptop")
 	push(t, p)
-	other := remote.Batch{Host: "laptop", Memory: memoryOf(t, dsn, "laptop"), Records: []memory.Shared{{Exported: memory.Exported{Record: memory.Record{ID: "old", Text: "of an older month", CreatedAt: 1600000000000}}, Digest: 1}}}
+	other := remote.Batch{Host: "laptop", Memory: memoryOf(t, dsn, "laptop"), Records: []memory.Shared{{Exported: memory.Exported{Record: memory.Record{ID: "old", Text: "of an older month", CreatedAt: 1700000000000}}, Digest: 1}}}
 	if _, err := m.Push(t.Context(), other); err != nil {
 		t.Fatal(err)
 	}
@@ -263,7 +263,7 @@ func TestPushesDoNotWaitForOtherMonths(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close(context.Background())
-	if _, err := conn.Exec(t.Context(), "BEGIN; LOCK TABLE sessctl.records_2020_09 IN SHARE MODE"); err != nil {
+	if _, err := conn.Exec(t.Context(), "BEGIN; LOCK TABLE sessctl.records_2023_11 IN SHARE MODE"); err != nil {
 		t.Fatal(err)
 	}
 	other.Records[0].ID, other.Records[0].CreatedAt = "new", 1772533800000
@@ -296,7 +296,7 @@ func TestNobodyWaitsForAMonth(t *testing.T) {
 		t.Fatal(err)
 	}
 	first, pushed := open(t, postgres.Options{URL: dsn}), make(chan error, 1)
-	batch := ofMonth(t, dsn, time.UnixMilli(1600000000000))
+	batch := ofMonth(t, dsn, time.UnixMilli(1700000000000))
 	go func() {
 		_, err := first.Push(t.Context(), batch)
 		pushed <- err
@@ -319,7 +319,7 @@ func TestNobodyWaitsForAMonth(t *testing.T) {
 	if err := <-pushed; err != nil {
 		t.Error(err)
 	}
-	if got := text(t, dsn, "SELECT count(*)::text FROM sessctl.records_2020_09"); got != "1" {
+	if got := text(t, dsn, "SELECT count(*)::text FROM sessctl.records_2023_11"); got != "1" {
 		t.Errorf("that month has %s records", got)
 	}
 }

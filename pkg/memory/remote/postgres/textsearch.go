@@ -34,13 +34,15 @@ type textSearch struct {
 // server has not loaded it.
 func (m *Memory) readState(ctx context.Context) error {
 	t := &m.words
-	err := m.conn.QueryRow(ctx, `SELECT s.value, coalesce(e.extversion, ''), coalesce(n.nspname, ''), coalesce(current_setting('pg_textsearch.library_version', true), ''),
+	err := m.transact(ctx, readOnly, func(tx pgx.Tx) error {
+		return tx.QueryRow(ctx, `SELECT s.value, coalesce(e.extversion, ''), coalesce(n.nspname, ''), coalesce(current_setting('pg_textsearch.library_version', true), ''),
 		coalesce((SELECT i.indisvalid FROM pg_index i WHERE i.indexrelid=to_regclass($1)), false), coalesce((SELECT w.value FROM state w WHERE w.name='words'), ''),
 		coalesce(has_table_privilege(to_regclass('`+schemaName+`.record_words'), 'SELECT'), false)
 		FROM state s LEFT JOIN pg_extension e ON e.extname='pg_textsearch' LEFT JOIN pg_namespace n ON n.oid=e.extnamespace WHERE s.name='server'`, wordsIndex).
-		Scan(&m.server, &t.extension, &t.place, &t.library, &t.indexed, &t.state, &t.readable)
+			Scan(&m.server, &t.extension, &t.place, &t.library, &t.indexed, &t.state, &t.readable)
+	})
 	if err != nil {
-		return fmt.Errorf("read the identity of the shared memory: %w", classify(err))
+		return fmt.Errorf("read the identity of the shared memory: %w", err)
 	}
 	return nil
 }
@@ -82,8 +84,8 @@ func (m *Memory) setUpWords(ctx context.Context) error {
 	case t.isThere() && t.isBuilt(), !t.isThere() && t.state == "":
 		return nil
 	}
-	if _, err := m.conn.Exec(ctx, "SELECT build_words($1)", t.isThere()); err != nil {
-		return fmt.Errorf("set up the index of pg_textsearch: %w", classify(err))
+	if err := m.call(ctx, longest, nil, "build_words($1)", t.isThere()); err != nil {
+		return fmt.Errorf("set up the index of pg_textsearch: %w", err)
 	}
 	return m.readState(ctx)
 }

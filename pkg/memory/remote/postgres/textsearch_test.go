@@ -53,7 +53,7 @@ func TestConformanceByTextSearch(t *testing.T) {
 	if got := words(t, m); !strings.HasPrefix(got, "pg_textsearch 1.") {
 		t.Fatalf("words by %s", got)
 	}
-	conform(t, dsn)
+	conform(t, dsn, dsn)
 	if got := text(t, dsn, inStep); got != "true" {
 		t.Error("record_words is not in step")
 	}

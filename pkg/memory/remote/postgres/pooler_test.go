@@ -1,0 +1,124 @@
+//go:build unix
+
+package postgres_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"io"
+	"net"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/sessctl/sessctl/pkg/memory/remote/postgres"
+)
+
+// pooler is a pooler in transaction mode, as PgBouncer is: each transaction of a
+// host is given another of two connections. It returns how to connect to it.
+func pooler(t *testing.T, dsn string) string {
+	t.Helper()
+	at, dir := strings.TrimPrefix(strings.Fields(dsn)[0], "host="), t.TempDir()
+	listener, err := net.Listen("unix", filepath.Join(dir, ".s.PGSQL.5432"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = listener.Close() })
+	go func() {
+		for {
+			host, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go pool(host, filepath.Join(at, ".s.PGSQL.5432"))
+		}
+	}()
+	return strings.Replace(dsn, at, dir, 1)
+}
+
+// pool serves one host until it ends.
+func pool(host net.Conn, server string) {
+	defer host.Close()
+	startup, err := message(host, 0)
+	if err != nil || bytes.Contains(startup, []byte("timeout")) || bytes.Contains(startup, []byte("search_path")) {
+		return // poolers refuse such parameters
+	}
+	var servers [2]net.Conn
+	for i := range servers {
+		if servers[i], err = net.Dial("unix", server); err != nil {
+			return
+		}
+		defer servers[i].Close()
+		told := io.Discard
+		if i == 0 {
+			told = host
+		}
+		if _, err := servers[i].Write(startup); err != nil || relay(told, servers[i]) == 0 {
+			return
+		}
+	}
+	for now := 0; ; {
+		said, err := message(host, 1)
+		if err != nil || said[0] == 'X' {
+			return
+		}
+		if _, err := servers[now].Write(said); err != nil {
+			return
+		}
+		if said[0] != 'Q' && said[0] != 'S' {
+			continue
+		}
+		switch relay(host, servers[now]) {
+		case 0:
+			return
+		case 'I': // no transaction is open
+			now = 1 - now
+		}
+	}
+}
+
+// relay hands out what the server says until it is ready, and returns its state, 0 if
+// it has ended.
+func relay(host io.Writer, server io.Reader) byte {
+	for {
+		said, err := message(server, 1)
+		if err == nil {
+			_, err = host.Write(said)
+		}
+		if err != nil {
+			return 0
+		}
+		if said[0] == 'Z' {
+			return said[5]
+		}
+	}
+}
+
+// message reads a message whose length comes after so many bytes.
+func message(from io.Reader, kind int) ([]byte, error) {
+	head := make([]byte, kind+4)
+	if _, err := io.ReadFull(from, head); err != nil {
+		return nil, err
+	}
+	rest := make([]byte, binary.BigEndian.Uint32(head[kind:])-4)
+	_, err := io.ReadFull(from, rest)
+	return append(head, rest...), err
+}
+
+// TestConformanceByPooler: a shared memory behind a pooler in transaction mode is one.
+func TestConformanceByPooler(t *testing.T) {
+	dsn := database(t, shared(t))
+	way := pooler(t, dsn)
+	m := open(t, postgres.Options{URL: way, SetUp: true})
+	conform(t, dsn, way)
+	s := store(t)
+	said(t, s, "pooled", 300)
+	push(t, pusher(s, m, "pooled"))
+	model, err := s.VectorModel(t.Context())
+	if err == nil {
+		_, err = m.Index(t.Context(), model)
+	}
+	if err != nil {
+		t.Error(err)
+	}
+}
