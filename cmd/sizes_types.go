@@ -46,10 +46,19 @@ func renderTypes(a *app, doc selection.TypesDocument) error {
 	if err := a.printList(t, append(rows, []string{t.footer})); err != nil {
 		return err
 	}
-	if v := doc.Told; v.Messages > 0 {
-		fmt.Fprintf(a.Out, "agents are told %s in %s: said by people %s (%.1f%%), pasted %s (%.1f%%), put there by programs %s (%.1f%%)\n",
-			wording.Bytes(v.Bytes), wording.Plural(v.Messages, "message"), wording.Bytes(v.Said), selection.PercentOf(v.Said, v.Bytes),
-			wording.Bytes(v.Pasted), selection.PercentOf(v.Pasted, v.Bytes), wording.Bytes(v.Program), selection.PercentOf(v.Program, v.Bytes))
+	if err := printTold(a, doc); err != nil {
+		return err
 	}
 	return printDatabases(a, doc.Databases)
+}
+
+// printTold says whose words agents are told.
+func printTold(a *app, doc selection.TypesDocument) error {
+	v := doc.Told
+	if v.Messages == 0 {
+		return nil
+	}
+	_, err := fmt.Fprintf(a.Out, "agents are told %s: people said %.1f%%, pasted %.1f%%; programs put %.1f%%\n", wording.Bytes(v.Bytes),
+		selection.PercentOf(v.Said, v.Bytes), selection.PercentOf(v.Pasted, v.Bytes), selection.PercentOf(v.Program, v.Bytes))
+	return err
 }

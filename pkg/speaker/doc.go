@@ -5,7 +5,8 @@
 // [Person] and [Agent] cut a text into spans: said in words, shown (pasted by a person,
 // between fences or printed in an answer), or put there by a program. What a program
 // writes is known by its form, one row of a table for each ([Envelopes]). What is shown
-// is known by the shape of its lines and not by their words: a stamp, a frame of a
-// trace, columns, marks of code. Lines count together, so that a word of prose in a log
-// stays a part of the log.
+// is known by what its lines look like: weights that were learned (bench/speaker) say for
+// the words of a line, and for the signs between its spaces, how much they speak for
+// something shown. Lines count together, so that a word of prose in a log stays a part
+// of the log.
 package speaker

@@ -2,101 +2,232 @@ package speaker
 
 import (
 	"bytes"
-	"unicode"
+	_ "embed" // the weights
+	"math"
+	"math/bits"
 	"unicode/utf8"
 )
 
-// shape is one form that a line may have.
-type shape struct {
-	name   string
-	weight int // above 0 for what is shown, below for words
-	is     func(l *seen) bool
+// weights are what each mark of a line says for its being shown. They were learned by
+// bench/speaker, which tells from what.
+//
+//go:embed lines.weights
+var weights string
+
+// MarkBits is how many bits the mark of a line has.
+const MarkBits = 16
+
+const (
+	mostMarks = 120 // of a line
+	mostBytes = 240 // of a line that are read
+)
+
+// Form is what a line looks like: marks of its words, of the signs between its spaces,
+// how far it is set in, how long it is, and how it begins and ends.
+type Form struct {
+	marks [mostMarks]uint16
+	n     int
+	voice uint32 // an agent's lines have marks of their own
+
+	word, wordBefore uint32 // the letters since something else, and those of the word before
+	letters          int
+	sign, signBefore uint32 // the signs since a space, and those before it
+	head, tokens     uint32 // the signs of the first tokens
+	last             byte
 }
 
-// shapes are all of them. A line may have several.
-var shapes = []shape{
-	{"clock", 5, func(l *seen) bool { return find(l.full[:min(len(l.full), 60)], "··:··:··") >= 0 }},
-	{"day first", 4, func(l *seen) bool { return dayFirst(l.full) }},
-	{"bracketed time", 5, func(l *seen) bool { return bracketedTime(l.full) }},
-	{"mail", 5, func(l *seen) bool { return mailHead(l.full) }},
-	{"chat", 9, func(l *seen) bool { return chat(l.full) }},
-	{"level", 6, func(l *seen) bool { return level(l.full) }},
-	{"part", 11, func(l *seen) bool { return part(l.full) }},
-	{"piped", 5, func(l *seen) bool { return piped(l.full) }},
-	{"frame", 6, func(l *seen) bool { return frame(l.full) }},
-	{"failure", 6, func(l *seen) bool { return breaksOff(l.full) }},
-	{"diff", 10, diff},
-	{"rule", 6, func(l *seen) bool { return rule(l.full) }},
-	{"table row", 6, func(l *seen) bool {
-		return len(l.full) > 2 && l.full[0] == '|' && l.full[len(l.full)-1] == '|' || bytes.Contains(l.full, []byte(" | ")) && l.gaps > 0
-	}},
-	{"columns", 4, func(l *seen) bool { return l.gaps > 1 || l.tabs > 1 }},
-	{"column", 2, func(l *seen) bool { return l.gaps == 1 || l.tabs == 1 }},
-	{"filled", 6, func(l *seen) bool { return l.filled }},
-	{"prompt", 7, func(l *seen) bool { return prompts(l.full) }},
-	{"quote", 10, func(l *seen) bool {
-		return l.full[0] == '>' || bytes.HasPrefix(l.full, []byte("// ")) || bytes.HasPrefix(l.full, []byte("/*"))
-	}},
-	{"screen", 9, func(l *seen) bool { return screen(l.full) }},
-	{"tag", 6, func(l *seen) bool { return tag(l.full) }},
-	{"code end", 5, func(l *seen) bool { return codeEnd(l.full) }},
-	{"call", 2, func(l *seen) bool { return call(l.bare) }},
-	{"dense", 4, func(l *seen) bool { return 10*l.marks > 3*(l.marks+l.letters+l.digits) }},
-	{"marked", 2, func(l *seen) bool { return 10*l.marks > (l.marks+l.letters+l.digits)+5 }},
-	{"indented", 2, func(l *seen) bool { return l.indent > 1 && (len(l.full) == len(l.bare) || l.indent > 3) }},
-	{"set in", 3, func(l *seen) bool { return l.indent > 3 && len(l.full) == len(l.bare) }},
-	{"tabbed", 2, func(l *seen) bool { return l.tabbed }},
-	{"key", 2, func(l *seen) bool { return key(l.bare) > 0 }},
-	{"string key", 5, func(l *seen) bool { return stringKey(l.bare) }},
-	{"set", 4, func(l *seen) bool { n := key(l.bare); return n > 0 && l.bare[n] == '=' }},
-	{"some odd", 2, func(l *seen) bool { return l.odd > 0 && 2*l.odd >= l.words }},
-	{"odd", 2, func(l *seen) bool { return l.odd > 1 && l.odd >= l.words }},
-	{"numbers", 1, func(l *seen) bool { return l.digits > l.letters && l.words > 0 }},
-	{"hash", 2, func(l *seen) bool { return hash(l.full) }},
-	{"commit", 7, func(l *seen) bool { n := bytes.IndexByte(l.full, ' '); return n > 6 && hash(l.full[:n]) }},
-	{"complaint", 6, func(l *seen) bool { return complains(l.full) }},
-	{"long", 3, func(l *seen) bool { return long(l.full) }},
-	{"file", 9, func(l *seen) bool { return file(l.full) }},
-	{"path", 3, func(l *seen) bool { return path(l.full) }},
-	{"no words", 2, func(l *seen) bool { return l.words == 0 && l.wide == 0 && l.marks > 0 }},
-	{"heading", 4, func(l *seen) bool { return l.by == asPerson && heading(l.full) }},
-	{"bold", 2, func(l *seen) bool { return l.by == asPerson && bytes.Contains(l.full, []byte("**")) }},
+// What a mark is of.
+const (
+	ofWord = 0x1E3779B1 + 0x3779B1*iota
+	ofPair
+	ofSigns
+	ofTwoSigns
+	ofHead
+	ofLast
+	ofIndent
+	ofLength
+	ofEnd
+	ofFirst
+)
 
-	{"prose", -4, prose},
-	{"long prose", -2, func(l *seen) bool { return prose(l) && l.words > 8 }},
-	{"few words", -2, func(l *seen) bool { return l.words > 0 && l.words < 4 && l.marks == 0 && l.digits == 0 && l.gaps == 0 }},
-	{"command", -6, func(l *seen) bool { return l.full[0] == '/' && bytes.Count(l.full, []byte("/")) == 1 && l.indent == 0 }},
-	{"mention", -3, func(l *seen) bool { return l.full[0] == '@' && l.words > 1 }},
-	{"asks", -4, func(l *seen) bool { return ends(l.full, "?", "？", "。", "！") && l.words+l.wide > 1 }},
-	{"ends", -2, func(l *seen) bool { return ends(l.full, ".", "!", ":", "...", "…") && (l.words > 2 || l.wide > 2) }},
-	{"wide", -4, func(l *seen) bool { return 2*l.wide > l.letters && l.letters > 2 }},
-	{"markdown", -3, func(l *seen) bool { return l.by == asAgent && (len(l.bare) < len(l.full) || heading(l.full)) }},
-}
+// Marks are the marks of the form, at most 120. A mark may come twice.
+func (f *Form) Marks() []uint16 { return f.marks[:f.n] }
 
-func ends(line []byte, with ...string) bool {
-	for _, w := range with {
-		if bytes.HasSuffix(line, []byte(w)) {
-			return true
-		}
+// Read takes in a line, in the name of an agent or of a person.
+func (f *Form) Read(line []byte, agent bool) {
+	f.n, f.voice = 0, 0
+	if agent {
+		f.voice = 0x5bd1e995
 	}
-	return false
+	rest := bytes.TrimLeft(line, " \t\r\n")
+	head := line[:len(line)-len(rest)]
+	rest = bytes.TrimRight(rest, " \t\r\n")
+	f.add(uint32(min(len(head), 9)+16*bytes.Count(head, []byte("\t"))), ofIndent)
+	f.add(uint32(bits.Len(uint(len(rest)*len(rest)))), ofLength)
+	f.first(rest)
+	f.body(rest[:min(len(rest), mostBytes)])
 }
 
-// prose tells whether a line is mostly words with single spaces between them.
-func prose(l *seen) bool {
-	return l.words > 3 && l.words >= 2*l.odd && l.gaps == 0 && l.tabs == 0 && l.letters > 4*(l.marks+l.digits)
-}
-
-// dayFirst tells whether a line begins with a date: 2026-01-31, 31/01/2026, 31.01.26,
-// Jan 31.
-func dayFirst(line []byte) bool {
-	line = bytes.TrimLeft(line, "[(")
-	for _, day := range []string{"····-··-··", "····/··/··", "··/··/··", "··.··.··", "¤¤¤ ·· ··:··", "¤¤¤  · ··:··", "¤···· ··:··", "··:·· ", "·:·· "} {
-		if fits(line, day) >= 0 {
-			return true
-		}
+// add adds a mark.
+func (f *Form) add(hash, of uint32) {
+	if f.n < mostMarks {
+		hash = (hash ^ (of + f.voice)) * 0x85EBCA6B
+		f.marks[f.n] = uint16((hash ^ hash>>15) * 0xC2B2AE35 >> (32 - MarkBits))
+		f.n++
 	}
-	return false
+}
+
+// first adds the mark of the sign with which a line begins.
+func (f *Form) first(line []byte) {
+	_, n := utf8.DecodeRune(line)
+	if n == 0 || class(line[0]) == lower || class(line[0]) == upper || class(line[0]) == digit || class(line[0]) == wide {
+		return
+	}
+	hash := uint32(0)
+	for _, c := range line[:n] {
+		hash = hash*31 + uint32(c)
+	}
+	f.add(hash, ofFirst)
+}
+
+func (f *Form) body(line []byte) {
+	f.word, f.wordBefore, f.letters, f.sign, f.signBefore, f.head, f.tokens, f.last = 0, 0, 0, 0, 0, 0, 0, 0
+	for i, c := range line {
+		k := class(c)
+		switch {
+		case k == tail:
+			f.word = f.word*31 + uint32(c)
+			continue
+		case k == drawn && c == 0xE2 && i+1 < len(line) && line[i+1] == 0x80: // typed quotes and dashes
+			k = '\''
+		}
+		f.step(c, k)
+	}
+	f.step(' ', space)
+	f.add(f.signBefore, ofLast)
+	f.add(uint32(f.last), ofEnd)
+}
+
+// step takes in a character.
+func (f *Form) step(c, k byte) {
+	switch {
+	case k == lower || k == upper:
+		f.word = (f.word ^ uint32(c|0x20)) * 0x01000193
+		f.letters++
+	case f.letters > 0 && k != '\'':
+		f.add(f.word, ofWord)
+		f.add(f.word*31+f.wordBefore, ofPair)
+		f.wordBefore, f.word, f.letters = f.word, 0, 0
+	}
+	switch {
+	case k == space:
+		f.token()
+	case k != f.last || k != lower && k != upper && k != digit && k != wide:
+		f.sign = (f.sign ^ uint32(k)) * 0x01000193
+	}
+	f.last = k
+}
+
+// gap is what a second space is as a token.
+const gap = 7
+
+// token adds the marks of what ends at a space.
+func (f *Form) token() {
+	if f.last == space {
+		f.sign = gap
+	}
+	if f.sign == 0 {
+		return
+	}
+	f.add(f.sign, ofSigns)
+	f.add(f.sign*31+f.signBefore, ofTwoSigns)
+	if f.tokens < 3 {
+		f.head = f.head*31 + f.sign
+		f.add(f.head, ofHead+f.tokens)
+	}
+	f.tokens++
+	f.signBefore, f.sign = f.sign, 0
+}
+
+// The classes of characters. A mark is a class of its own.
+const (
+	space = ' '
+	upper = 'A'
+	lower = 'a'
+	digit = '0'
+	wide  = 'w' // letters of other alphabets
+	drawn = 'd' // arrows, frames, pictures
+	tail  = 0   // what is behind the first byte of a character
+)
+
+// class is that of the character which begins with a byte.
+func class(c byte) byte { return classes[c] }
+
+var classes = func() (all [256]byte) {
+	for i := range all {
+		all[i] = classOf(byte(i))
+	}
+	return all
+}()
+
+func classOf(c byte) byte {
+	switch {
+	case bytes.IndexByte([]byte(" \t\r\n"), c) >= 0:
+		return space
+	case c >= 'a' && c <= 'z', c >= 0xC3 && c < 0xCC:
+		return lower
+	case c >= 'A' && c <= 'Z':
+		return upper
+	case c >= '0' && c <= '9':
+		return digit
+	case c == 0xE2, c == 0xF0, c == 0xC2:
+		return drawn
+	case c >= 0xC0:
+		return wide
+	case c >= 0x80:
+		return tail
+	}
+	return c
+}
+
+// What a line weighs: so many times its score, at most so much, and words have a little
+// more than what is shown, those of agents more than those of people.
+const (
+	scale         = 0.15
+	mostWeight    = 12
+	forPeople     = 1
+	forAgents     = 3
+	quoteWeight   = 2
+	printedWeight = 8 // of what nobody types, whatever its words are
+)
+
+// printed tells whether a line has a form that nobody types: a prompt, the name of a
+// file and nothing else, a mark that programs draw, an added line with its number, or
+// blanks up to the edge of a screen.
+func printed(line, full []byte) bool {
+	return prompts(full) || file(full) || screen(full) || fits(full, "+ ·") >= 0 || fits(full, "- ··") >= 0 ||
+		bytes.HasSuffix(bytes.TrimRight(line, "\r\n"), []byte("    "))
+}
+
+// weight is how much a line looks shown: below 0 it looks said.
+func weight(line []byte, by voice) int {
+	full := bytes.TrimSpace(line)
+	switch {
+	case by == asPerson && full[0] == '>':
+		return quoteWeight
+	case chat(full), by == asPerson && printed(line, full):
+		return printedWeight
+	}
+	var f Form
+	f.Read(line, by == asAgent)
+	sum, off := 0, forPeople
+	if by == asAgent {
+		off = forAgents
+	}
+	for _, mark := range f.Marks() {
+		sum += int(int8(weights[mark]))
+	}
+	return max(-mostWeight, min(mostWeight, int(math.Round(scale*float64(sum)/math.Sqrt(float64(f.n))))-off))
 }
 
 // chat tells whether a line begins with a role, as those of talks with models do.
@@ -110,18 +241,6 @@ func chat(line []byte) bool {
 	return false
 }
 
-// file tells whether a line is the name of a file and nothing else: its path from the
-// root on, to the end of the file's kind.
-func file(line []byte) bool {
-	path := bytes.Trim(line, "'\"")
-	if len(path) == 0 || path[0] != '/' {
-		return false
-	}
-	slash, dot := bytes.LastIndexByte(path, '/'), bytes.LastIndexByte(path, '.')
-	kind := path[dot+1:]
-	return slash > 0 && dot > slash && len(kind) > 0 && len(kind) <= 5 && bytes.IndexByte(kind, ' ') < 0
-}
-
 // mailHead tells whether a line is one of those above a letter.
 func mailHead(line []byte) bool {
 	for _, name := range []string{"From: ", "To: ", "Cc: ", "Subject: ", "Date: "} {
@@ -130,51 +249,6 @@ func mailHead(line []byte) bool {
 		}
 	}
 	return false
-}
-
-// bracketedTime tells whether a time stands in brackets at the beginning or behind a
-// name.
-func bracketedTime(line []byte) bool {
-	at := bytes.IndexByte(line[:min(len(line), 40)], '[')
-	return at >= 0 && (fits(line[at:], "[··:··") >= 0 || fits(line[at:], "[·:··") >= 0 || fits(line[at:], "[··/¤¤¤/····") >= 0)
-}
-
-// level tells whether a line begins with the level of a log, in capitals: "ERROR: ".
-func level(line []byte) bool {
-	n := 0
-	for n < len(line) && (line[n] >= 'A' && line[n] <= 'Z') {
-		n++
-	}
-	return n > 3 && n < len(line) && (line[n] == ':' || line[n] == ' ')
-}
-
-// part tells whether a line begins with the name of a part of a program in brackets:
-// "[theme] ".
-func part(line []byte) bool {
-	if len(line) < 4 || line[0] != '[' || !unicode.IsLower(rune(line[1])) {
-		return false
-	}
-	end := bytes.IndexAny(line, "] ")
-	return line[max(end, 0)] == ']' && end+1 < len(line) && line[end+1] == ' '
-}
-
-// piped tells whether a line begins with the name of what wrote it: "web-1  | ".
-func piped(line []byte) bool {
-	at := bytes.Index(line[:min(len(line), 40)], []byte("| "))
-	return at > 0 && line[at-1] == ' ' && bytes.IndexByte(bytes.TrimSpace(line[:at]), ' ') < 0
-}
-
-// breaksOff tells whether a line names a failure as programs do: "TypeError: ...",
-// "error[E0425]: ", "panic: ".
-func breaksOff(line []byte) bool {
-	name, _, found := bytes.Cut(line, []byte(":"))
-	if bytes.HasPrefix(line, []byte("Traceback (")) || bytes.HasPrefix(line, []byte("Caused by: ")) || placed(line) {
-		return true
-	}
-	if !found || len(name) == 0 || bytes.IndexByte(name, ' ') >= 0 {
-		return false
-	}
-	return len(name) > len("Error") && (bytes.HasSuffix(name, []byte("Error")) || bytes.HasSuffix(name, []byte("Exception"))) || name[len(name)-1] == ']' || string(name) == "panic" || string(name) == "error"
 }
 
 // frame tells whether a line is one call of a trace, or has a place in a file:
@@ -205,24 +279,6 @@ func placed(line []byte) bool {
 	return len(bytes.Trim(place[colon+1:], "0123456789,")) == 0 && bytes.IndexByte(place, '.') > 0
 }
 
-func diff(l *seen) bool {
-	for _, mark := range []string{"diff --git ", "@@ ", "--- a/", "+++ b/", "<<<<<<<", ">>>>>>>", "=======", "*** "} {
-		if bytes.HasPrefix(l.full, []byte(mark)) {
-			return true
-		}
-	}
-	if len(l.full) < 2 || l.full[0] != '+' && l.full[0] != '-' {
-		return false
-	}
-	rest := l.full[1:]
-	return rest[0] == '\t' || rest[0] == ' ' && len(rest) > 1 && (rest[1] == ' ' || rest[1] >= '0' && rest[1] <= '9') || letter(rest[0]) && rest[0] != l.full[0] && l.marks+l.odd > 1
-}
-
-// rule tells whether a line is drawn: of dashes, equals signs, stars.
-func rule(line []byte) bool {
-	return len(line) > 7 && bytes.HasPrefix(line, []byte("---")) && bytes.HasSuffix(line, []byte("---")) || len(line) > 3 && len(bytes.Trim(line, "-=*_+|~# ─═")) == 0 || bytes.Contains(line, []byte("======")) || bytes.Contains(line, []byte("*****")) || bytes.Contains(line, []byte("_____"))
-}
-
 // promptBytes is how long a prompt is at most.
 const promptBytes = 80
 
@@ -237,6 +293,40 @@ func prompts(line []byte) bool {
 	return at > 0 && at < end && end < promptBytes && (end+1 == len(line) || line[end+1] == ' ') && bytes.IndexByte(line[:at], ' ') < 0 // lea@ada:~/app$ make
 }
 
+func heading(line []byte) bool {
+	n := len(line) - len(bytes.TrimLeft(line, "#"))
+	return n > 0 && n < 7 && n < len(line) && line[n] == ' '
+}
+
+// listMark is how long the mark of a list is with which a line begins.
+func listMark(line []byte) int {
+	n := 0
+	for n < len(line) && n < 3 && line[n] >= '0' && line[n] <= '9' {
+		n++
+	}
+	switch {
+	case n > 0 && len(line) > n+1 && (line[n] == '.' || line[n] == ')') && line[n+1] == ' ':
+		return n + 2
+	case n == 0 && len(line) > 2 && (line[0] == '-' || line[0] == '*') && line[1] == ' ' && line[2] != ' ':
+		return 2
+	case bytes.HasPrefix(line, []byte("• ")):
+		return len("• ")
+	}
+	return 0
+}
+
+// file tells whether a line is the name of a file and nothing else: its path from the
+// root on, to the end of the file's kind.
+func file(line []byte) bool {
+	path := bytes.Trim(line, "'\"")
+	if len(path) == 0 || path[0] != '/' {
+		return false
+	}
+	slash, dot := bytes.LastIndexByte(path, '/'), bytes.LastIndexByte(path, '.')
+	kind := path[dot+1:]
+	return slash > 0 && dot > slash && len(kind) > 0 && len(kind) <= 5 && bytes.IndexByte(kind, ' ') < 0
+}
+
 // screen tells whether a line begins with a mark that programs draw and nobody types.
 func screen(line []byte) bool {
 	r, _ := utf8.DecodeRune(line)
@@ -247,120 +337,4 @@ func screen(line []byte) bool {
 		return true
 	}
 	return bytes.HasPrefix(line, []byte("=> ")) || bytes.HasPrefix(line, []byte("#·"))
-}
-
-// tag tells whether a line is one of HTML or XML.
-func tag(line []byte) bool {
-	if len(line) < 3 || line[0] != '<' {
-		return false
-	}
-	c := line[1]
-	return (letter(c) || c == '/' || c == '!' || c == '?') && bytes.IndexByte(line, '>') > 0 && !bytes.Contains(line[:min(len(line), 12)], []byte("://"))
-}
-
-// codeEnd tells whether a line ends as lines of code do.
-func codeEnd(line []byte) bool {
-	if len(line) == 0 {
-		return false
-	}
-	switch line[len(line)-1] {
-	case '{', '}', ';', '[', '(', '\\', ']':
-		return true
-	}
-	return ends(line, "),", "=>", "},", "],", "\",", "&&", "||", "):", ") {", "|")
-}
-
-// call tells whether a name stands before an opening bracket.
-func call(line []byte) bool {
-	for i := 1; i < len(line); i++ {
-		if line[i] == '(' && (letter(line[i-1]) || line[i-1] >= '0' && line[i-1] <= '9' || line[i-1] == '_') {
-			return true
-		}
-	}
-	return false
-}
-
-// key is where the sign stands behind the name with which a line begins: "port: 80",
-// "PORT=80", 0 if there is none.
-func key(line []byte) int {
-	n := 0
-	for n < len(line) && (letter(line[n]) || line[n] >= '0' && line[n] <= '9' || line[n] == '_' || line[n] == '-' || line[n] == '.') {
-		n++
-	}
-	if n == 0 || n+1 >= len(line) {
-		return 0
-	}
-	if line[n] == ' ' && line[n+1] == '=' {
-		n++
-	}
-	if line[n] == '=' || line[n] == ':' && (line[n+1] == ' ' || line[n+1] == '/') {
-		return n
-	}
-	return 0
-}
-
-// stringKey tells whether a line begins with a key of JSON.
-func stringKey(line []byte) bool {
-	line = bytes.TrimLeft(line, "[{ ")
-	if len(line) == 0 || line[0] != '"' {
-		return false
-	}
-	end := bytes.IndexByte(line[1:], '"') + 2
-	return end > 1 && end < len(line) && line[end] == ':'
-}
-
-// complains tells whether a line begins like a program that names itself, what it was
-// given, and what is wrong with that: "cat: /x: No such file".
-func complains(line []byte) bool {
-	name, rest, _ := bytes.Cut(line, []byte(": "))
-	given, what, found := bytes.Cut(rest, []byte(": "))
-	if !found || len(name) == 0 || len(name) > 24 || bytes.IndexByte(name, ' ') >= 0 || name[0] < 'a' || name[0] > 'z' || len(what) == 0 {
-		return false
-	}
-	return bytes.HasPrefix(given, []byte("line ")) || bytes.ContainsAny(given, "/'\"")
-}
-
-// hash tells whether a word is a number of seven or more hexadecimal digits, with
-// letters in it.
-func hash(line []byte) bool {
-	digits, letters := 0, 0
-	for i := 0; i <= len(line); i++ {
-		c := byte(' ')
-		if i < len(line) {
-			c = line[i]
-		}
-		switch {
-		case c >= '0' && c <= '9':
-			digits++
-			continue
-		case c >= 'a' && c <= 'f':
-			letters++
-			continue
-		case !letter(c) && digits > 1 && letters > 0 && digits+letters >= 7:
-			return true
-		}
-		digits, letters = 0, 0
-		for letter(c) && i+1 < len(line) && letter(line[i+1]) {
-			i++
-		}
-	}
-	return false
-}
-
-// long tells whether a line is one long word.
-func long(line []byte) bool {
-	return len(line) > 39 && bytes.IndexByte(line, ' ') < 0 && utf8.RuneCount(line) == len(line)
-}
-
-// path tells whether a line is the name of a file or an address and nothing else.
-func path(line []byte) bool {
-	if bytes.IndexByte(line, ' ') >= 0 || bytes.Count(line, []byte("/")) < 2 {
-		return false
-	}
-	return line[0] == '/' || line[0] == '.' || unicode.IsLetter(rune(line[0]))
-}
-
-func heading(line []byte) bool {
-	n := len(line) - len(bytes.TrimLeft(line, "#"))
-	return n > 0 && n < 7 && n < len(line) && line[n] == ' '
 }

@@ -17,11 +17,14 @@ const (
 )
 
 // How much it takes to go over from words to what is shown or back, in weights of
-// shapes: within a paragraph, at a blank line, and to begin with what is shown.
+// lines: within a paragraph, below the first line of a text and above its last, at a
+// blank line, and to begin with what is shown.
 const (
-	withinParagraph = 5
+	withinParagraph = 10
+	belowFirst      = 2
+	aboveLast       = 3
 	atBlankLine     = 2
-	atBeginning     = 4
+	atBeginning     = 5
 )
 
 // appendShapes cuts a part of a text, in which no program wrote, into words and what is
@@ -64,26 +67,27 @@ func weigh(text []byte, from, to int, by voice) []row {
 	var closing []byte // the tag that ends what is between tags
 	names := speakersIn(text[from:to])
 	for a, b := range linesOf(text, from, to) {
-		l := look(text[a:b], by)
-		r := row{from: a, to: b, blank: len(l.bare) == 0}
-		fence := bytes.HasPrefix(l.bare, []byte("```")) && bytes.Count(l.bare, []byte("```")) == 1 || bytes.HasPrefix(l.bare, []byte("~~~"))
+		line := bytes.TrimSpace(text[a:b])
+		bare := line[listMark(line):]
+		r := row{from: a, to: b, blank: len(bare) == 0}
+		fence := bytes.HasPrefix(bare, []byte("```")) && bytes.Count(bare, []byte("```")) == 1 || bytes.HasPrefix(bare, []byte("~~~"))
 		switch {
 		case closing != nil:
 			r.weight = fenceWeight
-			if bytes.HasPrefix(l.bare, closing) {
+			if bytes.HasPrefix(bare, closing) {
 				closing = nil
 			}
 		case fence || fenced:
 			r.weight, fenced = fenceWeight, fenced != fence
-		case bytes.Count(l.bare, []byte("```"))%2 == 1: // a fence behind words
-			r.weight, fenced = l.weight(), true
-		case opens(l.bare, text[b:to]) != nil:
-			r.weight, closing = fenceWeight, opens(l.bare, text[b:to])
+		case bytes.Count(bare, []byte("```"))%2 == 1: // a fence behind words
+			r.weight, fenced = weight(text[a:b], by), true
+		case opens(bare, text[b:to]) != nil:
+			r.weight, closing = fenceWeight, opens(bare, text[b:to])
 		case r.blank:
-		case names[speakerOf(l.bare)] > 1 && len(names) > 1:
+		case names[speakerOf(bare)] > 1 && len(names) > 1:
 			r.weight = 6
 		default:
-			r.weight = l.weight()
+			r.weight = weight(text[a:b], by)
 		}
 		rows = append(rows, r)
 	}
@@ -231,13 +235,10 @@ func sides(rows []row) []bool {
 	came := make([]step, len(rows))
 	said, shown := 0, -atBeginning
 	for i, r := range rows {
-		cost := withinParagraph
-		if i > 0 && rows[i-1].blank || r.blank {
-			cost = atBlankLine
-		}
 		if i > 0 {
-			came[i] = step{said: shown-cost > said, shown: shown >= said-cost}
-			said, shown = max(said, shown-cost), max(shown, said-cost)
+			out, in := costs(rows, i)
+			came[i] = step{said: shown-out > said, shown: shown >= said-in}
+			said, shown = max(said, shown-out), max(shown, said-in)
 		}
 		shown += r.weight
 	}
@@ -252,6 +253,25 @@ func sides(rows []row) []bool {
 		}
 	}
 	return all
+}
+
+// costs is what it takes to go over to words before a line, and to what is shown.
+func costs(rows []row, i int) (out, in int) {
+	before, r := rows[i-1], rows[i]
+	switch {
+	case before.weight >= fenceWeight || r.weight >= fenceWeight:
+		return 0, 0
+	case before.blank || r.blank:
+		return atBlankLine, atBlankLine
+	}
+	out, in = withinParagraph, withinParagraph
+	if i == 1 {
+		in = belowFirst
+	}
+	if i == len(rows)-1 {
+		out = aboveLast
+	}
+	return out, in
 }
 
 // opens is the tag that closes the block which a line begins that is a tag and nothing
@@ -304,138 +324,4 @@ func speakerOf(line []byte) string {
 		}
 	}
 	return string(line[:at])
-}
-
-// seen is what a line looks like.
-type seen struct {
-	by      voice
-	bare    []byte // without white space at its ends, and without the mark of a list
-	full    []byte // with that mark
-	indent  int    // columns
-	tabbed  bool   // it begins with a tab
-	tabs    int    // between words
-	gaps    int    // of two spaces and more between words
-	letters int    // of any alphabet
-	wide    int    // of those without spaces between words
-	digits  int
-	marks   int // that prose hardly has
-	words   int // of letters alone
-	odd     int // of letters with something else in them: paths, names in code, hashes
-	filled  bool
-}
-
-func look(raw []byte, by voice) seen {
-	l := seen{by: by, full: bytes.TrimSpace(raw)}
-	head := raw[:len(raw)-len(bytes.TrimLeft(raw, " \t"))]
-	tabs := bytes.Count(head, []byte("\t"))
-	l.tabbed, l.indent = tabs > 0, len(head)+7*tabs
-	l.filled = bytes.HasSuffix(bytes.TrimRight(raw, "\r\n"), []byte("    "))
-	l.bare = l.full[listMark(l.full):]
-	l.count()
-	return l
-}
-
-// listMark is how long the mark of a list is with which a line begins.
-func listMark(line []byte) int {
-	n := 0
-	for n < len(line) && n < 3 && line[n] >= '0' && line[n] <= '9' {
-		n++
-	}
-	switch {
-	case n > 0 && len(line) > n+1 && (line[n] == '.' || line[n] == ')') && line[n+1] == ' ':
-		return n + 2
-	case n == 0 && len(line) > 2 && (line[0] == '-' || line[0] == '*') && line[1] == ' ' && line[2] != ' ':
-		return 2
-	case bytes.HasPrefix(line, []byte("• ")):
-		return len("• ")
-	}
-	return 0
-}
-
-// count takes in the line word by word.
-func (l *seen) count() {
-	from := 0
-	for i := 0; i <= len(l.bare); i++ {
-		if i < len(l.bare) && l.bare[i] != ' ' && l.bare[i] != '\t' {
-			continue
-		}
-		if i > from {
-			l.word(l.bare[from:i])
-		}
-		if i < len(l.bare) && l.bare[i] == '\t' {
-			l.tabs++
-		} else if i == from && i > 1 && l.bare[i-1] == ' ' && l.bare[i-2] != ' ' {
-			l.gaps++
-		}
-		from = i + 1
-	}
-}
-
-// word takes in what stands between two spaces.
-func (l *seen) word(word []byte) {
-	letters, others := 0, 0
-	core := bytes.Trim(word, ".,:;!?()\"'`*")
-	for _, c := range word {
-		if c < utf8.RuneSelf && mark(c, l.by) {
-			l.marks++
-		}
-	}
-	for i, word := 0, core; i < len(word); {
-		r, n := rune(word[i]), 1
-		if r >= utf8.RuneSelf {
-			r, n = utf8.DecodeRune(word[i:])
-		}
-		i += n
-		switch {
-		case r < utf8.RuneSelf && letter(byte(r)) || r >= utf8.RuneSelf && unicode.IsLetter(r):
-			letters++
-			if r >= 0x2E80 {
-				l.wide++
-			}
-			if r < utf8.RuneSelf && r < 'a' && i > 1 && word[i-2] >= 'a' && word[i-2] <= 'z' {
-				others++ // camelCase
-			}
-		case r >= '0' && r <= '9':
-			l.digits++
-			others++
-		case r < utf8.RuneSelf && mark(byte(r), l.by):
-			others++
-		}
-	}
-	l.letters += letters
-	switch {
-	case letters > 0 && others > 0 && len(core) > 2 || letters > 0 && bytes.IndexByte(core, '.') > 0:
-		l.odd++
-	case letters > 1 && others == 0:
-		l.words++
-	}
-}
-
-// mark tells whether prose hardly has a character.
-func mark(c byte, by voice) bool {
-	switch c {
-	case '{', '}', '[', ']', '<', '>', '=', ';', '|', '\\', '"', '#', '$', '%', '&', '+', '^', '~', '(', ')', '/', '@', ':', '_':
-		return true
-	case '*':
-		return by == asPerson
-	}
-	return false
-}
-
-// plainWeight is that of a line with no shape of what is shown.
-const plainWeight = -2
-
-// weight is the sum of the weights of the shapes that the line has.
-func (l *seen) weight() (sum int) {
-	plain := true
-	for i := range shapes {
-		if shapes[i].is(l) {
-			sum += shapes[i].weight
-			plain = plain && shapes[i].weight < 0
-		}
-	}
-	if plain {
-		return min(sum, plainWeight)
-	}
-	return sum
 }

@@ -325,7 +325,7 @@ func TestNobodyWaitsForAMonth(t *testing.T) {
 }
 
 // TestNextMonth: a push makes the table of the next month, so that nobody waits
-// when that begins, and no others.
+// when that begins, and no others; times that no session has share one table.
 func TestNextMonth(t *testing.T) {
 	dsn := database(t, shared(t))
 	m := open(t, postgres.Options{URL: dsn, SetUp: true})
@@ -348,11 +348,13 @@ func TestNextMonth(t *testing.T) {
 			t.Errorf("there are %s, not %s", got, want)
 		}
 	}
-	if _, err := m.Push(t.Context(), ofMonth(t, dsn, next.AddDate(0, 2, 0))); err != nil {
-		t.Fatal(err)
-	}
-	if got := text(t, dsn, months); got != want {
-		t.Errorf("there are %s, not %s", got, want)
+	for _, odd := range []time.Time{next.AddDate(0, 2, 0), time.Date(2022, 12, 31, 23, 59, 59, 0, time.UTC), time.UnixMilli(0)} {
+		if r, err := m.Push(t.Context(), ofMonth(t, dsn, odd)); err != nil || r.Stored != 1 {
+			t.Fatal(r, err)
+		}
+		if got := text(t, dsn, months); got != want {
+			t.Errorf("%s: there are %s, not %s", odd, got, want)
+		}
 	}
 	same := func(table string) string {
 		return text(t, dsn, "SELECT string_agg(regexp_replace(replace(indexdef, tablename, 'T'), 'INDEX \\S+', 'INDEX I'), E'\\n' ORDER BY regexp_replace(replace(indexdef, tablename, 'T'), 'INDEX \\S+', 'INDEX I')) FROM pg_indexes WHERE schemaname='sessctl' AND tablename='"+table+"'")
