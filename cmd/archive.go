@@ -109,6 +109,7 @@ func runArchive(ctx context.Context, a *app, o steps.ArchiveOptions) error {
 		}
 		doc.Add(row)
 	}
+	keeper.KeepDamaged(ctx, sessions, &doc)
 	w.Progress.Of(1, 1)
 	left := keeper.Supersede(ctx, o, sessions, &doc)
 	if err := errors.Join(keeper.End(ctx), renderArchives(ctx, a, doc)); err != nil {

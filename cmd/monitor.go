@@ -22,7 +22,7 @@ func addMonitorFlags(o *audit.MonitorOptions, fs *pflag.FlagSet) {
 	fs.DurationVar(&o.Interval, "interval", 0, "look again after this `duration`, until a signal; without it once")
 	fs.BoolVar(&o.Compact, "compact", false, "compact the sessions that need it (sessctl compact --all)")
 	fs.BoolVar(&o.DryRun, "dry-run", false, "report what is wrong and which events would be sent; record, send and compact nothing")
-	fs.BoolVar(&o.Code, "exit-code", false, "end as Nagios expects: 0 all is well, 1 warning, 2 critical, 3 unknown; the first line says which")
+	fs.BoolVar(&o.Code, "exit-code", false, "end as Nagios expects: 0 nothing is wrong, 1 warning, 2 critical, 3 unknown; the first line says which")
 	fromConfig(fs, "threshold", "compaction.threshold")
 	fromConfig(fs, "compact", "monitor.compact")
 }
@@ -196,7 +196,8 @@ func lookAndTell(ctx context.Context, a *app, o audit.MonitorOptions, options mo
 		return audit.MonitorReport{}, err
 	}
 	report := audit.MonitorReport{Schema: 1, Looked: seen.At.UTC().Format(time.RFC3339), DryRun: o.DryRun, Threshold: o.Threshold.Tokens, Share: o.Threshold.Percent}
-	report.Count(&seen)
+	report.Count(&seen.Observed)
+	report.Waits = seen.Waiting()
 	report.Alerts, report.Unread = seen.AlertsOf(state, options), seen.Unread
 	report.Waiting = len(state.Held)
 	for _, n := range seen.Failures {
@@ -262,9 +263,8 @@ func renderMonitor(a *app, r audit.MonitorReport) error {
 
 // observe looks at everything. Only a context that ended is an error, and that
 // there is no store, after the rest was looked at.
-func observe(ctx context.Context, a *app, options audit.LookOptions) (audit.Observed, error) {
+func observe(ctx context.Context, a *app, options audit.LookOptions) (*audit.Observer, error) {
 	o := audit.NewObserver(a.Run, options)
 	defer workspace.CloseStores(o.Run)
-	err := o.Look(ctx)
-	return o.Observed, err
+	return o, o.Look(ctx)
 }

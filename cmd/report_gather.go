@@ -62,7 +62,8 @@ func gatherReport(ctx context.Context, a *app, o pages.ReportOptions) (report.Do
 		}
 	}
 	r.notes()
-	doc.Sentence = wellness.Sentence(a.Incomplete == 0 && look.Incomplete == 0, doc.Pending)
+	wellness.Waits = doc.Pending
+	doc.Sentence = wellness.Sentence(a.Incomplete == 0 && look.Incomplete == 0)
 	return doc, nil
 }
 

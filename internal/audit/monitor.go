@@ -17,6 +17,7 @@ import (
 	"github.com/sessctl/sessctl/pkg/compact"
 	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/operate/monitor"
+	"github.com/sessctl/sessctl/pkg/report"
 	"github.com/sessctl/sessctl/pkg/session"
 )
 
@@ -68,10 +69,12 @@ type MonitorReport struct {
 	Compaction json.RawMessage  `json:"compaction"`
 	Notes      []workspace.Note `json:"notes"`
 
-	Incomplete int  `json:"-"` // what could not be looked at
-	Due        int  `json:"-"` // sessions that need a compaction
-	Coded      bool `json:"-"` // the first line was printed
-	Compacted  bool `json:"-"` // they were compacted, as far as they are not busy
+	Incomplete int `json:"-"` // what could not be looked at
+	Due        int `json:"-"` // sessions that need a compaction
+	// Waits is what is to be done: where it needs a person not all is well.
+	Waits     []report.Pending `json:"-"`
+	Coded     bool             `json:"-"` // the first line was printed
+	Compacted bool             `json:"-"` // they were compacted, as far as they are not busy
 }
 
 // LockMonitor takes the lock of the monitors. It is not that of the data
@@ -282,6 +285,9 @@ func (r *MonitorReport) State() []string {
 	lines := []string{fmt.Sprint(r.Waiting, r.Incomplete)}
 	for _, alert := range r.Alerts {
 		lines = append(lines, string(alert.Kind)+" "+alert.Subject)
+	}
+	for _, p := range r.Waits {
+		lines = append(lines, "due "+p.What)
 	}
 	return lines
 }

@@ -12,6 +12,9 @@ import (
 	"github.com/sessctl/sessctl/pkg/report"
 )
 
+// compactsAll is advised where a compaction of everything does what is due.
+const compactsAll = "sessctl compact --all"
+
 // Waiting is what is to be done, and by which command; report and status show it. What
 // is never due by the rules of compact is not in it.
 func (o *Observer) Waiting() []report.Pending {
@@ -39,8 +42,8 @@ func (o *Observer) Waiting() []report.Pending {
 			refused = append(refused, row)
 		}
 	}
-	add(of[selection.ProspectDue], "sessions due for compaction", "sessctl compact --all")
-	add(of[selection.ProspectRuntime], "sessions to archive and remember; only their runtime makes them smaller", "sessctl compact --all")
+	add(of[selection.ProspectDue], "sessions due for compaction", compactsAll)
+	add(of[selection.ProspectRuntime], "sessions to archive and remember; only their runtime makes them smaller", compactsAll)
 	add(of[selection.ProspectBusy], "sessions that are due and in use", "a later run takes them")
 	for _, alike := range wording.ByCause(refused, func(r *selection.SessionRow) string { return wording.CauseOf(r.Path, r.Reason) }) {
 		add(alike.Count, "sessions that cannot be compacted", strings.TrimSuffix(alike.First.Reason+"; "+alike.First.Note().Hint, "; "))

@@ -147,6 +147,8 @@ func (r *MonitorReport) Headline() string {
 	switch {
 	case r.Schema == 0:
 		return "nothing could be looked at"
+	case len(parts) == 0 && r.firstDue() != nil:
+		return "nothing is wrong; due: " + dueOf(r.firstDue())
 	case len(parts) == 0:
 		return "all is well: " + r.LookedAt()
 	}
@@ -158,9 +160,8 @@ func (r *MonitorReport) Headline() string {
 
 // Sentence is what a page about the machine begins with: that all is well, or how many
 // things need a person and which matters most. complete is false where a part of the
-// page could not be made; due is what waits.
-func (r *MonitorReport) Sentence(complete bool, due []report.Pending) string {
-	at := slices.IndexFunc(due, ofAPerson)
+// page could not be made.
+func (r *MonitorReport) Sentence(complete bool) string {
 	switch n := len(r.Alerts); {
 	case n == 1:
 		return "One thing needs a person: " + sentenceOf(r.Alerts[0])
@@ -170,10 +171,25 @@ func (r *MonitorReport) Sentence(complete bool, due []report.Pending) string {
 		return "No sessions were found."
 	case !complete:
 		return "Not everything could be looked at; the notes say what."
-	case at >= 0:
-		return fmt.Sprintf("Nothing is wrong; due: %s (%s)", due[at].What, wording.Count(int64(due[at].Count)))
+	case r.firstDue() != nil:
+		return "Nothing is wrong; due: " + dueOf(r.firstDue())
 	}
 	return "All is well: " + r.LookedAt()
+}
+
+// firstDue is the first thing that waits for a person, nil if nothing does. What a
+// compaction of this look has made small waits no more.
+func (r *MonitorReport) firstDue() *report.Pending {
+	at := slices.IndexFunc(r.Waits, func(p report.Pending) bool { return ofAPerson(p) && !(r.Compacted && p.Advice == compactsAll) })
+	if at < 0 {
+		return nil
+	}
+	return &r.Waits[at]
+}
+
+// dueOf is what waits, and how many there are.
+func dueOf(p *report.Pending) string {
+	return fmt.Sprintf("%s (%s)", p.What, wording.Count(int64(p.Count)))
 }
 
 // sentenceOf is what an alert is about and what is wrong, as far as a sentence has room.

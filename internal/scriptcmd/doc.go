@@ -18,6 +18,7 @@
 //	append FILE FROM [RANGE]          add a file, or lines of it, to another
 //	replace REGEXP TEXT PATTERN...    replace what matches; something must
 //	overwrite FILE OFFSET TEXT        damage a file in the middle
+//	damage FILE TABLE                 damage the page that a table of a database begins with
 //	shorten PATTERN BYTES             cut files off
 //	remove PATTERN...                 remove what fits; something must
 //	mkfifo FILE                       make a FIFO

@@ -40,6 +40,7 @@ func Commands() map[string]func(*testscript.TestScript, bool, []string) {
 		"replace":   replace,
 		"sameas":    sameAs,
 		"shorten":   shorten,
+		"damage":    damage,
 		"sql":       execSQL,
 		"tree":      tree,
 		"unredact":  unredact,

@@ -1,6 +1,7 @@
 package scriptcmd
 
 import (
+	"bytes"
 	"database/sql"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -18,4 +19,22 @@ func execSQL(ts *testscript.TestScript, neg bool, args []string) {
 	_, err = db.Exec(args[1])
 	ts.Check(err)
 	ts.Check(db.Close())
+}
+
+// damage FILE TABLE writes over the page that a table, or an index, of a database begins
+// with, as a fault of a disk would.
+func damage(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: damage FILE TABLE")
+	}
+	path := ts.MkAbs(args[0])
+	db, err := sql.Open("sqlite", path)
+	ts.Check(err)
+	var page, size int
+	ts.Check(db.QueryRow("SELECT rootpage, (SELECT page_size FROM pragma_page_size) FROM sqlite_schema WHERE name = ?", args[1]).Scan(&page, &size))
+	ts.Check(db.Close())
+	change(ts, path, func(data []byte) []byte {
+		copy(data[(page-1)*size:page*size], bytes.Repeat([]byte{0xa5}, size))
+		return data
+	})
 }

@@ -1,12 +1,14 @@
 package steps
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"slices"
 
 	"github.com/sessctl/sessctl/internal/workspace"
 	"github.com/sessctl/sessctl/pkg/session"
+	"github.com/sessctl/sessctl/pkg/session/sqlitefile"
 )
 
 // A database that cannot be read, or not all of it, is archived as the files that it
@@ -14,6 +16,27 @@ import (
 
 // logEnd is what the name of a database's write-ahead log has at its end.
 const logEnd = "-wal"
+
+// noteDamage notes the database of a session that lies on a damaged page of it. The
+// listing looks at no text, so that it may not have met that page.
+func (k *Keeper) noteDamage(s *workspace.Found, err error) {
+	database := s.Adapter.Capabilities().DatabaseFile
+	if database == nil || !sqlitefile.IsDamaged(err) {
+		return
+	}
+	if path := database(s.Ref); !slices.ContainsFunc(k.damaged, func(u session.Unread) bool { return u.Path == path }) {
+		k.damaged = append(k.damaged, session.Unread{Runtime: s.Runtime, Path: path, Cause: session.CauseDamaged, Message: session.ReasonDatabaseUnread.Text(err)})
+	}
+}
+
+// KeepDamaged archives the files of the databases of which a session met a damaged page,
+// unless they were among the sessions.
+func (k *Keeper) KeepDamaged(ctx context.Context, sessions []workspace.Found, doc *ArchiveDocument) {
+	all := workspace.Inventory{Sessions: sessions, NotRead: k.damaged}
+	for _, s := range withUnreadDatabases(&all)[len(sessions):] {
+		doc.Add(k.Keep(ctx, &s))
+	}
+}
 
 // withUnreadDatabases are the sessions, and the files of the databases of which not all
 // was read. A reference that stands for the sessions of such a database is one of its

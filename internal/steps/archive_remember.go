@@ -27,7 +27,8 @@ type Keeper struct {
 	attach   map[[2]string]bool // by runtime and store: whether it has an Attacher
 	counts   bool               // what was there already is counted and not shown
 	done     []compact.Result
-	lacking  int // texts that were pasted into prompts of this run and are gone
+	damaged  []session.Unread // databases of which a session met a damaged page
+	lacking  int              // texts that were pasted into prompts of this run and are gone
 }
 
 // NewKeeper prepares to remember what was archived.
@@ -87,10 +88,11 @@ func (k *Keeper) archive(ctx context.Context, s *workspace.Found) selection.Arch
 	entry, row, err := archiveOne(ctx, k.Run, k.Archives, *s)
 	if row.Outcome == "failed" {
 		k.Run.Failed(s.Path, err)
+		k.noteDamage(s, err)
 	}
 	row.Unchanged = row.Outcome == "archived" && there[row.ID]
 	if s.Kind == session.KindDatabase && row.Outcome == "archived" && !row.Unchanged {
-		k.Run.Tell(workspace.Note{Path: s.Path, Message: "archived as a file, because not all sessions in it are read", Hint: "sessctl restore " + row.ID + " --to FILE writes it elsewhere"})
+		k.Run.Tell(workspace.Note{Path: s.Path, Message: "archived as a file, because not all of it is read", Hint: "sessctl restore " + row.ID + " --to FILE writes it elsewhere"})
 	}
 	if ownFile && row.Outcome == "archived" && row.Reason == "" {
 		k.settled.Keep(k.Archives, workspace.ArchiveMeta(s.Ref), entry, before, k.Now())

@@ -28,6 +28,7 @@ const (
 	CauseGone    Cause = "logs-gone"        // an index names logs that are not there
 	CauseLink    Cause = "broken-link"      // a link in the place of a directory of logs leads nowhere
 
+	CauseUntold  Cause = "log-untold"    // an entry of an index without a log, of which nothing says whether there was one
 	CauseMissing Cause = "named-missing" // settings name a directory of logs that is not there
 	CauseNewer   Cause = "newer-schema"
 	CauseOlder   Cause = "older-schema"
@@ -57,6 +58,7 @@ var causes = []struct {
 	{CauseSchema, true, "its schema is not known", "databases have a schema that is not known", "look for a newer sessctl; one that is too old its program brings up to date when it starts: keep a copy of the file first"},
 	{CauseGone, true, "the index names logs that are gone", "indexes name logs that are gone", "sessctl archives list says which of them have an archive; restore puts one back"},
 	{CauseLink, true, "it is a link that leads nowhere", "links lead nowhere", "mount or make what it leads to"},
+	{CauseUntold, false, "no log, and the index does not say whether there was one", "indexes do not say whether sessions without a log had one", "sessctl archives list says which of them have an archive; restore puts one back"},
 	{CauseMissing, false, "its runtime is told to keep sessions there, and it is not there", "directories that runtimes are told to keep sessions in are not there", "mount or make it, or mend the settings that name it"},
 	{CauseNewer, false, "the schema is newer than those that are known", "databases have a newer schema than those that are known", "look for a newer sessctl"},
 	{CauseOlder, false, "the schema is older than those that were tried", "databases have an older schema than those that were tried", "sessctl archive --all; then copy the file, and start the program once, which brings its database up to date: that may remove tables"},

@@ -423,7 +423,7 @@ func (l *lister) storedRefs(ctx context.Context, db *database, agent string) ([]
 	if err = l.salvaged(db.path, err); err != nil {
 		return nil, err
 	}
-	if err := l.tellUnread(ctx, db, open, agent); err != nil {
+	if err := l.salvaged(db.path, sqlitefile.Damage(l.tellUnread(ctx, db, open, agent))); err != nil {
 		return nil, err
 	}
 	refs := make([]session.Ref, 0, len(sessions))

@@ -132,19 +132,28 @@ func (x *index) add(e *entry, byKey map[string]int) {
 // strict reports whether the whole index is JSON as the runtime reads it.
 func (x *index) strict() bool { return json.Valid(x.raw) }
 
-// gone are the entries whose sessions have said something and have no log, nor a closed
-// one. One that has just begun has none yet, and counts no tokens.
-func (x *index) gone(all *logs) (gone []*entry) {
+// firstTurn is how long the first turn of a session may take: its log is made with the
+// answer.
+const firstTurn = 24 * time.Hour
+
+// withoutLogs are the entries that have no log, nor a closed one: gone are those whose
+// sessions have said something. Of those that are untold the index says neither that
+// nor that they have not begun, which it does of one that a reset has made.
+func (x *index) withoutLogs(all *logs, now time.Time) (gone, untold []*entry) {
 	kept := map[string]bool{}
 	for _, n := range all.byName {
 		kept[n.session] = true
 	}
 	for _, e := range x.entries {
-		if e.session != "" && e.counter.Tokens > 0 && !kept[e.session] && e.log(all) == "" {
+		switch {
+		case e.session == "" || kept[e.session] || e.log(all) != "":
+		case e.counter.Tokens > 0:
 			gone = append(gone, e)
+		case !e.unbegun && now.Sub(time.UnixMilli(int64(e.updated))) > firstTurn:
+			untold = append(untold, e)
 		}
 	}
-	return gone
+	return gone, untold
 }
 
 // entry returns the entry of a key, or nil.
@@ -168,6 +177,7 @@ type entry struct {
 	model     string
 	window    int // tokens
 	counter   session.Counter
+	unbegun   bool // it says that nothing was said yet
 
 	problem string // why the entry names no session that could be read
 }
@@ -195,6 +205,9 @@ func (e *entry) read(c *jsonl.Cursor) {
 			e.window = int(min(count(c.Raw()), math.MaxInt32))
 		case "totalTokens":
 			e.counter.Tokens = count(c.Raw())
+			e.unbegun = e.unbegun || e.counter.Tokens == 0
+		case "systemSent":
+			e.unbegun = e.unbegun || string(c.Raw()) == "false"
 		case "totalTokensFresh":
 			e.counter.Fresh = string(c.Raw()) == "true"
 		}

@@ -165,9 +165,16 @@ func (l *lister) tellIndex(v *view) {
 			l.Notice(path, "entry %q skipped: %s", e.key, e.problem)
 		}
 	}
-	if gone := v.index.gone(v.all); len(gone) > 0 {
+	gone, untold := v.index.withoutLogs(v.all, l.now)
+	l.tellEntries(path, session.CauseGone, "it names sessions whose logs are gone: ", gone)
+	l.tellEntries(path, session.CauseUntold, session.CauseUntold.Text(1)+": ", untold)
+}
+
+// tellEntries says what is wrong with some entries of an index.
+func (l *lister) tellEntries(path string, cause session.Cause, what string, of []*entry) {
+	if len(of) > 0 {
 		l.Listing.Notices = append(l.Listing.Notices, session.Notice{
-			Path: path, Message: fmt.Sprintf("it names sessions whose logs are gone: %d, such as %s", len(gone), gone[0].session), Hint: session.CauseGone.Hint(), Cause: session.CauseGone,
+			Path: path, Message: fmt.Sprintf("%s%d, such as %s", what, len(of), of[0].session), Hint: cause.Hint(), Cause: cause,
 		})
 	}
 }

@@ -47,7 +47,7 @@ func TestListKinds(t *testing.T) {
   "agent:coordinator:main": {"sessionId": %q, "updatedAt": 2, "model": "m", "contextTokens": 200000, "totalTokens": 170000, "totalTokensFresh": true},
   "Agent:Coordinator:MAIN": {"sessionId": "orphan", "updatedAt": 1},
   "agent:coordinator:telegram:group:-1:topic:42": {"sessionId": %q},
-  "agent:coordinator:gone": {"sessionId": "gone"}
+  "agent:coordinator:gone": {"sessionId": "gone", "systemSent": false}
 }`, mainID, other))
 	idle, closed := session.StateIdle, session.StateUnsupported
 	want := map[string]seen{

@@ -54,6 +54,16 @@ func (w Weighing[S]) Each(ctx context.Context, damage error) error {
 	return &sqlitefile.DamagedError{Err: damage}
 }
 
+// Reach reads the rows of the table whose key sessions name in a column, one after the
+// other, as their logs do. Where a page of it is damaged the error is a [*sqlitefile.DamagedError].
+func (t Table) Reach(ctx context.Context, conn Querier, sessions, column, key string) error {
+	if !t.Has(key) {
+		return nil
+	}
+	return sqlitefile.Damage(Each(ctx, For(conn, "read the rows of "+t.Name), func(*sql.Rows) error { return nil },
+		"SELECT t.* FROM (SELECT DISTINCT "+Quoted(column)+" AS named FROM "+Quoted(sessions)+") s CROSS JOIN "+Quoted(t.Name)+" t ON t."+Quoted(key)+" = s.named"))
+}
+
 func (w Weighing[S]) rows(ctx context.Context, which string, args ...any) error {
 	return Each(ctx, For(w.Conn, "list sessions"), func(rows *sql.Rows) error {
 		var id sql.RawBytes

@@ -99,6 +99,15 @@ func IsDamaged(err error) bool {
 	return errors.As(err, &code) && (code.Code()&0xff == sqlite3.SQLITE_CORRUPT || code.Code()&0xff == sqlite3.SQLITE_NOTADB)
 }
 
+// Damage is an error of reading what is not needed to list the sessions of a database: a
+// [*DamagedError] if a page of it is damaged.
+func Damage(err error) error {
+	if IsDamaged(err) {
+		return &DamagedError{Err: err}
+	}
+	return err
+}
+
 // Salvaged returns nil, and adds a notice, for a [DamagedError]: the sessions that were
 // read are listed. Any other error is returned.
 func (l *Listing) Salvaged(database string, err error) error {
@@ -107,7 +116,7 @@ func (l *Listing) Salvaged(database string, err error) error {
 		return err
 	}
 	notice := Unreadable(database, err)
-	notice.Message = "sessions on damaged pages of it are not read: " + damaged.Err.Error()
+	notice.Message = "what lies on damaged pages of it is not read: " + damaged.Err.Error()
 	l.Notices = append(l.Notices, notice)
 	return nil
 }

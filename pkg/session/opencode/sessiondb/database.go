@@ -185,6 +185,10 @@ func (d *Database) weigh(ctx context.Context, all []Session) error {
 			return err
 		}
 	}
+	err := d.tables[projectTable].Reach(ctx, d.conn, sessionTable, "project_id", "id")
+	if err != nil && !errors.As(err, &damaged) {
+		return err
+	}
 	if damaged != nil {
 		return errors.Join(damaged, d.Unchanged())
 	}

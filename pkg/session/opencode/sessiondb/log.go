@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"github.com/sessctl/sessctl/pkg/session/rowlog"
+	"github.com/sessctl/sessctl/pkg/session/sqlitefile"
 )
 
 // Log is the log of a session, written out while it is read: one message with
@@ -23,6 +24,7 @@ type Log struct {
 	messages []string // ids that are still to be written, in their order
 	after    int64    // number of the last event that was written, of a journal
 	events   bool     // it is the log of a journal
+	spares   bool     // a project on a damaged page is left out, which the listing tells
 	whole    bool     // it has its header and its end
 	written  int64    // rows that go with the session: all but that of its project
 	pieces   rowlog.Pieces
@@ -31,20 +33,24 @@ type Log struct {
 // Log opens the log of a session. It returns an error that wraps fs.ErrNotExist
 // if there is no such session.
 func (d *Database) Log(ctx context.Context, session string) (*Log, error) {
-	return openLog(ctx, d.conn, d.tables, stretch{session: session}, d.Unchanged)
+	return openLog(ctx, d.conn, d.tables, stretch{session: session, spares: true}, d.Unchanged)
 }
 
 // Since opens the log of a session from a message on, its header included, as
 // far as a look at its end needs it.
 func (d *Database) Since(ctx context.Context, session, message string) (*Log, error) {
-	return openLog(ctx, d.conn, d.tables, stretch{session, message}, d.Unchanged)
+	return openLog(ctx, d.conn, d.tables, stretch{session, message, true}, d.Unchanged)
 }
 
-// stretch is a session from a message on; "" is all of it.
-type stretch struct{ session, from string }
+// stretch is a session from a message on; "" is all of it. Who only reads it is spared a
+// project on a damaged page; who changes it is not.
+type stretch struct {
+	session, from string
+	spares        bool
+}
 
 func openLog(ctx context.Context, db rowlog.Querier, tables rowlog.Tables, of stretch, check func() error) (*Log, error) {
-	l := &Log{ctx: ctx, db: db, tables: tables, session: of.session, whole: of.from == "", check: check}
+	l := &Log{ctx: ctx, db: db, tables: tables, session: of.session, whole: of.from == "", spares: of.spares, check: check}
 	if err := l.begin(); err != nil {
 		return nil, fmt.Errorf("read session %s: %w", of.session, err)
 	}
@@ -80,6 +86,9 @@ func (l *Log) begin() error {
 		return nil
 	}
 	_, err = l.rows(selection{kind: typeRow, table: projectTable, without: []string{"time_updated", "time_initialized", "commands", "sandboxes"}, where: "id = ?", order: "id"}, nil, project)
+	if l.spares && sqlitefile.IsDamaged(err) {
+		return nil
+	}
 	return err
 }
 
