@@ -9,6 +9,7 @@ def build(r):
     w=lambda: r.choice(W)
     def sent(): return r.choice(['%s %s'%(w(),w()),'%s %s %d'%(w(),w(),d()),'could not open %s'%w(),'%s %s in %d ms'%(w(),w(),d()),'the %s is %s'%(w(),w()),'%s: %s'%(w(),w()),'%s=%d %s=%s'%(w(),d(),w(),w()),'listening on :%d'%d(),'"%s /%s" %d'%(r.choice(['GET','POST']),w(),d(200,505))])
     def talk(): return r.choice(['yes','ok','nope','lol','anyone there?','I restarted it','not for me','same here','when?','thanks!','it works now','can you look at the %s?'%w(),'the %s is down again'%w(),'brb','see you at %d'%d(1,12),'who broke the %s?'%w(),'on it',"I'm at lunch, back at two",'done, please check the %s'%w()])
+    def told(): return '%s: %s'%(w(),r.choice(['Detected %s %s on %d March 2026'%(w(),w(),d(1,29)),'will use the %s instead of the %s'%(w(),w()),'the %s must never be empty'%w(),'Using %s because %s is missing'%(w(),w()),'falling back to %s %d'%(w(),d()),'You should update the %s before %s'%(w(),w()),'Please run %s to fix it'%w(),'It is not possible to read the %s'%w()]))
     D='2026-%02d-%02d'%(d(1,13),d(1,29)); mon=r.choice('Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec'.split()); day=d(1,29)
     T=lambda: '%02d:%02d:%02d'%(d(0,24),d(0,60),d(0,60)); M=lambda: '%02d:%02d'%(d(0,24),d(0,60))
     lev=lambda: r.choice('INFO WARN ERROR DEBUG TRACE FATAL'.split())
@@ -48,10 +49,10 @@ def build(r):
     if k==18: return ['%sT%sZ %s %s'%(D,T(),lev().lower(),sent()) for _ in R]
     if k==19: return ['%s %s,%03d - %s - %s - %s'%(D,T(),d(),mod,lev(),sent()) for _ in R]
     if k==20: return ['[%s] %s'%(T(),sent()) for _ in R]
-    if k==21: return ['%s %s'%(T(),sent()) for _ in R]
+    if k==21: return ['%s %s'%(T(),r.choice([sent,told])()) for _ in R]
     if k==22: return ['%s %2d %s %s %s[%d]: %s'%(mon,day,T(),nick[0],w(),d(),sent()) for _ in R]
     if k==23: return ['%s: %s'%(lev().title() if d()%2 else lev(),sent()) for _ in R]
-    if k==24: return ['[%s] %s'%(r.choice([lev(),lev().lower(),w()]),sent()) for _ in R]
+    if k==24: return ['[%s] %s'%(r.choice([lev(),lev().lower(),w()]),r.choice([sent,told])()) for _ in R]
     if k==25: return ['%s  | %s'%(w()+'-%d'%d(1,4),sent()) for _ in R]
     if k==26: return ['{"level":"%s","time":%d,"msg":"%s","%s":"%s"}'%(lev().lower(),1700000000+d(),sent().replace('"',"'"),w(),w()) for _ in R]
     if k==27: return ['level=%s ts=%sT%sZ msg="%s" %s=%d'%(lev().lower(),D,T(),sent().replace('"',''),w(),d()) for _ in R]

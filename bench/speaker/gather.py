@@ -83,8 +83,6 @@ def walk(o, found):
         found['user'] += texts(content)
     elif role in ('assistant', 'gemini', 'model'):
         found['agent'] += texts(content)
-    elif 'speaker' in o:  # a turn of a talk
-        found['user'] += texts(o.get('text'))
 
 
 def logs(folders):

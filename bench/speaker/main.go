@@ -7,9 +7,9 @@
 //
 // The weights in pkg/speaker were made from what 140 commands of a Debian machine
 // print, the help of 600 programs, source files of Go modules, people's and agents'
-// messages and the output of tools in session logs, the turns of talks between people,
-// and from messages, chats, tables and logs of our own making (said.py, forms.py). The
-// texts themselves are in no file here.
+// messages and the output of tools in session logs, and from messages, chats, tables
+// and logs of our own making (said.py, forms.py). The texts themselves are in no file
+// here, and no set by which the program is judged was among them.
 package main
 
 import (
