@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"iter"
 	"os"
+	"strings"
 
 	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/session"
@@ -40,10 +41,13 @@ func (c *Compactor) Execute(ctx context.Context, store session.Store, plan *Plan
 		r.result.Outcome, r.result.Reason = Busy, session.ReasonMovedSinceRead.Text()
 		return r.result, nil
 	case err != nil:
-		r.result.Outcome, r.result.Reason = Failed, err.Error()
+		r.result.Outcome, r.result.Reason = Failed, reasonOf(err)
 	}
 	return r.result, err
 }
+
+// reasonOf is why something failed, on one line.
+func reasonOf(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }
 
 // once goes through all steps with the log as it is.
 func (r *run) once(ctx context.Context) error {

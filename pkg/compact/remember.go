@@ -321,7 +321,7 @@ func (c *Compactor) Resummarize(ctx context.Context, store session.Store, old Re
 	r.result.Forgotten = 0
 	err := r.resummarize(ctx, old)
 	if err != nil {
-		r.result.Outcome, r.result.Reason, r.result.Summary = Failed, err.Error(), old.Summary
+		r.result.Outcome, r.result.Reason, r.result.Summary = Failed, reasonOf(err), old.Summary
 	}
 	return r.result, err
 }

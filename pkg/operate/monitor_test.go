@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -317,6 +318,14 @@ func TestMonitorPurge(t *testing.T) {
 	}
 	if !slices.Equal(told, []int{1, 0, 1, 0, 0, 1}) {
 		t.Error(told)
+	}
+	for days, want := range map[int]string{-30: " at its next start", 0: " at its next start", 2: " from 2026-03-04 on"} {
+		look := at(5, 6)
+		look.Purges[0].Deadline = look.Time.AddDate(0, 0, days)
+		want = strings.ReplaceAll(want, "2026-03-04", look.Purges[0].Deadline.UTC().Format(time.DateOnly))
+		if _, alerts := newWatcher(t).look(look); len(alerts) != 1 || !strings.HasSuffix(alerts[0].Message, want) {
+			t.Errorf("due in %d days: %v, want an end of %q", days, alerts, want)
+		}
 	}
 }
 

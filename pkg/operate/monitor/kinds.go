@@ -106,7 +106,7 @@ func (s *State) observe(look Look, o Options) []observation {
 		all = append(all, s.observeGrowth(x, look.Time, o.Growth))
 	}
 	for _, x := range look.Purges {
-		all = append(all, x.observe())
+		all = append(all, x.observe(look.Time))
 	}
 	for _, x := range look.Disks {
 		all = append(all, x.observe())
@@ -205,13 +205,17 @@ func (s *State) observeGrowth(x AgentSize, now time.Time, rule Growth) observati
 // size is a number of bytes for people.
 func size(n int64) string { return humanize.IBytes(uint64(max(n, 0))) }
 
-func (x Purge) observe() observation {
+func (x Purge) observe(now time.Time) observation {
 	o := observation{kind: PurgeSoon, subject: x.Runtime + "/" + x.Agent + " in " + x.Store, data: x, advice: "sessctl archive --runtime " + x.Runtime + " --agent " + x.Agent}
 	if x.Sessions == 0 {
 		return o
 	}
 	o.level, o.mark = above, x.Last.Unix()/(24*60*60) // once a day at most
-	o.message = fmt.Sprintf("%s deletes %d of its logs that have no archive, the first (%s) from %s on", x.Runtime, x.Sessions, x.Session, x.Deadline.UTC().Format(time.DateOnly))
+	when := "from " + x.Deadline.UTC().Format(time.DateOnly) + " on"
+	if !x.Deadline.After(now) {
+		when = "at its next start"
+	}
+	o.message = fmt.Sprintf("%s deletes %d of its logs that have no archive, the first (%s) %s", x.Runtime, x.Sessions, x.Session, when)
 	return o
 }
 
