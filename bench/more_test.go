@@ -106,7 +106,7 @@ func TestTypesPeersAgree(t *testing.T) {
 	}
 	d := &driver{tools: programs}
 	for _, all := range [][]program{
-		{byType(), typesPeer("python3", "types.py", target{}), typesPeer("node", "types.mjs", target{}), typesPeer("jq", "types.jq", target{})},
+		{byType(), typesPeer("python3", "kinds.py", target{}), typesPeer("node", "types.mjs", target{}), typesPeer("jq", "types.jq", target{})},
 		{sessctlSizes(), sizesAgain(), sizesPython(target{})},
 		{loopOf("product", "decode", target{}), loopOf("standard", "decode-std", target{})},
 		{loopOf("product", "cut", target{}), loopOf("runes", "cut-runes", target{})},

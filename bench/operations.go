@@ -138,7 +138,7 @@ func sizesOperations() []operation {
 		{
 			name: "sizes --by-type, 200 MB", corpus: "m200", peak: readingPeak,
 			programs: []program{
-				byType(), wc(target{most: 4}), typesPeer("python3", "types.py", target{least: 6}),
+				byType(), wc(target{most: 4}), typesPeer("python3", "kinds.py", target{least: 6}),
 				typesPeer("node", "types.mjs", target{least: 5}), typesPeer("jq", "types.jq", target{least: 15}),
 			},
 		},
@@ -253,7 +253,7 @@ func quickOperations() []operation {
 		{
 			name: "sizes --by-type, 20 MB", corpus: "m20", peak: readingPeak,
 			programs: []program{
-				byType(), wc(target{}), typesPeer("python3", "types.py", target{least: 3}),
+				byType(), wc(target{}), typesPeer("python3", "kinds.py", target{least: 3}),
 				typesPeer("node", "types.mjs", target{least: 3}), typesPeer("jq", "types.jq", target{least: 10}),
 			},
 		},
