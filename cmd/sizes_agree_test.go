@@ -202,3 +202,31 @@ func TestSizesAndBrowseAgree(t *testing.T) {
 		t.Errorf("%d of %d sessions were compared", compared, shown)
 	}
 }
+
+// What compact says that a context is after it is what sizes says then: of every sample that
+// it can make smaller, with thinking and files that were read.
+func TestSizesAndCompactAgreeAfterwards(t *testing.T) {
+	home := homeOfSamples(t)
+	var done selection.CompactDocument
+	document(t, home, 72*time.Hour, &done, "compact", "--all", "--force", "--keep-recent-tokens", "100", "--json")
+	var sized selection.SizesDocument
+	document(t, home, 144*time.Hour, &sized, "sizes", "--all", "--json")
+	rows := map[string]*selection.SessionRow{}
+	for _, s := range sized.Sessions {
+		rows[s.Path] = s
+	}
+	compared := map[string]int{}
+	for _, s := range done.Sessions {
+		row := rows[s.Path]
+		if row == nil || s.Outcome != "compacted" || s.Strategy == "rotate" {
+			continue
+		}
+		compared[s.Runtime]++
+		if row.Tokens != s.TokensAfter {
+			t.Errorf("%s %s: compact says %d -> %d tokens, sizes %d (%s)", s.Strategy, s.Path, s.TokensBefore, s.TokensAfter, row.Tokens, row.TokenSource)
+		}
+	}
+	if compared[session.RuntimePi] < 5 || compared[session.RuntimeAnnabelle] == 0 {
+		t.Errorf("the samples show too little: %v", compared)
+	}
+}
