@@ -69,7 +69,7 @@ func Own(ctx context.Context, o OwnerOptions) (*Owner, error) {
 // found makes the database if there is none, and returns who owns it: "" if that is who
 // connected. From then on admin is connected to it.
 func (o *Owner) found(ctx context.Context, way, now, wanted string) (owner, database string, err error) {
-	if database = now; now == "postgres" || now == "template1" {
+	if database = now; o.admin.Config().Database == "" { // it was not named, so it is the one of the role's name
 		database = wanted
 	}
 	var there bool
