@@ -234,6 +234,7 @@ func classifyCode(e *pgconn.PgError) error {
 	}{
 		{remote.ErrNotAllowed, []string{"28", "42501", "3D000"}},
 		{remote.ErrUnreachable, []string{"08"}},
+		{remote.ErrUnsuitable, []string{"0A000"}},
 		// No room, no lock, no time, going down; and what a pooler has mixed up.
 		{remote.ErrBusy, []string{"53", "55P03", "57", "40001", "40P01", "25P03", "25P04", "42P05", "26000"}},
 		{remote.ErrNotSetUp, []string{"3F000", "42P01"}},

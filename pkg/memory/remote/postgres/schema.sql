@@ -122,6 +122,16 @@ BEGIN
   RETURN EXISTS (SELECT 1 FROM records r WHERE r.host = of_host AND r.id = of_id);
 END $$;
 
+-- want_read_committed refuses to go on where it is not seen what others have
+-- committed since this transaction began: after a lock that was waited for, say.
+CREATE FUNCTION want_read_committed() RETURNS void LANGUAGE plpgsql SET search_path = sessctl, pg_temp AS $$
+BEGIN
+  IF current_setting('transaction_isolation') <> 'read committed' THEN
+    RAISE feature_not_supported USING MESSAGE = format('transactions are %s here and must be read committed: as the owner, ALTER DATABASE %I SET default_transaction_isolation = ''read committed''',
+      current_setting('transaction_isolation'), current_database());
+  END IF;
+END $$;
+
 -- set_storage gives the table of a month what it does not have from that of all.
 -- What a question has to wait for in an index of terms is kept short.
 CREATE FUNCTION set_storage(part regclass) RETURNS void LANGUAGE plpgsql SET search_path = sessctl, pg_temp AS $$
@@ -147,6 +157,7 @@ DECLARE
   low bigint;
   high bigint;
 BEGIN
+  PERFORM want_read_committed();
   PERFORM set_config('lock_timeout', wait::text, true);
   FOR first IN SELECT DISTINCT month_of(t) FROM unnest(times) t
     WHERE month_of(t) <= date_trunc('month', now() AT TIME ZONE 'UTC') + interval '1 month' ORDER BY 1 LOOP
@@ -199,6 +210,7 @@ CREATE FUNCTION build_words(wanted boolean) RETURNS void LANGUAGE plpgsql SET se
 DECLARE
   owner name;
 BEGIN
+  PERFORM want_read_committed();
   SELECT pg_get_userbyid(relowner) INTO owner FROM pg_class WHERE oid = 'records'::regclass;
   PERFORM set_config('lock_timeout', '10s', true);
   LOCK TABLE records IN SHARE ROW EXCLUSIVE MODE;
@@ -263,6 +275,7 @@ DECLARE
   dropped bigint := 0;
   added text[];
 BEGIN
+  PERFORM want_read_committed();
   PERFORM set_config('lock_timeout', wait::text, true);
   -- last_push is never the same twice: by this a host sees that the server was set back.
   UPDATE hosts SET memory = of_memory, last_push = greatest((extract(epoch FROM clock_timestamp()) * 1000)::bigint, last_push + 1)
@@ -296,6 +309,7 @@ RETURNS void LANGUAGE plpgsql SECURITY DEFINER SET search_path = sessctl, pg_tem
 DECLARE
   of_host integer;
 BEGIN
+  PERFORM want_read_committed();
   PERFORM set_config('lock_timeout', wait::text, true);
   SELECT host INTO of_host FROM hosts WHERE name = by_host;
   IF of_host IS NULL OR NOT EXISTS (SELECT 1 FROM hosts WHERE host = of_host AND (role = session_user OR pg_has_role(session_user, role, 'MEMBER'))) THEN
@@ -315,6 +329,7 @@ DECLARE
   of_hosts integer[];
   removed bigint;
 BEGIN
+  PERFORM want_read_committed();
   PERFORM set_config('lock_timeout', wait::text, true);
   SELECT array_agg(r.key), array_agg(DISTINCT r.host) INTO keys, of_hosts FROM records r WHERE r.id = ANY (ids) AND EXISTS (SELECT 1 FROM tombstones t WHERE t.id = r.id);
   IF keys IS NULL THEN
