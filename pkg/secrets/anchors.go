@@ -70,6 +70,14 @@ func firstThree(text []byte) uint32 {
 // hash maps three or four bytes to a bit of a filter.
 func hash(four uint32) uint32 { return four * 2654435761 >> (32 - filterBits) }
 
+// The bits of an anchorSet that stand for what is no rule; those of the rules are
+// their indices.
+const (
+	labelBit    = 61
+	shapeBit    = 62
+	assignedBit = 63
+)
+
 // sight is what stands in a text: the bits of its anchors, and the places of those that
 // are read where they stand.
 type sight struct {

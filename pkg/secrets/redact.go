@@ -283,14 +283,6 @@ type knowledge struct {
 	labels   labelSet
 }
 
-// The bits of an anchorSet that stand for what is no rule; those of the rules are
-// their indices.
-const (
-	labelBit    = 61
-	shapeBit    = 62
-	assignedBit = 63
-)
-
 // known is made when the first text is searched: most commands search none.
 var known = sync.OnceValue(func() *knowledge {
 	k := &knowledge{rules: newRules(), assigned: newAssigned(), computed: newComputed(), anchors: newAnchorSet(), labels: newLabelSet()}
