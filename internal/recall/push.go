@@ -33,7 +33,7 @@ type PushDocument struct {
 	remote.Report
 	Pending *memory.Unshared `json:"pending,omitempty"` // of --dry-run: what would go
 	Other   *remote.Other    `json:"other,omitempty"`   // of --take-over --dry-run: what another memory has there
-	Indexed int              `json:"indexed"`           // months whose vectors were indexed
+	Indexed int              `json:"indexed"`           // quarters whose vectors were indexed
 	Engine  string           `json:"engine,omitempty"`  // of --setup: what the server is
 	Words   string           `json:"words,omitempty"`   // and what proposes records by their words
 	Notes   []workspace.Note `json:"notes"`

@@ -22,19 +22,19 @@ type Options struct {
 	// ~/.pg_service.conf) do.
 	URL string
 	// Exact compares a question with every vector that passes the filters: the
-	// best are found for certain. Otherwise large months have an index, which
+	// best are found for certain. Otherwise large quarters have an index, which
 	// finds nearly all of them sooner.
 	Exact bool
 	// SetUp makes the tables, or brings them up to date.
 	SetUp bool
-	// IndexFrom is how many vectors the current month must have to be indexed; a
+	// IndexFrom is how many vectors the current quarter must have to be indexed; a
 	// fifth is enough for one that is over. 0 is defaultIndexFrom.
 	IndexFrom int
 	// Timeout is how long one request may take, there and here. 0 is a minute.
 	Timeout time.Duration
 }
 
-// defaultIndexFrom is how many vectors the current month must have to be
+// defaultIndexFrom is how many vectors the current quarter must have to be
 // indexed: fewer are compared one by one in some milliseconds.
 const defaultIndexFrom = 10_000
 
@@ -61,6 +61,7 @@ type Memory struct {
 	server     string
 	vector     string // in front of the names of pgvector: its schema and a dot
 	words      textSearch
+	readsAll   bool   // whoever connects may read the records of all hosts
 	host       string // that was pushed last
 }
 
