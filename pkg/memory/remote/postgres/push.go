@@ -26,7 +26,7 @@ func (m *Memory) Push(ctx context.Context, b remote.Batch) (r remote.Receipt, er
 		}
 		rows, times = append(rows, made), append(times, x.CreatedAt)
 	}
-	if err := (months{m}).makeOf(ctx, times); err != nil {
+	if err := (quarters{m}).makeOf(ctx, times); err != nil {
 		return r, err
 	}
 	model, err := m.modelOf(ctx, b.Model)

@@ -179,7 +179,7 @@ func TestServerRefusesIsolation(t *testing.T) {
 	open(t, postgres.Options{URL: dsn, SetUp: true})
 	for _, call := range []string{
 		"push(1, '', false, 0, NULL, '{}', '{}', '[]', 1)", "bury('x', '{}', '{}', '{}', '{}', '{}')", "remove_buried('{}')",
-		"add_months('{}')", "build_words(false)",
+		"add_quarters('{}')", "build_words(false)",
 	} {
 		conn := connect(t, dsn)
 		_, err := conn.Exec(t.Context(), "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT sessctl."+call)
