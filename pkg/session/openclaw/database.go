@@ -419,11 +419,11 @@ func (l *lister) storedRefs(ctx context.Context, db *database, agent string) ([]
 		return nil, err
 	}
 	x.path = db.path
-	sessions, err := open.Sessions(ctx)
-	if err = l.salvaged(db.path, err); err != nil {
+	if err := open.Spare(l.tellUnread(ctx, db, open, agent)); err != nil {
 		return nil, err
 	}
-	if err := l.salvaged(db.path, sqlitefile.Damage(l.tellUnread(ctx, db, open, agent))); err != nil {
+	sessions, err := open.Sessions(ctx)
+	if err = l.salvaged(db.path, err); err != nil {
 		return nil, err
 	}
 	refs := make([]session.Ref, 0, len(sessions))
@@ -512,7 +512,7 @@ func (l *lister) tellUnread(ctx context.Context, db *database, open *agentdb.Dat
 		records += c.Records
 	}
 	if len(ids) > 0 {
-		l.hint(db.path, keepTheirs, "%d records are in the runtime's cold storage and are not read, of sessions: %s", records, someOf(ids))
+		l.hint(db.path, keepTheirs, "%d records are in the runtime's cold storage and are not read, of sessions: %s", records, sqlitefile.SomeOf(ids))
 	}
 	ids = nil
 	for _, d := range deleted {
@@ -521,7 +521,7 @@ func (l *lister) tellUnread(ctx context.Context, db *database, open *agentdb.Dat
 		}
 	}
 	if len(ids) > 0 {
-		l.hint(db.path, keepTheirs, "deleted sessions of which the database has a copy are not read: %s", someOf(ids))
+		l.hint(db.path, keepTheirs, "deleted sessions of which the database has a copy are not read: %s", sqlitefile.SomeOf(ids))
 	}
 	return nil
 }
@@ -537,15 +537,4 @@ func (l *lister) hasLog(agent, name string) bool {
 		return false
 	}
 	return f.Close() == nil
-}
-
-// namedMost is how many sessions a notice names.
-const namedMost = 10
-
-// someOf is a list for people that stays short.
-func someOf(names []string) string {
-	if more := len(names) - namedMost; more > 0 {
-		return fmt.Sprintf("%s and %d more", strings.Join(names[:namedMost], ", "), more)
-	}
-	return strings.Join(names, ", ")
 }
