@@ -33,12 +33,12 @@ func (s *Store) Weigh(ctx context.Context) ([]session.DatabaseWeight, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := sqlitefile.NotWhole(listing.Notices, s.path()); err != nil {
-		return []session.DatabaseWeight{{Path: s.path(), Program: program, Err: err}}, nil
-	}
 	db, sessions, err := (&lister{store: s}).read(ctx)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
+	}
+	if damaged := (*sqlitefile.DamagedError)(nil); errors.As(err, &damaged) {
+		return []session.DatabaseWeight{{Path: s.path(), Program: program, Err: sqlitefile.NotWhole(listing.Notices, s.path())}}, nil
 	}
 	if err != nil {
 		return nil, err

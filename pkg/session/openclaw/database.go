@@ -99,13 +99,16 @@ func findDatabase(store *os.Root, root, agent string) (*database, error) {
 	if err != nil {
 		return nil, err
 	}
-	found, err := hasTranscripts(f)
+	inLog, logTime, err := searchLog(store, name+"-wal")
 	if err != nil {
+		return nil, err
+	}
+	found, err := hasTranscripts(f, !logTime.IsZero())
+	if err != nil && !inLog {
 		return nil, fmt.Errorf("read %s: %w", filepath.Join(root, name), err)
 	}
-	inLog, logTime, err := searchLog(store, name+"-wal")
-	if err != nil || !found && !inLog {
-		return nil, err
+	if !found && !inLog {
+		return nil, nil
 	}
 	db := &database{path: filepath.Join(root, name), size: info.Size(), modTime: info.ModTime()}
 	if logTime.After(db.modTime) {
@@ -133,14 +136,15 @@ func searchLog(store *os.Root, name string) (found bool, modTime time.Time, err 
 }
 
 // hasTranscripts reports whether the schema of a SQLite database has the table
-// of transcripts.
-func hasTranscripts(f io.ReaderAt) (bool, error) {
+// of transcripts. It is an error if that lies, perhaps, on a damaged page. logged says
+// that there is a log, which may have pages that the database lacks.
+func hasTranscripts(f io.ReaderAt, logged bool) (bool, error) {
 	head := make([]byte, 100)
 	if _, err := f.ReadAt(head, 0); err != nil {
 		return false, ignoreEOF(err)
 	}
 	if string(head[:len(sqliteMagic)]) != sqliteMagic {
-		return false, nil
+		return false, sqlitefile.ErrNotDatabase
 	}
 	if found, err := searchBytes(f, schemaHead); found || err != nil {
 		return found, err
@@ -152,7 +156,7 @@ func hasTranscripts(f io.ReaderAt) (bool, error) {
 	if size < 512 {
 		return false, nil
 	}
-	return searchSchema(f, size)
+	return searchSchema(f, size, logged)
 }
 
 // searchBytes searches the first limit bytes.
@@ -183,10 +187,10 @@ func hasTable(b []byte) bool {
 // searchSchema searches the pages of the schema table, wherever they lie: its
 // root is the first page, whose inner pages name the others (SQLite's file
 // format, "B-tree Pages").
-func searchSchema(f io.ReaderAt, size int) (bool, error) {
-	const leaf, inner = 0x0d, 0x05
+func searchSchema(f io.ReaderAt, size int, logged bool) (bool, error) {
+	const leaf, inner, unwritten = 0x0d, 0x05, 0
 	page := make([]byte, size)
-	pending := []uint32{1}
+	pending, damaged := []uint32{1}, false
 	for seen := 0; len(pending) > 0 && seen < schemaPages; seen++ {
 		number := pending[len(pending)-1]
 		pending = pending[:len(pending)-1]
@@ -207,7 +211,14 @@ func searchSchema(f io.ReaderAt, size int) (bool, error) {
 			}
 		case inner:
 			pending = append(pending, children(page, start)...)
+		case unwritten:
+			damaged = damaged || !logged
+		default:
+			damaged = true
 		}
+	}
+	if damaged {
+		return false, fmt.Errorf("its schema has damaged pages: %w", sqlitefile.ErrNotDatabase)
 	}
 	return false, nil
 }

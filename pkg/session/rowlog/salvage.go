@@ -76,9 +76,18 @@ func (w Weighing[S]) rows(ctx context.Context, which string, args ...any) error 
 	}, w.Query+which, args...)
 }
 
-// withoutIndex asks again without an index, and returns the first error if that helps
-// nothing, where a page is damaged: it may be the index's.
-func withoutIndex(ask func(indexed string) error) error {
+// Whole stands in the condition of a [Selection] behind the name of a table whose column
+// is looked into as a whole. It keeps the index of that column out where that is damaged:
+// without a condition SQLite would take it all the same.
+const (
+	Whole        = "/* whole */"
+	wholeUnaided = " NOT INDEXED WHERE true"
+)
+
+// WithoutIndex asks again without an index where a page is damaged, since it may be the
+// index's: indexed is what then follows the name of the table. If that helps nothing the
+// first error is returned.
+func WithoutIndex(ask func(indexed string) error) error {
 	err := ask("")
 	if sqlitefile.IsDamaged(err) && ask(" NOT INDEXED") == nil {
 		return nil
@@ -142,7 +151,7 @@ func (g *Gathering[T]) rows(ctx context.Context, which string, args ...any) erro
 func (g *Gathering[T]) names(ctx context.Context) ([]string, error) {
 	var all []string
 	for _, from := range append([]string{Quoted(g.Key) + " FROM " + Quoted(g.Table)}, g.Named...) {
-		for _, order := range []string{" ORDER BY 1", " ORDER BY 1 DESC"} {
+		for _, order := range []string{" ORDER BY 1", " ORDER BY 1 DESC", " NOT INDEXED"} {
 			err := Each(ctx, g.Purpose, func(rows *sql.Rows) error {
 				var name sql.NullString
 				err := rows.Scan(&name)

@@ -330,7 +330,7 @@ func (t Table) CountMessages(ctx context.Context, conn Querier, session string) 
 // is what follows the condition. Where an index has a damaged page the table is read
 // without it.
 func OfSession[T any](ctx context.Context, p Purpose, t Table, expression, more, session string) (all []T, err error) {
-	err = withoutIndex(func(indexed string) error {
+	err = WithoutIndex(func(indexed string) error {
 		all, err = Column[T](ctx, p, "SELECT "+expression+" FROM "+Quoted(t.Name)+indexed+" WHERE "+t.Of("session_id", "?")+more, session)
 		return err
 	})
@@ -358,7 +358,7 @@ type Selection struct {
 // not nil, is called for every one, and from the first one again where an index has a
 // damaged page: then the table is read without it.
 func (f Format) AppendRows(ctx context.Context, db Querier, to []byte, s Selection, each func(Row)) (all []byte, n int, err error) {
-	err = withoutIndex(func(indexed string) error {
+	err = WithoutIndex(func(indexed string) error {
 		all, n, err = f.appendRows(ctx, db, to, s, indexed, each)
 		return err
 	})
@@ -374,7 +374,11 @@ func (f Format) appendRows(ctx context.Context, db Querier, to []byte, s Selecti
 			list = append(list, exact(c))
 		}
 	}
-	rows, err := db.QueryContext(ctx, "SELECT "+strings.Join(list, ", ")+" FROM "+Quoted(s.Table.Name)+indexed+" WHERE "+s.Where+" ORDER BY "+s.Order, s.Args...)
+	where := s.Where
+	if indexed != "" {
+		where = strings.ReplaceAll(where, Whole, wholeUnaided)
+	}
+	rows, err := db.QueryContext(ctx, "SELECT "+strings.Join(list, ", ")+" FROM "+Quoted(s.Table.Name)+indexed+" WHERE "+where+" ORDER BY "+s.Order, s.Args...)
 	if err != nil {
 		return to, 0, err
 	}

@@ -99,9 +99,11 @@ func (d *Database) each(ctx context.Context) ([]Session, error) {
 	w.Take = func(s *Session) {
 		s.Records++
 		s.Bytes += size.Int64 + 1
-		s.Changed = time.UnixMilli(at.Int64)
+		if when := time.UnixMilli(at.Int64); when.After(s.Changed) {
+			s.Changed = when
+		}
 	}
-	return all, w.Each(ctx)
+	return all, d.Spare(w.Run(ctx))
 }
 
 // modelColumn is the model of a window, as an expression.

@@ -146,7 +146,7 @@ func (l *Log) next() error {
 // end writes what is no message: parts without one, rows of other tables, the
 // sessions that its agents have begun, and that there is a journal.
 func (l *Log) end() error {
-	_, err := l.rows(selection{kind: typePart, table: partTable, where: l.tables[partTable].Of("session_id", "?") + " AND message_id NOT IN (SELECT id FROM message)", order: "id"}, nil, l.session)
+	_, err := l.rows(selection{kind: typePart, table: partTable, where: l.tables[partTable].Of("session_id", "?") + " AND message_id NOT IN (SELECT id FROM message" + rowlog.Whole + ")", order: "id"}, nil, l.session)
 	names, where := extra(l.tables)
 	for _, name := range names {
 		if err == nil {
@@ -198,11 +198,17 @@ func childrenOf(ctx context.Context, db rowlog.Querier, tables rowlog.Tables, se
 func (l *Log) journal() error {
 	var n, last int64
 	var id string
-	err := l.db.QueryRowContext(l.ctx, "SELECT count(*), coalesce(max(seq), 0) FROM event WHERE aggregate_id = ?", l.session).Scan(&n, &last)
-	if err != nil || n == 0 {
-		return err
+	err := rowlog.WithoutIndex(func(indexed string) error {
+		return l.db.QueryRowContext(l.ctx, "SELECT count(*), coalesce(max(seq), 0) FROM event"+indexed+" WHERE aggregate_id = ?", l.session).Scan(&n, &last)
+	})
+	if err == nil && n > 0 {
+		err = l.db.QueryRowContext(l.ctx, "SELECT id FROM event WHERE aggregate_id = ? AND seq = ?", l.session, last).Scan(&id)
 	}
-	if err := l.db.QueryRowContext(l.ctx, "SELECT id FROM event WHERE aggregate_id = ? AND seq = ?", l.session, last).Scan(&id); err != nil {
+	if l.spares && sqlitefile.IsDamaged(err) { // nothing of what was said is in it
+		l.pieces.Buffer = append(l.pieces.Buffer, `{"type":"`+typeJournal+`","damaged":true}`+"\n"...)
+		return nil
+	}
+	if err != nil || n == 0 {
 		return err
 	}
 	l.pieces.Buffer = append(l.pieces.Buffer, `{"type":"`+typeJournal+`","events":`...)
