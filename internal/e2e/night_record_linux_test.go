@@ -3,9 +3,11 @@ package e2e_test
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -184,5 +186,46 @@ func TestNightsOnAFullDisk(t *testing.T) {
 	}
 	if n := len(heard()); n != 4 {
 		t.Errorf("a night was told again: %d", n)
+	}
+}
+
+// TestFullDiskIsOneLine: thirty sessions for which there is no room are one cause, told
+// when the first is met and with their number at the end, and no line names a path twice.
+func TestFullDiskIsOneLine(t *testing.T) {
+	tier.SkipSmoke(t, "it mounts file systems")
+	h := bareHome(t, buildProgram(t))
+	h.must(os.MkdirAll(h.data, 0o700))
+	if err := unix.Mount("none", h.data, "tmpfs", 0, "size=300k,mode=700"); err != nil {
+		t.Skip("tmpfs cannot be mounted (needs root):", err)
+	}
+	t.Cleanup(func() { _ = unix.Unmount(h.data, unix.MNT_DETACH) })
+	for i := range 30 {
+		dir := filepath.Join(h.dir, ".claude/projects/-w-p"+strconv.Itoa(i%3))
+		h.must(os.MkdirAll(dir, 0o700))
+		id := fmt.Sprintf("11111111-1111-4111-8111-%012d", i)
+		record := fmt.Sprintf(`{"type":"user","uuid":"u1","sessionId":%q,"timestamp":"2026-05-01T10:00:00.000Z","message":{"role":"user","content":%q}}`, id, strings.Repeat("Where? ", 2000))
+		h.must(os.WriteFile(filepath.Join(dir, id+".jsonl"), []byte(record+"\n"), 0o600))
+	}
+	for _, command := range [][]string{{"archive", "--all", "--remember"}, {"run", "nightly", "--quiet"}} {
+		code, out := h.call("", command...)
+		if code != 3 {
+			t.Fatalf("%q: exit %d: %s", command, code, out)
+		}
+		told, counted := 0, 0
+		for line := range strings.Lines(out) {
+			if strings.HasPrefix(line, "note: ") || strings.HasPrefix(line, "sessctl: ") {
+				paths := regexp.MustCompile(`~/[^ ():]*[^ ():.]`).FindAllString(line, -1)
+				for i, path := range paths {
+					if slices.Contains(paths[i+1:], path) {
+						t.Errorf("%q: a line names a path twice: %s", command, line)
+					}
+				}
+				told += strings.Count(line, "archive session ")
+				counted += strings.Count(line, " more; --verbose shows them)")
+			}
+		}
+		if told < 1 || told > 2 || counted != 1 {
+			t.Errorf("%q: the cause is told %d times and counted %d times: %s", command, told, counted, out)
+		}
 	}
 }

@@ -123,9 +123,9 @@ func Explain(err error) ErrorBody {
 		body.Code, body.Hint, body.Path = "gateway", gateway.Hint, gateway.Store
 	case errors.As(err, &space):
 		body.Code, body.Path = "no_space", space.Dir
-		body.Hint = fmt.Sprintf("%s free in %s; make room, or choose another place (archive.dir, data_dir, or the file that was named)", wording.Bytes(int64(space.Free)), space.Dir)
+		body.Hint = "make room, or choose another place (archive.dir, data_dir, or the file that was named)"
 		if space.Free > plentyFree {
-			body.Hint = fmt.Sprintf("%s free in %s: it may be out of inodes (df -i), or a quota is used up", wording.Bytes(int64(space.Free)), space.Dir)
+			body.Hint = wording.Bytes(int64(space.Free)) + " are free: it may be out of inodes (df -i), or a quota is used up"
 		}
 	case errors.Is(err, archive.ErrCorrupt), errors.Is(err, archive.ErrMissing):
 		body.Code, body.Hint = "damaged", "restore the archive from a backup; sessctl archives verify lists all that is damaged"

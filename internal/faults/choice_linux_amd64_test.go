@@ -146,26 +146,26 @@ func TestChoiceIsRepeatable(t *testing.T) {
 }
 
 // Of the columns of one kind a row gets one, the next row the next; of a wide change
-// two rows share what one gets of another.
+// three rows share what one gets of another.
 func TestColumnsTakeTurns(t *testing.T) {
 	rows, all := faults.Commands(), faults.Faults()
 	narrow := faults.Choose(recorded(t), faults.Change{Files: []string{"docs/x.md"}, Known: true, Seed: "s"})
 	wide := faults.Choose(recorded(t), faults.Change{Seed: "s"})
 	seen := map[string]bool{}
-	for number, row := range rows[:24] {
+	for number, row := range rows[:36] {
 		if counts := kindsOf(narrow.Columns(row, all)); counts["signal"] != 1 || counts["error"] != 1 || counts["power cut"] != 1 {
 			t.Errorf("%s gets of each kind %v", row.Name, counts)
 		}
-		half, next := wide.Columns(row, all), wide.Columns(rows[number+1], all)
-		if whole := len(narrow.Columns(row, all)); number%2 == 0 && len(half)+len(next) != whole+1 || half[0].Name != "SIGKILL" {
-			t.Errorf("of a wide change %s and the next row get %d and %d columns, not %d and one twice", row.Name, len(half), len(next), whole)
+		third, next, last := wide.Columns(row, all), wide.Columns(rows[number+1], all), wide.Columns(rows[number+2], all)
+		if whole := len(narrow.Columns(row, all)); number%3 == 0 && len(third)+len(next)+len(last) != whole+2 || third[0].Name != "SIGKILL" {
+			t.Errorf("of a wide change %s and the next rows get %d, %d and %d columns, not %d and one thrice", row.Name, len(third), len(next), len(last), whole)
 		}
-		for _, f := range half {
+		for _, f := range third {
 			seen[f.Name] = true
 		}
 	}
 	if len(seen) != len(all) {
-		t.Errorf("24 rows of a wide change get %d of %d columns", len(seen), len(all))
+		t.Errorf("36 rows of a wide change get %d of %d columns", len(seen), len(all))
 	}
 }
 

@@ -39,7 +39,7 @@ func TestSequences(t *testing.T) {
 			choice["rapid.seed"] = strconv.FormatUint(uint64(draw(seed, "sequences")), 10)
 		}
 	case !tier.Smoke():
-		choice["rapid.checks"], choice["rapid.steps"] = "12", "14"
+		choice["rapid.checks"], choice["rapid.steps"] = "6", "14"
 	default:
 		runtimes = runtimes[:1]
 	}

@@ -240,7 +240,7 @@ func TellEvents(ctx context.Context, run *Run) {
 
 // Untold says that events could not be made, or not be looked at.
 func Untold(run *Run, err error) {
-	run.PassOver(Note{Path: run.OutboxDir(), Message: "events cannot be sent for now: " + err.Error(), Hint: failure.Explain(err).Hint})
+	run.PassOverBroken(run.OutboxDir(), "events cannot be sent for now", err)
 }
 
 // DeliverEvents makes the events of receipts and tells all that are due, for at

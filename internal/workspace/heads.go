@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -128,7 +129,8 @@ func KeepHeads(ctx context.Context, run *Run, near bool) {
 		return
 	}
 	if err != nil {
-		run.PassOver(Note{Path: LedgerOf(run).Dir(), Message: "the ledger has no new head: " + err.Error(), Hint: "the next run signs it; or sessctl doctor says more"})
+		what, hint := obstacle(LedgerOf(run).Dir(), err)
+		run.PassOver(Note{Path: LedgerOf(run).Dir(), Message: "the ledger has no new head: " + what, Hint: cmp.Or(hint, "the next run signs it; or sessctl doctor says more")})
 		return
 	}
 	places, err := HeadPlaces(run)

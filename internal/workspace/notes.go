@@ -2,11 +2,8 @@ package workspace
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/dustin/go-humanize/english"
 	"github.com/sessctl/sessctl/internal/failure"
@@ -98,9 +95,14 @@ func (r *Report) TellMore() {
 	if r.JSON || r.Every {
 		return
 	}
-	for _, of := range wording.ByCause(r.Notes, Note.cause) {
+	r.tellMore(map[bool]string{false: "note: ", true: "sessctl: "}[r.Quiet], r.Notes)
+	r.tellMore("sessctl: ", r.failed)
+}
+
+func (r *Report) tellMore(prefix string, all []Note) {
+	for _, of := range wording.ByCause(all, Note.cause) {
 		if of.Count > 1 && r.told[of.First.cause()] > 1 {
-			r.Shows.Line(map[bool]string{false: "note: ", true: "sessctl: "}[r.Quiet] + wording.Visible(of.First.Text()) + wording.More(of.Count-1))
+			r.Shows.Line(prefix + wording.Visible(of.First.Text()) + wording.More(of.Count-1))
 		}
 	}
 }
@@ -189,33 +191,21 @@ func (r *Report) showsProgress() bool {
 }
 
 // Failed says at once what went wrong with one session; the run goes on. A cause is
-// said once for the sessions in a row that have it.
+// said once for all the sessions that have it.
 func (r *Report) Failed(path string, err error) {
 	if r.above != nil {
 		r.above.Failed(path, err)
 		return
 	}
-	if r.JSON {
+	body := failure.Explain(err)
+	n := Note{Path: path, Message: body.Message, Hint: body.Hint, Cause: "failed: " + wording.CauseOf(path, body.Message)}
+	if r.JSON || slices.Contains(r.failed, n) {
 		return // the document has it
 	}
-	body := failure.Explain(err)
-	cause := elsewhere(path, err)
-	if cause != "" && r.lastCause == cause {
-		r.Shows.Line(fmt.Sprintf("sessctl: %s: the same", wording.Visible(path)))
+	r.failed = append(r.failed, n)
+	if r.again(n) {
 		return
 	}
-	r.lastCause = cause
-	r.Shows.Line(fmt.Sprintf("sessctl: %s: %s", wording.Visible(path), wording.VisibleText(body.Message)))
-	r.Hint(body.Hint)
-}
-
-// elsewhere is what an error says of another file than the session's own, such as a
-// directory that cannot be made; "" if it says nothing of any.
-func elsewhere(path string, err error) (cause string) {
-	for ; err != nil; err = errors.Unwrap(err) {
-		if text := err.Error(); strings.ContainsRune(text, filepath.Separator) && !strings.Contains(text, path) {
-			cause = text
-		}
-	}
-	return cause
+	r.Shows.Line("sessctl: " + wording.VisibleText(n.Text()))
+	r.Hint(n.Hint)
 }

@@ -78,13 +78,13 @@ type Report struct {
 	Passed     []Note // what was passed over
 	untold     []Note // what makes the run incomplete and was not told yet
 
-	Shows     Shows
-	Every     bool                                 // each note is shown, also where others say the same
-	told      map[string]int                       // notes by cause
-	lastCause string                               // why the last session has failed
-	above     *Report                              // of the run whose step this one is
-	UnderWay  func(what string, done, total int64) // takes how far a piece of work has come; nil to draw a bar
-	Part      string                               // which step of a run it is, in front of the bar
+	Shows    Shows
+	Every    bool                                 // each note is shown, also where others say the same
+	told     map[string]int                       // notes by cause
+	failed   []Note                               // sessions that have failed
+	above    *Report                              // of the run whose step this one is
+	UnderWay func(what string, done, total int64) // takes how far a piece of work has come; nil to draw a bar
+	Part     string                               // which step of a run it is, in front of the bar
 }
 
 // Shows is how a report reaches a person.

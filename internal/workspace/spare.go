@@ -10,6 +10,7 @@ import (
 
 	"github.com/sessctl/sessctl/internal/failure"
 	"github.com/sessctl/sessctl/pkg/archive"
+	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/memory"
 )
 
@@ -46,7 +47,7 @@ const unremembered = "sessions are archived and not remembered"
 // The next run enters them.
 func (run *Run) TellUnentered(err *archive.UnenteredError) {
 	what, hint := obstacle(run.CatalogueDir(), err.Err)
-	for _, known := range []syscall.Errno{syscall.ENOSPC, syscall.EACCES, syscall.EROFS} {
+	for _, known := range []syscall.Errno{syscall.EACCES, syscall.EROFS} {
 		if errors.Is(err, known) {
 			what = known.Error() // the same for all entries
 		}
@@ -80,7 +81,11 @@ func obstacle(path string, err error) (what, hint string) {
 	case errors.Is(err, memory.ErrNewerSchema):
 		return err.Error(), "use the newer sessctl; or move the memory away, and sessctl memory reindex --from-archives makes it again"
 	}
-	return err.Error(), failure.Explain(err).Hint
+	body := failure.Explain(err)
+	if space := (*durable.SpaceError)(nil); errors.As(err, &space) {
+		return space.Err.Error(), body.Hint
+	}
+	return body.Message, body.Hint
 }
 
 // cannotBeWritten reports whether an error is that no archive can be made in a place:

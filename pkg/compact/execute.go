@@ -140,7 +140,7 @@ func (r *run) archive(ctx context.Context, log io.Reader) error {
 		return &session.BusyError{Path: r.plan.Ref.Path, Reason: session.ReasonShorterArchived.Text(), Change: session.ChangeShorter}
 	}
 	if err != nil {
-		return unarchived{fmt.Errorf("archive: %w", err)}
+		return unarchived{err}
 	}
 	if archived.SHA256 != r.snapshot.SHA256 {
 		return &session.BusyError{Path: r.plan.Ref.Path, Reason: session.ReasonChangedArchived.Text(), Change: session.ChangeTouched}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 )
 
 // ErrExists is returned when [CreateFile] or [MoveFile] finds something at the
@@ -49,9 +50,10 @@ type SpaceError struct {
 	Err error
 }
 
-// Error implements error. It names the path and the free space.
+// Error implements error. It names the place that is full, and not the file: who calls
+// knows that.
 func (e *SpaceError) Error() string {
-	return fmt.Sprintf("write %s: %v (%d bytes free in %s)", e.Path, e.Err, e.Free, e.Dir)
+	return fmt.Sprintf("%v (%d bytes free in %s)", e.Err, e.Free, filepath.Clean(e.Dir))
 }
 
 // Unwrap returns the system's error.

@@ -30,6 +30,10 @@ func (b *Beginning) Add(raw []byte) {
 	}
 }
 
+// Says notes whether the record that was taken is one that says something, by the
+// rules of its runtime.
+func (b *Beginning) Says(something bool) { b.odd = b.odd || something }
+
 // Before takes the record before those that were taken.
 func (b *Beginning) Before(raw []byte) {
 	b.look(raw)

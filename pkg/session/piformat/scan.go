@@ -100,6 +100,7 @@ func (s *scanner) record(r *jsonl.Record) error {
 		s.known++
 	} else if s.known == 0 {
 		s.unread.Add(r.Raw)
+		s.unread.Says(s.entry.kind.says())
 	}
 	if s.entry.kind == message {
 		s.result.Records++

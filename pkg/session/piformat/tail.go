@@ -90,6 +90,7 @@ func (t *tailReader) Take(raw []byte) (settled bool, err error) {
 	if t.entry.ours() {
 		t.Known++
 	}
+	t.Unread.Says(t.entry.kind.says())
 	if t.entry.kind == message {
 		t.Messages++
 	}

@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,19 +23,21 @@ type Options struct {
 	// ~/.pg_service.conf) do.
 	URL string
 	// Exact compares a question with every vector that passes the filters: the
-	// best are found for certain. Otherwise large months have an index, which
+	// best are found for certain. Otherwise large quarters have an index, which
 	// finds nearly all of them sooner.
 	Exact bool
 	// SetUp makes the tables, or brings them up to date.
 	SetUp bool
-	// IndexFrom is how many vectors the current month must have to be indexed; a
+	// IndexFrom is how many vectors the current quarter must have to be indexed; a
 	// fifth is enough for one that is over. 0 is defaultIndexFrom.
 	IndexFrom int
 	// Timeout is how long one request may take, there and here. 0 is a minute.
 	Timeout time.Duration
+
+	as, database string // role and database that count before those of the URL
 }
 
-// defaultIndexFrom is how many vectors the current month must have to be
+// defaultIndexFrom is how many vectors the current quarter must have to be
 // indexed: fewer are compared one by one in some milliseconds.
 const defaultIndexFrom = 10_000
 
@@ -61,6 +64,7 @@ type Memory struct {
 	server     string
 	vector     string // in front of the names of pgvector: its schema and a dot
 	words      textSearch
+	readsAll   bool   // whoever connects may read the records of all hosts
 	host       string // that was pushed last
 }
 
@@ -71,7 +75,7 @@ func open(ctx context.Context, o Options, migrations []string) (*Memory, error) 
 	if o.Timeout == 0 {
 		o.Timeout = time.Minute
 	}
-	conn, err := connect(ctx, o.URL)
+	conn, err := connect(ctx, o.URL, o.adjust)
 	if err != nil {
 		return nil, err
 	}
@@ -90,9 +94,17 @@ const (
 	notice  = "SET tcp_keepalives_idle = 15; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3; SET tcp_user_timeout = 30000"
 )
 
+// adjust sets what counts before the URL.
+func (o Options) adjust(c *pgx.ConnConfig) {
+	c.Database = cmp.Or(o.database, c.Database)
+	if o.as != "" {
+		c.RuntimeParams["role"] = o.as
+	}
+}
+
 // connect opens a connection. What it prepares has no name: behind a pooler
 // that gives each transaction another connection no name is known the next time.
-func connect(ctx context.Context, url string) (*pgx.Conn, error) {
+func connect(ctx context.Context, url string, adjust ...func(*pgx.ConnConfig)) (*pgx.Conn, error) {
 	config, err := pgx.ParseConfig(url)
 	if err != nil {
 		return nil, parseError(err)
@@ -105,6 +117,9 @@ func connect(ctx context.Context, url string) (*pgx.Conn, error) {
 	}
 	config.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
 	config.DialFunc = (&net.Dialer{KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: silence, Interval: silence / 3, Count: 3}}).DialContext
+	for _, change := range adjust {
+		change(config)
+	}
 	conn, err := pgx.ConnectConfig(ctx, config)
 	if err != nil {
 		return nil, fmt.Errorf("connect: %w", classify(err))
@@ -234,6 +249,7 @@ func classifyCode(e *pgconn.PgError) error {
 	}{
 		{remote.ErrNotAllowed, []string{"28", "42501", "3D000"}},
 		{remote.ErrUnreachable, []string{"08"}},
+		{remote.ErrUnsuitable, []string{"0A000"}},
 		// No room, no lock, no time, going down; and what a pooler has mixed up.
 		{remote.ErrBusy, []string{"53", "55P03", "57", "40001", "40P01", "25P03", "25P04", "42P05", "26000"}},
 		{remote.ErrNotSetUp, []string{"3F000", "42P01"}},

@@ -162,12 +162,12 @@ func (m *Memory) Verify(ctx context.Context, host string, fn func(id string, dig
 	return nil
 }
 
-// Index ends a push: the server makes the table of the next month, brings its
-// indexes up to date, and indexes the vectors of the months that have become large. While others push it does that
-// only where a month has become ten times as large. It returns how many indexes
+// Index ends a push: the server makes the table of the next quarter, brings its
+// indexes up to date, and indexes the vectors of the quarters that have become large. While others push it does that
+// only where a quarter has become ten times as large. It returns how many indexes
 // were made.
 func (m *Memory) Index(ctx context.Context, v memory.VectorModel) (made int, err error) {
-	if err := (months{m}).makeNext(ctx); err != nil {
+	if err := (quarters{m}).makeNext(ctx); err != nil {
 		return 0, err
 	}
 	model, err := m.modelOf(ctx, v)

@@ -18,6 +18,13 @@ import (
 // host is given another of two connections. It returns how to connect to it.
 func pooler(t *testing.T, dsn string) string {
 	t.Helper()
+	return between(t, dsn, pool)
+}
+
+// between puts something between hosts and a server: it serves each connection of a
+// host, and is told the socket of the server. It returns how to connect to it.
+func between(t *testing.T, dsn string, serve func(host net.Conn, server string)) string {
+	t.Helper()
 	at, dir := strings.TrimPrefix(strings.Fields(dsn)[0], "host="), t.TempDir()
 	listener, err := net.Listen("unix", filepath.Join(dir, ".s.PGSQL.5432"))
 	if err != nil {
@@ -30,7 +37,7 @@ func pooler(t *testing.T, dsn string) string {
 			if err != nil {
 				return
 			}
-			go pool(host, filepath.Join(at, ".s.PGSQL.5432"))
+			go serve(host, filepath.Join(at, ".s.PGSQL.5432"))
 		}
 	}()
 	return strings.Replace(dsn, at, dir, 1)

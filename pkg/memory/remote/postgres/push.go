@@ -26,7 +26,7 @@ func (m *Memory) Push(ctx context.Context, b remote.Batch) (r remote.Receipt, er
 		}
 		rows, times = append(rows, made), append(times, x.CreatedAt)
 	}
-	if err := (months{m}).makeOf(ctx, times); err != nil {
+	if err := (quarters{m}).makeOf(ctx, times); err != nil {
 		return r, err
 	}
 	model, err := m.modelOf(ctx, b.Model)
@@ -97,14 +97,14 @@ func (m *Memory) store(ctx context.Context, b remote.Batch, model *int, rows []r
 	if err := m.transact(ctx, readOnly, func(tx pgx.Tx) error { s, err = look(ctx, tx, b, rows); return err }); err != nil {
 		return r, err
 	}
-	fresh, changed, gone := make([]row, 0, len(rows)), []string{}, append([]string{}, b.Gone...)
+	fresh, changed, gone := make([]map[string]any, 0, len(rows)), []string{}, append([]string{}, b.Gone...)
 	for _, x := range rows {
 		digest, known := s.there[x.ID]
 		if known && digest != x.Digest {
 			changed = append(changed, x.ID)
 		}
 		if !known || digest != x.Digest {
-			fresh = append(fresh, x)
+			fresh = append(fresh, x.columns)
 		}
 	}
 	batch, err := json.Marshal(fresh)
@@ -120,54 +120,33 @@ func (m *Memory) store(ctx context.Context, b remote.Batch, model *int, rows []r
 	return r, err
 }
 
-// row is a record as a row of the table records: its columns by their names.
+// row is a record as a row of the table records.
 type row struct {
-	ID         string          `json:"id"`
-	Digest     int64           `json:"digest"`
-	Category   string          `json:"category"`
-	Importance float64         `json:"importance"`
-	CreatedAt  int64           `json:"created_at"`
-	Runtime    string          `json:"runtime"`
-	Agent      string          `json:"agent"`
-	Session    string          `json:"session"`
-	RoutingKey string          `json:"routing_key"`
-	Archive    string          `json:"archive"`
-	Path       string          `json:"archive_path"`
-	FirstLine  int             `json:"first_line"`
-	LastLine   int             `json:"last_line"`
-	FirstByte  int64           `json:"first_byte"`
-	EndByte    int64           `json:"end_byte"`
-	Branch     string          `json:"branch"`
-	Position   int             `json:"position"`
-	Text       string          `json:"text"`
-	Terms      string          `json:"terms"`
-	Length     int             `json:"length"`
-	Kind       string          `json:"kind"`
-	Successor  string          `json:"successor"`
-	Fact       json.RawMessage `json:"fact,omitempty"`
-	Vector     *string         `json:"vector"`
+	ID      string
+	Digest  int64
+	columns map[string]any // by their names
 }
 
-func newRow(x memory.Shared, m memory.VectorModel) (r row, err error) {
+func newRow(x memory.Shared, m memory.VectorModel) (row, error) {
+	if x.Vector != nil && len(x.Vector) != m.Dim {
+		return row{}, fmt.Errorf("%w: %d components, not %d", embed.ErrDimension, len(x.Vector), m.Dim)
+	}
 	text := remote.Storable(x.Text)
 	terms, length := termVector(text)
-	if x.Vector != nil && len(x.Vector) != m.Dim {
-		return r, fmt.Errorf("%w: %d components, not %d", embed.ErrDimension, len(x.Vector), m.Dim)
-	}
-	r = row{
-		ID: x.ID, Digest: x.Digest, Category: remote.Storable(x.Category), Importance: x.Importance, CreatedAt: x.CreatedAt, Runtime: remote.Storable(x.Runtime),
-		Agent: remote.Storable(x.Agent), Session: remote.Storable(x.Session), RoutingKey: remote.Storable(x.Key), Archive: remote.Storable(x.Archive), Path: remote.Storable(x.ArchivePath),
-		FirstLine: x.FirstLine, LastLine: x.LastLine, FirstByte: x.FirstByte, EndByte: x.EndByte, Branch: remote.Storable(x.Branch), Position: x.Position,
-		Text: text, Terms: terms, Length: length, Vector: halfVector(x.Vector),
+	columns := map[string]any{
+		"id": x.ID, "digest": x.Digest, "category": remote.Storable(x.Category), "importance": x.Importance, "created_at": x.CreatedAt, "runtime": remote.Storable(x.Runtime),
+		"agent": remote.Storable(x.Agent), "session": remote.Storable(x.Session), "routing_key": remote.Storable(x.Key), "archive": remote.Storable(x.Archive),
+		"archive_path": remote.Storable(x.ArchivePath), "first_line": x.FirstLine, "last_line": x.LastLine, "first_byte": x.FirstByte, "end_byte": x.EndByte,
+		"branch": remote.Storable(x.Branch), "position": x.Position, "text": text, "terms": terms, "length": length, "vector": halfVector(x.Vector), "kind": "", "successor": "",
 	}
 	if x.Fact != nil {
 		said, err := remote.EncodeDetails(*x.Fact)
 		if err != nil {
-			return r, err
+			return row{}, err
 		}
-		r.Kind, r.Successor, r.Fact = x.Fact.Kind, x.Fact.Successor, json.RawMessage(said)
+		columns["kind"], columns["successor"], columns["fact"] = x.Fact.Kind, x.Fact.Successor, json.RawMessage(said)
 	}
-	return r, nil
+	return row{x.ID, x.Digest, columns}, nil
 }
 
 // digestsOf looks which records of a host are there, with their digests. Each is

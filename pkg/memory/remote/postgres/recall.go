@@ -15,8 +15,8 @@ import (
 
 // Recall answers a question: all of it from one moment.
 func (m *Memory) Recall(ctx context.Context, q memory.Query, e embed.QueryEmbedder, model embed.Model) (result memory.Result, err error) {
-	err = m.transact(ctx, readOnly, func(tx pgx.Tx) error {
-		x := &index{tx: tx, exact: m.options.Exact, pgvector: m.vector}
+	err = m.ask(ctx, func(tx pgx.Tx) error {
+		x := &index{tx: tx, exact: m.options.Exact, readsAll: m.readsAll, pgvector: m.vector}
 		if m.words.isUsed() {
 			x.textSearch = m.words.place
 		}
@@ -33,6 +33,7 @@ func (m *Memory) Recall(ctx context.Context, q memory.Query, e embed.QueryEmbedd
 type index struct {
 	tx       pgx.Tx
 	exact    bool
+	readsAll bool
 	pgvector string // in front of its names
 
 	textSearch string // schema of pg_textsearch, "" if it is not used
@@ -235,7 +236,7 @@ func (m *Memory) Neighbors(ctx context.Context, h memory.Hit, n int) (near memor
 		return near, nil
 	}
 	var list []memory.Found
-	err = m.transact(ctx, readOnly, func(tx pgx.Tx) error {
+	err = m.ask(ctx, func(tx pgx.Tx) error {
 		found, err := tx.Query(ctx, "SELECT "+recordColumns+` FROM records r JOIN hosts h ON h.host=r.host
 			WHERE h.name=$1 AND r.agent=$2 AND r.runtime=$3 AND r.session=$4 AND r.category=$5 AND r.position BETWEEN greatest($6::bigint - $7::bigint, 0) AND $6 + $7 AND r.position<>$6
 			ORDER BY r.position, (r.archive=$8) DESC, r.key DESC`, h.Host, h.Agent, h.Runtime, h.Session, h.Category, h.Position, n, h.Archive)
@@ -250,7 +251,7 @@ func (m *Memory) Neighbors(ctx context.Context, h memory.Hit, n int) (near memor
 // Fact is what a hit says as a fact. It has no kind if it is none.
 func (m *Memory) Fact(ctx context.Context, h memory.Hit) (f memory.Fact, err error) {
 	var details string
-	err = m.transact(ctx, readOnly, func(tx pgx.Tx) error {
+	err = m.ask(ctx, func(tx pgx.Tx) error {
 		return tx.QueryRow(ctx, "SELECT r.kind, r.successor, coalesce(r.fact::text, '') FROM records r JOIN hosts h ON h.host=r.host WHERE h.name=$1 AND r.id=$2", h.Host, h.ID).Scan(&f.Kind, &f.Successor, &details)
 	})
 	if errors.Is(err, pgx.ErrNoRows) {
@@ -265,7 +266,7 @@ func (m *Memory) Fact(ctx context.Context, h memory.Hit) (f memory.Fact, err err
 
 // Sessions lists at most n sessions whose ids begin with a text, in order.
 func (m *Memory) Sessions(ctx context.Context, start string, n int) (list []string, err error) {
-	err = m.transact(ctx, readOnly, func(tx pgx.Tx) error {
+	err = m.ask(ctx, func(tx pgx.Tx) error {
 		list, err = texts(ctx, tx, `SELECT DISTINCT session COLLATE "C" FROM records WHERE starts_with(session, $1) ORDER BY 1 LIMIT $2`, start, n)
 		return err
 	})

@@ -102,6 +102,7 @@ func TestRefusedToHosts(t *testing.T) {
 		{"mallory", "DELETE FROM tombstones"},
 		{"mallory", "SELECT bury('alice', ARRAY['x'], ARRAY[0], ARRAY[''], ARRAY[0], ARRAY[0])"},
 		{"mallory", "SELECT push(host, 'x', true, last_push, NULL, ARRAY(SELECT id FROM records), '{}', '[]', 1000) FROM hosts WHERE name='alice'"},
+		{"mallory", "SELECT term FROM term_counts"},
 		{"mallory", "UPDATE term_counts SET records=0"},
 		{"mallory", "INSERT INTO term_counts VALUES ('x', 1, 5)"},
 		{"mallory", "UPDATE state SET value='x'"},
@@ -109,8 +110,8 @@ func TestRefusedToHosts(t *testing.T) {
 		{"mallory", "SELECT setval('record_keys', 1)"},
 		{"mallory", "SELECT set_storage('records')"},
 		{"mallory", "CREATE TEMP TABLE t (host integer, terms tsvector, length integer); CREATE TRIGGER x AFTER INSERT ON t REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION count_added()"},
-		{"mallory", "CREATE OR REPLACE FUNCTION sessctl.month_of(at bigint) RETURNS timestamp LANGUAGE sql AS 'SELECT now()::timestamp'"},
-		{"mallory", "ALTER FUNCTION add_months SET search_path = public"},
+		{"mallory", "CREATE OR REPLACE FUNCTION sessctl.quarter_of(at bigint) RETURNS timestamp LANGUAGE sql AS 'SELECT now()::timestamp'"},
+		{"mallory", "ALTER FUNCTION add_quarters SET search_path = public"},
 		{"mallory", "CREATE TABLE sessctl.mine (x text)"},
 		{"mallory", "CREATE TABLE public.mine (x text)"},
 		{"mallory", "GRANT sessctl_reader TO mallory"},
@@ -129,7 +130,7 @@ func TestRefusedToHosts(t *testing.T) {
 		{"reader", "INSERT INTO hosts (name) VALUES ('x')"},
 		{"reader", "SELECT bury('alice', ARRAY['x'], ARRAY[0], ARRAY[''], ARRAY[0], ARRAY[0])"},
 		{"reader", "SELECT remove_buried(ARRAY['x'])"},
-		{"reader", "SELECT add_months(ARRAY[1772533800000])"},
+		{"reader", "SELECT add_quarters(ARRAY[1772533800000])"},
 		{"reader", "SELECT tend_indexes(1, 0)"},
 	} {
 		_, err := a.try(t, c.role, c.what)
@@ -144,13 +145,12 @@ func TestRefusedToHosts(t *testing.T) {
 }
 
 // TestHostsSeeTheirOwn: who only pushes learns nothing of what others said: not
-// by the tables of months, not by a function that a filter calls, not by what
+// by the tables of quarters, not by a function that a filter calls, not by what
 // the server knows of the columns.
 func TestHostsSeeTheirOwn(t *testing.T) {
 	a := newAttacked(t)
 	for what, query := range map[string]string{
 		"records":    "SELECT count(*)::text FROM sessctl.records WHERE text LIKE '%alice%'",
-		"terms":      "SELECT count(*)::text FROM sessctl.term_counts c JOIN sessctl.hosts h USING (host) WHERE h.name='alice'",
 		"statistics": "SELECT count(*)::text FROM pg_stats WHERE schemaname='sessctl' AND (tablename LIKE 'records%' OR tablename='term_counts')",
 		"deleted":    "WITH gone AS (DELETE FROM sessctl.records WHERE text LIKE '%alice%' RETURNING 1) SELECT count(*)::text FROM gone",
 		"touched":    "WITH touched AS (UPDATE sessctl.hosts SET last_push=1 WHERE name='alice' RETURNING 1) SELECT count(*)::text FROM touched",
@@ -160,13 +160,13 @@ func TestHostsSeeTheirOwn(t *testing.T) {
 			t.Errorf("%s: %s", what, got)
 		}
 	}
-	months := strings.Fields(text(t, a.dsn, "SELECT string_agg(inhrelid::regclass::text, ' ') FROM pg_inherits WHERE inhparent='sessctl.records'::regclass"))
-	for _, month := range months {
-		if _, err := a.try(t, "mallory", "SELECT * FROM "+month); err == nil {
-			t.Errorf("%s can be read", month)
+	quarters := strings.Fields(text(t, a.dsn, "SELECT string_agg(inhrelid::regclass::text, ' ') FROM pg_inherits WHERE inhparent='sessctl.records'::regclass"))
+	for _, quarter := range quarters {
+		if _, err := a.try(t, "mallory", "SELECT * FROM "+quarter); err == nil {
+			t.Errorf("%s can be read", quarter)
 		}
-		if _, err := a.try(t, "reader", "DELETE FROM "+month); err == nil {
-			t.Errorf("%s can be emptied", month)
+		if _, err := a.try(t, "reader", "DELETE FROM "+quarter); err == nil {
+			t.Errorf("%s can be emptied", quarter)
 		}
 	}
 	const leak = `CREATE FUNCTION pg_temp.leak(x text) RETURNS boolean COST 0.0001 LANGUAGE plpgsql AS $$ BEGIN IF x LIKE '%alice%' THEN RAISE 'seen: %', x; END IF; RETURN true; END $$;
@@ -194,7 +194,7 @@ func TestTrappedNames(t *testing.T) {
 			INSERT INTO public.caught VALUES (current_user, '*'); RETURN x OPERATOR(pg_catalog.*) y::numeric; END $$`,
 		"CREATE OPERATOR public.* (LEFTARG = numeric, RIGHTARG = integer, FUNCTION = public.times)")
 	m := open(t, postgres.Options{URL: a.as("alice")})
-	batch := remote.Batch{Host: "alice", Memory: memoryOf(t, a.dsn, "alice"), Records: []memory.Shared{{Exported: memory.Exported{Record: memory.Record{ID: "old", Text: "of an older month", CreatedAt: 1700000000000}}, Digest: 1}}}
+	batch := remote.Batch{Host: "alice", Memory: memoryOf(t, a.dsn, "alice"), Records: []memory.Shared{{Exported: memory.Exported{Record: memory.Record{ID: "old", Text: "of an older quarter", CreatedAt: 1700000000000}}, Digest: 1}}}
 	if _, err := m.Push(t.Context(), batch); err != nil {
 		t.Fatal(err)
 	}
@@ -212,10 +212,10 @@ func TestTrappedNames(t *testing.T) {
 func TestHostsCannotBlock(t *testing.T) {
 	a := newAttacked(t)
 	for _, statement := range []string{
-		// A row of a month that has no table yet.
+		// A row of a quarter that has no table yet.
 		`INSERT INTO records (host, id, digest, category, importance, created_at, runtime, agent, session, routing_key, archive, archive_path, first_line, last_line, first_byte, end_byte, branch, position, text, terms, length, kind, successor)
 			VALUES ((SELECT host FROM hosts WHERE name='mallory'), 'early', 1, 'x', 0.5, 1700000000000, '', '', '', '', '', '', 0, 0, 0, 0, '', 0, 'in the way', '''way''', 1, '', '')`,
-		"SELECT add_months(array_agg(1800000000000 + g * 2000000000)) FROM generate_series(1::bigint, 500) g",
+		"SELECT add_quarters(array_agg(2200000000000 + g * 2000000000)) FROM generate_series(1::bigint, 500) g",
 		"SELECT tend_indexes(1, 0)",
 	} {
 		if _, err := a.try(t, "mallory", statement); err != nil {
@@ -223,13 +223,13 @@ func TestHostsCannotBlock(t *testing.T) {
 		}
 	}
 	m := open(t, postgres.Options{URL: a.as("alice")})
-	batch := remote.Batch{Host: "alice", Memory: memoryOf(t, a.dsn, "alice"), Records: []memory.Shared{{Exported: memory.Exported{Record: memory.Record{ID: "mine", Text: "the heron of the same month", CreatedAt: 1700000001000}}, Digest: 1}}}
+	batch := remote.Batch{Host: "alice", Memory: memoryOf(t, a.dsn, "alice"), Records: []memory.Shared{{Exported: memory.Exported{Record: memory.Record{ID: "mine", Text: "the heron of the same quarter", CreatedAt: 1700000001000}}, Digest: 1}}}
 	if r, err := m.Push(t.Context(), batch); err != nil || r.Stored != 1 {
 		t.Fatal(r, err)
 	}
-	if got := text(t, a.dsn, `SELECT (SELECT count(*) FROM sessctl.records_2023_11) || ' ' || (SELECT count(*) FROM sessctl.records) || ' ' || (SELECT sum(records) FROM sessctl.hosts) || ' '
+	if got := text(t, a.dsn, `SELECT (SELECT count(*) FROM sessctl.records_2023_q4) || ' ' || (SELECT count(*) FROM sessctl.records) || ' ' || (SELECT sum(records) FROM sessctl.hosts) || ' '
 		|| (SELECT count(*) FROM pg_inherits WHERE inhparent='sessctl.records'::regclass) || ' ' || (SELECT count(*) FROM pg_indexes WHERE schemaname='sessctl' AND indexdef LIKE '%hnsw%')`); got != "2 12 12 3 0" {
-		t.Errorf("rows of that month, rows, rows counted, months and indexes of vectors are %s", got)
+		t.Errorf("rows of that quarter, rows, rows counted, quarters and indexes of vectors are %s", got)
 	}
 }
 

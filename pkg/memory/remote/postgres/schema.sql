@@ -1,8 +1,8 @@
 -- The tables of a shared memory, version 1: what they keep, what the server does
 -- for a host, and who may do what. They are in the schema sessctl.
 
--- Records of all hosts. They are kept by the month in which they were said, so
--- that a question about a time reads no other months.
+-- Records of all hosts. They are kept by the quarter in which they were said, so
+-- that a question about a time reads no other quarters.
 CREATE TABLE state (
   name  text PRIMARY KEY,
   value text NOT NULL
@@ -17,7 +17,10 @@ CREATE TABLE hosts (
   records   bigint NOT NULL DEFAULT 0,
   tokens    bigint NOT NULL DEFAULT 0, -- terms of all its records
   last_push bigint NOT NULL DEFAULT 0, -- epoch milliseconds
-  memory    text   NOT NULL DEFAULT '' -- identity of the memory whose records it has: two machines may carry one name
+  memory    text   NOT NULL DEFAULT '', -- identity of the memory whose records it has: two machines may carry one name
+  uploaded  bigint NOT NULL DEFAULT 0,  -- epoch milliseconds: when the host last saw all its archives off-site
+  verified  bigint NOT NULL DEFAULT 0,  -- and when it last read its archives
+  archives  text   NOT NULL DEFAULT '' CHECK (length(archives) <= 1000) -- where its archives are off-site: s3://bucket/prefix
 );
 
 -- The identity of what made vectors: those of different models are never
@@ -78,13 +81,15 @@ CREATE INDEX records_by_kind ON records (kind) WHERE kind <> '';
 -- Whatever has no sensible time.
 CREATE TABLE records_undated PARTITION OF records DEFAULT;
 
--- How many records of a host have a term: what BM25 is computed from. A term that
--- no record of a host has any more is not kept: it may be what was to be forgotten.
+-- How many records have a term: what BM25 is computed from. A host counts into one
+-- of 64 parts, so that hosts that push at once hardly wait for each other, and a
+-- word takes no more room however many hosts there are. A term that no record of a
+-- part has any more is not kept: it may be what was to be forgotten.
 CREATE TABLE term_counts (
-  term    text    NOT NULL,
-  host    integer NOT NULL,
-  records bigint  NOT NULL,
-  PRIMARY KEY (term, host)
+  term    text     NOT NULL,
+  part    smallint NOT NULL,
+  records bigint   NOT NULL,
+  PRIMARY KEY (term, part)
 ) WITH (fillfactor = 70);
 ALTER TABLE term_counts ALTER COLUMN term SET STATISTICS 0;
 
@@ -103,17 +108,37 @@ CREATE TABLE tombstones (
 CREATE INDEX tombstones_by_xact ON tombstones (xact);
 
 -- What a host may not do by itself the server does for it, and no more than
--- that: make a month, count terms, forget, index vectors. These functions find
+-- that: make a quarter, count terms, forget, index vectors. These functions find
 -- nothing but their own tables and what is PostgreSQL's: whoever may create
 -- something in a schema of a search path could otherwise have it carried out by
 -- the owner.
 
--- month_of is the first millisecond of the month of a time, NULL of times before
--- 2023, which only wrong clocks and old imports have: a question locks every month.
-CREATE FUNCTION month_of(at bigint) RETURNS timestamp LANGUAGE sql IMMUTABLE AS $$
+-- quarter_of is the first millisecond of the quarter of a time, NULL of times before
+-- 2023, which only wrong clocks and old imports have: a question locks every quarter.
+CREATE FUNCTION quarter_of(at bigint) RETURNS timestamp LANGUAGE sql IMMUTABLE AS $$
   SELECT CASE WHEN at >= 1672531200000 AND at < 4102444800000
-    THEN date_trunc('month', to_timestamp(at / 1000.0) AT TIME ZONE 'UTC') END
+    THEN date_trunc('quarter', to_timestamp(at / 1000.0) AT TIME ZONE 'UTC') END
 $$;
+
+-- part_of is where a host counts its terms.
+CREATE FUNCTION part_of(host integer) RETURNS smallint LANGUAGE sql IMMUTABLE AS $$ SELECT (host % 64)::smallint $$;
+
+-- take_turn waits for a turn to ask. A question locks the tables of all quarters and
+-- their indexes: of those that are under way at one time half of the server's locks
+-- are enough.
+CREATE FUNCTION take_turn() RETURNS void LANGUAGE plpgsql SET search_path = sessctl, pg_temp AS $$
+DECLARE
+  turns integer;
+BEGIN
+  SELECT greatest(1, current_setting('max_locks_per_transaction')::bigint * current_setting('max_connections')::bigint / (2 * (1 + count(DISTINCT i.inhrelid) + count(x.indexrelid)))) INTO turns
+    FROM pg_inherits i LEFT JOIN pg_index x ON x.indrelid = i.inhrelid WHERE i.inhparent = 'records'::regclass;
+  FOR turn IN 1..turns LOOP
+    IF pg_try_advisory_xact_lock(731057519, turn) THEN
+      RETURN;
+    END IF;
+  END LOOP;
+  PERFORM pg_advisory_xact_lock(731057519, 1 + floor(random() * turns)::integer);
+END $$;
 
 -- has_record says whether a host has a record. As a function it is planned only
 -- if a fact has a successor.
@@ -122,7 +147,17 @@ BEGIN
   RETURN EXISTS (SELECT 1 FROM records r WHERE r.host = of_host AND r.id = of_id);
 END $$;
 
--- set_storage gives the table of a month what it does not have from that of all.
+-- want_read_committed refuses to go on where it is not seen what others have
+-- committed since this transaction began: after a lock that was waited for, say.
+CREATE FUNCTION want_read_committed() RETURNS void LANGUAGE plpgsql SET search_path = sessctl, pg_temp AS $$
+BEGIN
+  IF current_setting('transaction_isolation') <> 'read committed' THEN
+    RAISE feature_not_supported USING MESSAGE = format('transactions are %s here and must be read committed: as the owner, ALTER DATABASE %I SET default_transaction_isolation = ''read committed''',
+      current_setting('transaction_isolation'), current_database());
+  END IF;
+END $$;
+
+-- set_storage gives the table of a quarter what it does not have from that of all.
 -- What a question has to wait for in an index of terms is kept short.
 CREATE FUNCTION set_storage(part regclass) RETURNS void LANGUAGE plpgsql SET search_path = sessctl, pg_temp AS $$
 DECLARE
@@ -136,28 +171,29 @@ BEGIN
 END $$;
 SELECT set_storage('records_undated');
 
--- add_months makes the tables of months. That keeps others from asking and
--- pushing, so everything that can be done before is done before, and a month may
--- have its table one month ahead: nobody waits then when it begins. Rows of a
--- month that had no table yet are moved into it.
-CREATE FUNCTION add_months(times bigint[], wait integer DEFAULT 200) RETURNS void LANGUAGE plpgsql SECURITY DEFINER SET search_path = sessctl, pg_temp AS $$
+-- add_quarters makes the tables of quarters. That keeps others from asking and
+-- pushing, so everything that can be done before is done before, and a quarter may
+-- have its table one quarter ahead: nobody waits then when it begins. Rows of a
+-- quarter that had no table yet are moved into it.
+CREATE FUNCTION add_quarters(times bigint[], wait integer DEFAULT 200) RETURNS void LANGUAGE plpgsql SECURITY DEFINER SET search_path = sessctl, pg_temp AS $$
 DECLARE
   first timestamp;
   name text;
   low bigint;
   high bigint;
 BEGIN
+  PERFORM want_read_committed();
   PERFORM set_config('lock_timeout', wait::text, true);
-  FOR first IN SELECT DISTINCT month_of(t) FROM unnest(times) t
-    WHERE month_of(t) <= date_trunc('month', now() AT TIME ZONE 'UTC') + interval '1 month' ORDER BY 1 LOOP
-    name := 'records_' || to_char(first, 'YYYY_MM');
+  FOR first IN SELECT DISTINCT quarter_of(t) FROM unnest(times) t
+    WHERE quarter_of(t) <= date_trunc('quarter', now() AT TIME ZONE 'UTC') + interval '3 months' ORDER BY 1 LOOP
+    name := 'records_' || to_char(first, 'YYYY_"q"Q');
     CONTINUE WHEN EXISTS (SELECT 1 FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid WHERE i.inhparent = 'records'::regclass AND c.relname = name);
     PERFORM pg_advisory_xact_lock(7310575183871968116);
     CONTINUE WHEN EXISTS (SELECT 1 FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid WHERE i.inhparent = 'records'::regclass AND c.relname = name);
     low := (extract(epoch FROM first) * 1000)::bigint;
-    high := (extract(epoch FROM first + interval '1 month') * 1000)::bigint;
+    high := (extract(epoch FROM first + interval '3 months') * 1000)::bigint;
     -- Attached, not made in place: that does not wait for questions about other
-    -- months. Its indexes are taken as they are.
+    -- quarters. Its indexes are taken as they are.
     EXECUTE format('CREATE TABLE %I (LIKE records INCLUDING DEFAULTS INCLUDING CONSTRAINTS INCLUDING INDEXES)', name);
     PERFORM set_storage(name::regclass);
     LOCK TABLE records_undated IN ACCESS EXCLUSIVE MODE;
@@ -199,6 +235,7 @@ CREATE FUNCTION build_words(wanted boolean) RETURNS void LANGUAGE plpgsql SET se
 DECLARE
   owner name;
 BEGIN
+  PERFORM want_read_committed();
   SELECT pg_get_userbyid(relowner) INTO owner FROM pg_class WHERE oid = 'records'::regclass;
   PERFORM set_config('lock_timeout', '10s', true);
   LOCK TABLE records IN SHARE ROW EXCLUSIVE MODE;
@@ -219,9 +256,9 @@ END $$;
 
 CREATE FUNCTION count_added() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = sessctl, pg_temp AS $$
 BEGIN
-  INSERT INTO term_counts AS c (term, host, records)
-    SELECT u.lexeme, a.host, count(*) FROM added a, unnest(a.terms) u GROUP BY 1, 2 ORDER BY 1, 2
-    ON CONFLICT (term, host) DO UPDATE SET records = c.records + excluded.records;
+  INSERT INTO term_counts AS c (term, part, records)
+    SELECT u.lexeme, part_of(a.host), count(*) FROM added a, unnest(a.terms) u GROUP BY 1, 2 ORDER BY 1, 2
+    ON CONFLICT (term, part) DO UPDATE SET records = c.records + excluded.records;
   UPDATE hosts h SET records = h.records + a.n, tokens = h.tokens + a.tokens
     FROM (SELECT host, count(*) AS n, sum(length) AS tokens FROM added GROUP BY 1) a WHERE h.host = a.host;
   IF has_words() THEN
@@ -232,12 +269,13 @@ END $$;
 
 CREATE FUNCTION count_removed() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = sessctl, pg_temp AS $$
 BEGIN
-  WITH counted AS (
-    UPDATE term_counts c SET records = c.records - r.n
-      FROM (SELECT u.lexeme, x.host, count(*) AS n FROM removed x, unnest(x.terms) u GROUP BY 1, 2 ORDER BY 1, 2) r
-      WHERE c.term = r.lexeme AND c.host = r.host AND c.records > r.n RETURNING c.term, c.host)
-  DELETE FROM term_counts c USING (SELECT DISTINCT u.lexeme, x.host FROM removed x, unnest(x.terms) u) r
-    WHERE c.term = r.lexeme AND c.host = r.host AND NOT EXISTS (SELECT 1 FROM counted k WHERE k.term = c.term AND k.host = c.host);
+  WITH gone AS (
+    SELECT u.lexeme, part_of(x.host) AS part, count(*) AS n FROM removed x, unnest(x.terms) u GROUP BY 1, 2),
+  counted AS (
+    UPDATE term_counts c SET records = c.records - g.n FROM gone g
+      WHERE c.term = g.lexeme AND c.part = g.part AND c.records > g.n RETURNING c.term, c.part)
+  DELETE FROM term_counts c USING gone g
+    WHERE c.term = g.lexeme AND c.part = g.part AND NOT EXISTS (SELECT 1 FROM counted k WHERE k.term = c.term AND k.part = c.part);
   UPDATE hosts h SET records = h.records - r.n, tokens = h.tokens - r.tokens
     FROM (SELECT host, count(*) AS n, sum(length) AS tokens FROM removed GROUP BY 1) r WHERE h.host = r.host;
   IF has_words() THEN
@@ -263,6 +301,7 @@ DECLARE
   dropped bigint := 0;
   added text[];
 BEGIN
+  PERFORM want_read_committed();
   PERFORM set_config('lock_timeout', wait::text, true);
   -- last_push is never the same twice: by this a host sees that the server was set back.
   UPDATE hosts SET memory = of_memory, last_push = greatest((extract(epoch FROM clock_timestamp()) * 1000)::bigint, last_push + 1)
@@ -270,7 +309,8 @@ BEGIN
   IF pushed IS NULL THEN
     RAISE serialization_failure USING MESSAGE = 'this host was pushed meanwhile';
   END IF;
-  IF cardinality(gone || changed) > 0 THEN -- it locks the tables of all months, and would wait for whichever is being indexed
+  PERFORM pg_advisory_xact_lock(731057518, part_of(of_host)); -- before it has done anything: counts of terms are not waited for
+  IF cardinality(gone || changed) > 0 THEN -- it locks the tables of all quarters, and would wait for whichever is being indexed
     WITH x AS (DELETE FROM records WHERE host = of_host AND id = ANY (gone || changed) RETURNING id) SELECT count(*) INTO dropped FROM x WHERE id = ANY (gone);
   END IF;
   WITH stored AS (INSERT INTO records (host, model, id, digest, category, importance, created_at, runtime, agent, session, routing_key, archive, archive_path,
@@ -296,6 +336,7 @@ RETURNS void LANGUAGE plpgsql SECURITY DEFINER SET search_path = sessctl, pg_tem
 DECLARE
   of_host integer;
 BEGIN
+  PERFORM want_read_committed();
   PERFORM set_config('lock_timeout', wait::text, true);
   SELECT host INTO of_host FROM hosts WHERE name = by_host;
   IF of_host IS NULL OR NOT EXISTS (SELECT 1 FROM hosts WHERE host = of_host AND (role = session_user OR pg_has_role(session_user, role, 'MEMBER'))) THEN
@@ -315,23 +356,25 @@ DECLARE
   of_hosts integer[];
   removed bigint;
 BEGIN
+  PERFORM want_read_committed();
   PERFORM set_config('lock_timeout', wait::text, true);
   SELECT array_agg(r.key), array_agg(DISTINCT r.host) INTO keys, of_hosts FROM records r WHERE r.id = ANY (ids) AND EXISTS (SELECT 1 FROM tombstones t WHERE t.id = r.id);
   IF keys IS NULL THEN
     RETURN 0;
   END IF;
   PERFORM 1 FROM hosts WHERE host = ANY (of_hosts) ORDER BY host FOR NO KEY UPDATE;
+  PERFORM pg_advisory_xact_lock(731057518, p.part) FROM (SELECT DISTINCT part_of(h) AS part FROM unnest(of_hosts) h ORDER BY 1) p;
   DELETE FROM records WHERE key = ANY (keys);
   GET DIAGNOSTICS removed = ROW_COUNT;
   RETURN removed;
 END $$;
 
 -- tend_indexes ends a push: what is new comes into the indexes of terms, and a
--- month that has become too large to be compared row by row gets an index of
+-- quarter that has become too large to be compared row by row gets an index of
 -- vectors. Adding to that is slow, so while others push it is made only for a
--- month that is much too large. It makes the index of one month and returns 1, or
+-- quarter that is much too large. It makes the index of one quarter and returns 1, or
 -- 0 if there is none to make, and is called until then: while an index is made
--- nobody pushes records of that month, and for all months in one transaction
+-- nobody pushes records of that quarter, and for all quarters in one transaction
 -- pushes of each would have waited for all.
 CREATE FUNCTION tend_indexes(of_model integer, many_from bigint, of_host text DEFAULT '') RETURNS integer LANGUAGE plpgsql SECURITY DEFINER SET search_path = sessctl, pg_temp AS $$
 DECLARE
@@ -360,8 +403,8 @@ BEGIN
     name := part.relname || '_vectors_' || of_model;
     CONTINUE WHEN EXISTS (SELECT 1 FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid WHERE i.indrelid = part.id AND c.relname = name);
     EXECUTE format('SELECT count(*) FROM %s WHERE model = %s', part.id, of_model) INTO here;
-    -- To a month that is over hardly anything is added.
-    CONTINUE WHEN here < CASE WHEN part.relname < 'records_' || to_char(now() AT TIME ZONE 'UTC', 'YYYY_MM') THEN many_from / 5 ELSE many_from END;
+    -- To a quarter that is over hardly anything is added.
+    CONTINUE WHEN here < CASE WHEN part.relname < 'records_' || to_char(now() AT TIME ZONE 'UTC', 'YYYY_"q"Q') THEN many_from / 5 ELSE many_from END;
     -- The whole graph in memory is built several times as fast: as much as it
     -- needs, but no more than the server's own buffers, or 256 MB.
     SELECT greatest(262144, setting::bigint * 8) INTO most FROM pg_settings WHERE pg_settings.name = 'shared_buffers';
@@ -393,17 +436,18 @@ BEGIN
 END $$;
 
 GRANT USAGE ON SCHEMA sessctl TO sessctl_host, sessctl_reader;
-GRANT SELECT ON state, migrations, hosts, models, records, term_counts, tombstones TO sessctl_host, sessctl_reader;
-GRANT INSERT (name), UPDATE (last_push, memory) ON hosts TO sessctl_host;
+GRANT SELECT ON state, migrations, hosts, models, records, tombstones TO sessctl_host, sessctl_reader;
+GRANT SELECT ON term_counts TO sessctl_reader; -- it says which words others use
+GRANT INSERT (name), UPDATE (last_push, memory, uploaded, verified, archives) ON hosts TO sessctl_host;
 GRANT INSERT (fingerprint, name, dim) ON models TO sessctl_host;
 -- A host names no keys: one that another record has would hide that.
 GRANT DELETE, INSERT (host, model, id, digest, category, importance, created_at, runtime, agent, session, routing_key, archive, archive_path,
   first_line, last_line, first_byte, end_byte, branch, position, text, terms, length, kind, successor, fact, vector) ON records TO sessctl_host;
 GRANT USAGE ON SEQUENCE record_keys TO sessctl_host;
 
-REVOKE EXECUTE ON FUNCTION set_storage(regclass), add_months(bigint[], integer), words_of(tsvector), has_words(), build_words(boolean), count_added(), count_removed(),
+REVOKE EXECUTE ON FUNCTION set_storage(regclass), add_quarters(bigint[], integer), words_of(tsvector), has_words(), build_words(boolean), count_added(), count_removed(),
   bury(text, text[], bigint[], text[], bigint[], bigint[], integer), remove_buried(text[], integer), tend_indexes(integer, bigint, text) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION add_months(bigint[], integer), tend_indexes(integer, bigint, text), bury(text, text[], bigint[], text[], bigint[], bigint[], integer),
+GRANT EXECUTE ON FUNCTION add_quarters(bigint[], integer), tend_indexes(integer, bigint, text), bury(text, text[], bigint[], text[], bigint[], bigint[], integer),
   remove_buried(text[], integer) TO sessctl_host;
 
 ALTER TABLE hosts ENABLE ROW LEVEL SECURITY;
@@ -423,8 +467,3 @@ CREATE POLICY records_add ON records FOR INSERT TO sessctl_host WITH CHECK (
   AND (model IS NULL) = (vector IS NULL)
   AND (vector IS NULL OR vector_dims(vector) = (SELECT m.dim FROM models m WHERE m.model = records.model) AND l2_norm(vector) BETWEEN 0.9 AND 1.1));
 CREATE POLICY records_read ON records FOR SELECT TO sessctl_reader USING (true);
-
-ALTER TABLE term_counts ENABLE ROW LEVEL SECURITY;
-CREATE POLICY term_counts_own ON term_counts FOR SELECT TO sessctl_host
-  USING (host IN (SELECT h.host FROM hosts h WHERE h.role = current_user));
-CREATE POLICY term_counts_read ON term_counts FOR SELECT TO sessctl_reader USING (true);

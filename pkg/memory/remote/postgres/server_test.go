@@ -115,7 +115,7 @@ func TestPushAndForget(t *testing.T) {
 	for _, query := range []string{
 		"SELECT (SELECT sum(records) FROM sessctl.hosts) = (SELECT count(*) FROM sessctl.records)",
 		"SELECT (SELECT sum(tokens) FROM sessctl.hosts) = (SELECT sum(length) FROM sessctl.records)",
-		"SELECT NOT EXISTS (SELECT term, host, sum(n) FROM (SELECT term, host, records AS n FROM sessctl.term_counts UNION ALL SELECT u.lexeme, host, -1 FROM sessctl.records, unnest(terms) u) x GROUP BY 1, 2 HAVING sum(n) <> 0)",
+		"SELECT NOT EXISTS (SELECT term, part, sum(n) FROM (SELECT term, part, records AS n FROM sessctl.term_counts UNION ALL SELECT u.lexeme, sessctl.part_of(host), -1 FROM sessctl.records, unnest(terms) u) x GROUP BY 1, 2 HAVING sum(n) <> 0)",
 	} {
 		if got := text(t, dsn, "SELECT ("+query+")::text"); got != "true" {
 			t.Errorf("%s: %s", query, got)
@@ -245,16 +245,16 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestPushesDoNotWaitForOtherMonths: while the vectors of a month are indexed,
-// which locks its table, records of other months are pushed.
-func TestPushesDoNotWaitForOtherMonths(t *testing.T) {
+// TestPushesDoNotWaitForOtherQuarters: while the vectors of a quarter are indexed,
+// which locks its table, records of other quarters are pushed.
+func TestPushesDoNotWaitForOtherQuarters(t *testing.T) {
 	dsn := database(t, shared(t))
 	m := open(t, postgres.Options{URL: dsn, SetUp: true})
 	s := store(t)
 	said(t, s, "laptop", 5)
 	p := pusher(s, m, "laptop")
 	push(t, p)
-	other := remote.Batch{Host: "laptop", Memory: memoryOf(t, dsn, "laptop"), Records: []memory.Shared{{Exported: memory.Exported{Record: memory.Record{ID: "old", Text: "of an older month", CreatedAt: 1700000000000}}, Digest: 1}}}
+	other := remote.Batch{Host: "laptop", Memory: memoryOf(t, dsn, "laptop"), Records: []memory.Shared{{Exported: memory.Exported{Record: memory.Record{ID: "old", Text: "of an older quarter", CreatedAt: 1700000000000}}, Digest: 1}}}
 	if _, err := m.Push(t.Context(), other); err != nil {
 		t.Fatal(err)
 	}
@@ -263,7 +263,7 @@ func TestPushesDoNotWaitForOtherMonths(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close(context.Background())
-	if _, err := conn.Exec(t.Context(), "BEGIN; LOCK TABLE sessctl.records_2023_11 IN SHARE MODE"); err != nil {
+	if _, err := conn.Exec(t.Context(), "BEGIN; LOCK TABLE sessctl.records_2023_q4 IN SHARE MODE"); err != nil {
 		t.Fatal(err)
 	}
 	other.Records[0].ID, other.Records[0].CreatedAt = "new", 1772533800000
@@ -272,16 +272,16 @@ func TestPushesDoNotWaitForOtherMonths(t *testing.T) {
 	}
 }
 
-// ofMonth is a batch of one record of a month.
-func ofMonth(t *testing.T, dsn string, at time.Time) remote.Batch {
+// ofQuarter is a batch of one record of a quarter.
+func ofQuarter(t *testing.T, dsn string, at time.Time) remote.Batch {
 	t.Helper()
-	r := memory.Record{ID: "of " + at.Format("2006-01"), Text: "of that month", CreatedAt: at.UnixMilli()}
+	r := memory.Record{ID: "of " + at.Format("2006-01"), Text: "of that quarter", CreatedAt: at.UnixMilli()}
 	return remote.Batch{Host: "laptop", Memory: memoryOf(t, dsn, "laptop"), Records: []memory.Shared{{Exported: memory.Exported{Record: r}, Digest: 1}}}
 }
 
-// TestNobodyWaitsForAMonth: while the first push of a month waits for a question
+// TestNobodyWaitsForAQuarter: while the first push of a quarter waits for a question
 // that takes long, the pushes and questions of others go on.
-func TestNobodyWaitsForAMonth(t *testing.T) {
+func TestNobodyWaitsForAQuarter(t *testing.T) {
 	dsn := database(t, shared(t))
 	m := open(t, postgres.Options{URL: dsn, SetUp: true})
 	s := store(t)
@@ -296,7 +296,7 @@ func TestNobodyWaitsForAMonth(t *testing.T) {
 		t.Fatal(err)
 	}
 	first, pushed := open(t, postgres.Options{URL: dsn}), make(chan error, 1)
-	batch := ofMonth(t, dsn, time.UnixMilli(1700000000000))
+	batch := ofQuarter(t, dsn, time.UnixMilli(1700000000000))
 	go func() {
 		_, err := first.Push(t.Context(), batch)
 		pushed <- err
@@ -319,14 +319,14 @@ func TestNobodyWaitsForAMonth(t *testing.T) {
 	if err := <-pushed; err != nil {
 		t.Error(err)
 	}
-	if got := text(t, dsn, "SELECT count(*)::text FROM sessctl.records_2023_11"); got != "1" {
-		t.Errorf("that month has %s records", got)
+	if got := text(t, dsn, "SELECT count(*)::text FROM sessctl.records_2023_q4"); got != "1" {
+		t.Errorf("that quarter has %s records", got)
 	}
 }
 
-// TestNextMonth: a push makes the table of the next month, so that nobody waits
+// TestNextQuarter: a push makes the table of the next quarter, so that nobody waits
 // when that begins, and no others; times that no session has share one table.
-func TestNextMonth(t *testing.T) {
+func TestNextQuarter(t *testing.T) {
 	dsn := database(t, shared(t))
 	m := open(t, postgres.Options{URL: dsn, SetUp: true})
 	s := store(t)
@@ -337,29 +337,29 @@ func TestNextMonth(t *testing.T) {
 		t.Fatal(err)
 	}
 	now := time.Now().UTC()
-	next := time.Date(now.Year(), now.Month()+1, 1, 0, 0, 0, 0, time.UTC)
-	const months = "SELECT string_agg(relname, ' ' ORDER BY relname) FROM pg_inherits JOIN pg_class c ON c.oid=inhrelid WHERE inhparent='sessctl.records'::regclass"
-	want := "records_2026_03 records_" + next.Format("2006_01") + " records_undated"
+	next := time.Date(now.Year(), now.Month()+3, 1, 0, 0, 0, 0, time.UTC)
+	const quarters = "SELECT string_agg(relname, ' ' ORDER BY relname) FROM pg_inherits JOIN pg_class c ON c.oid=inhrelid WHERE inhparent='sessctl.records'::regclass"
+	want := fmt.Sprintf("records_2026_q1 records_%d_q%d records_undated", next.Year(), (next.Month()+2)/3)
 	for range 2 {
 		if _, err := m.Index(t.Context(), model); err != nil {
 			t.Fatal(err)
 		}
-		if got := text(t, dsn, months); got != want {
+		if got := text(t, dsn, quarters); got != want {
 			t.Errorf("there are %s, not %s", got, want)
 		}
 	}
-	for _, odd := range []time.Time{next.AddDate(0, 2, 0), time.Date(2022, 12, 31, 23, 59, 59, 0, time.UTC), time.UnixMilli(0)} {
-		if r, err := m.Push(t.Context(), ofMonth(t, dsn, odd)); err != nil || r.Stored != 1 {
+	for _, odd := range []time.Time{next.AddDate(0, 3, 0), time.Date(2022, 12, 31, 23, 59, 59, 0, time.UTC), time.UnixMilli(0)} {
+		if r, err := m.Push(t.Context(), ofQuarter(t, dsn, odd)); err != nil || r.Stored != 1 {
 			t.Fatal(r, err)
 		}
-		if got := text(t, dsn, months); got != want {
+		if got := text(t, dsn, quarters); got != want {
 			t.Errorf("%s: there are %s, not %s", odd, got, want)
 		}
 	}
 	same := func(table string) string {
 		return text(t, dsn, "SELECT string_agg(regexp_replace(replace(indexdef, tablename, 'T'), 'INDEX \\S+', 'INDEX I'), E'\\n' ORDER BY regexp_replace(replace(indexdef, tablename, 'T'), 'INDEX \\S+', 'INDEX I')) FROM pg_indexes WHERE schemaname='sessctl' AND tablename='"+table+"'")
 	}
-	if a, b := same("records_2026_03"), same("records_undated"); len(a) == 0 || strings.Count(a, "\n") != strings.Count(b, "\n") {
-		t.Errorf("a month has the indexes\n%s\nand not those of\n%s", a, b)
+	if a, b := same("records_2026_q1"), same("records_undated"); len(a) == 0 || strings.Count(a, "\n") != strings.Count(b, "\n") {
+		t.Errorf("a quarter has the indexes\n%s\nand not those of\n%s", a, b)
 	}
 }

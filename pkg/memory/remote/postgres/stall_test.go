@@ -4,15 +4,16 @@ package postgres_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
-	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/sessctl/sessctl/pkg/memory"
 	"github.com/sessctl/sessctl/pkg/memory/remote"
 	"github.com/sessctl/sessctl/pkg/memory/remote/conformance"
@@ -30,30 +31,17 @@ type line struct {
 
 func newLine(t *testing.T, dsn string, most int64) *line {
 	t.Helper()
-	at := strings.TrimPrefix(strings.Fields(dsn)[0], "host=")
-	dir := t.TempDir()
-	l := &line{dsn: strings.Replace(dsn, at, dir, 1), most: most, stalled: make(chan struct{})}
-	listener, err := net.Listen("unix", filepath.Join(dir, ".s.PGSQL.5432"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = listener.Close() })
-	go func() {
-		for {
-			host, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			server, err := net.Dial("unix", filepath.Join(at, ".s.PGSQL.5432"))
-			if err != nil {
-				_ = host.Close()
-				continue
-			}
-			t.Cleanup(func() { _, _ = host.Close(), server.Close() })
-			go l.carry(server, host)
-			go func() { _, _ = io.Copy(host, server) }()
+	l := &line{most: most, stalled: make(chan struct{})}
+	l.dsn = between(t, dsn, func(host net.Conn, at string) {
+		server, err := net.Dial("unix", at)
+		if err != nil {
+			_ = host.Close()
+			return
 		}
-	}()
+		t.Cleanup(func() { _, _ = host.Close(), server.Close() })
+		go l.carry(server, host)
+		_, _ = io.Copy(host, server)
+	})
 	return l
 }
 
@@ -153,6 +141,53 @@ func others(t *testing.T, dsn string, round int64) {
 	receipt, err := open(t, postgres.Options{URL: dsn}).Push(ctx, remote.Batch{Host: "third", Memory: "third", Records: []memory.Shared{{Exported: memory.Exported{Record: r}, Digest: 1}}})
 	if err != nil || receipt.Stored != 1 {
 		t.Errorf("round %d: a host cannot push: %+v, %v", round, receipt, err)
+	}
+}
+
+// TestIsolation: a server that keeps transactions apart more strictly would push what
+// was buried that moment. It does nothing, and what it says to do is enough.
+func TestIsolation(t *testing.T) {
+	dsn := database(t, shared(t))
+	open(t, postgres.Options{URL: dsn, SetUp: true})
+	batch := remote.Batch{Host: "laptop", Memory: "laptop", Records: []memory.Shared{{Exported: memory.Exported{Record: memory.Record{ID: "one", Text: "of one", CreatedAt: 1772533800000}}, Digest: 1}}}
+	for _, isolation := range []string{"repeatable read", "serializable"} {
+		run(t, dsn, "DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET default_transaction_isolation = %L', current_database(), '"+isolation+"'); END $$")
+		m := open(t, postgres.Options{URL: dsn})
+		_, pushed := m.Push(t.Context(), batch)
+		_, buried := m.Bury(t.Context(), "laptop", []memory.Forgotten{{ID: "one"}})
+		for _, err := range []error{pushed, buried} {
+			if !errors.Is(err, remote.ErrUnsuitable) || !strings.Contains(err.Error(), isolation) {
+				t.Fatalf("%s: %v", isolation, err)
+			}
+		}
+		if got := text(t, dsn, "SELECT (SELECT count(*) FROM sessctl.records) || ' ' || (SELECT count(*) FROM sessctl.tombstones)"); got != "0 0" {
+			t.Errorf("%s: records and tombstones are %s", isolation, got)
+		}
+		_, remedy, _ := strings.Cut(pushed.Error(), "as the owner, ")
+		remedy, _, _ = strings.Cut(remedy, " (0A000)")
+		run(t, dsn, remedy)
+		if r, err := open(t, postgres.Options{URL: dsn}).Push(t.Context(), batch); err != nil || len(r.Present) != 1 {
+			t.Errorf("after %s: %+v, %v", remedy, r, err)
+		}
+		run(t, dsn, "DELETE FROM sessctl.records")
+	}
+}
+
+// TestServerRefusesIsolation: the functions themselves refuse, whoever calls them.
+func TestServerRefusesIsolation(t *testing.T) {
+	dsn := database(t, shared(t))
+	open(t, postgres.Options{URL: dsn, SetUp: true})
+	for _, call := range []string{
+		"push(1, '', false, 0, NULL, '{}', '{}', '[]', 1)", "bury('x', '{}', '{}', '{}', '{}', '{}')", "remove_buried('{}')",
+		"add_quarters('{}')", "build_words(false)",
+	} {
+		conn := connect(t, dsn)
+		_, err := conn.Exec(t.Context(), "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT sessctl."+call)
+		_ = conn.Close(context.Background())
+		var refused *pgconn.PgError
+		if !errors.As(err, &refused) || refused.Code != "0A000" {
+			t.Errorf("%s: %v", call, err)
+		}
 	}
 }
 

@@ -37,9 +37,9 @@ func (m *Memory) readState(ctx context.Context) error {
 	err := m.transact(ctx, readOnly, func(tx pgx.Tx) error {
 		return tx.QueryRow(ctx, `SELECT s.value, coalesce(e.extversion, ''), coalesce(n.nspname, ''), coalesce(current_setting('pg_textsearch.library_version', true), ''),
 		coalesce((SELECT i.indisvalid FROM pg_index i WHERE i.indexrelid=to_regclass($1)), false), coalesce((SELECT w.value FROM state w WHERE w.name='words'), ''),
-		coalesce(has_table_privilege(to_regclass('`+schemaName+`.record_words'), 'SELECT'), false)
+		coalesce(has_table_privilege(to_regclass('`+schemaName+`.record_words'), 'SELECT'), false), has_table_privilege('term_counts', 'SELECT')
 		FROM state s LEFT JOIN pg_extension e ON e.extname='pg_textsearch' LEFT JOIN pg_namespace n ON n.oid=e.extnamespace WHERE s.name='server'`, wordsIndex).
-			Scan(&m.server, &t.extension, &t.place, &t.library, &t.indexed, &t.state, &t.readable)
+			Scan(&m.server, &t.extension, &t.place, &t.library, &t.indexed, &t.state, &t.readable, &m.readsAll)
 	})
 	if err != nil {
 		return fmt.Errorf("read the identity of the shared memory: %w", err)

@@ -39,6 +39,16 @@ func (m *Memory) transact(ctx context.Context, mode string, f func(tx pgx.Tx) er
 	return classify(tx.Commit(ctx))
 }
 
+// ask is a transaction that only asks for records, when it is its turn.
+func (m *Memory) ask(ctx context.Context, f func(tx pgx.Tx) error) error {
+	return m.transact(ctx, readOnly, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, "SELECT take_turn()"); err != nil {
+			return err
+		}
+		return f(tx)
+	})
+}
+
 // exec carries out one statement, whose names say where they are.
 func (m *Memory) exec(ctx context.Context, statement string, args ...any) error {
 	ctx, cancel := context.WithTimeout(ctx, m.options.Timeout)

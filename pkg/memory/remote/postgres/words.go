@@ -16,11 +16,24 @@ import (
 	"github.com/sessctl/sessctl/pkg/memory/remote"
 )
 
+// Counts of all records are kept. Who may not read those counts its own.
+const (
+	countAll = "SELECT coalesce(sum(records), 0)::float8, coalesce(sum(tokens), 0)::float8 FROM hosts"
+	countOwn = "SELECT count(*)::float8, coalesce(sum(length), 0)::float8 FROM records"
+
+	countAllWith = "SELECT term, sum(records)::float8 FROM term_counts WHERE term = ANY ($1) GROUP BY term"
+	countOwnWith = "SELECT u.lexeme, count(*)::float8 FROM records r CROSS JOIN LATERAL unnest(r.terms) u WHERE u.lexeme = ANY ($1) GROUP BY u.lexeme"
+)
+
 // know counts records and those with each of the terms.
 func (x *index) know(ctx context.Context, terms []string) error {
+	all, with := countAll, countAllWith
+	if !x.readsAll {
+		all, with = countOwn, countOwnWith
+	}
 	if x.statistics == nil {
 		s := &remote.Statistics{With: map[string]float64{}}
-		if err := x.tx.QueryRow(ctx, "SELECT coalesce(sum(records), 0)::float8, coalesce(sum(tokens), 0)::float8 FROM hosts").Scan(&s.Records, &s.Tokens); err != nil {
+		if err := x.tx.QueryRow(ctx, all).Scan(&s.Records, &s.Tokens); err != nil {
 			return fmt.Errorf("count records: %w", err)
 		}
 		x.statistics = s
@@ -29,8 +42,7 @@ func (x *index) know(ctx context.Context, terms []string) error {
 	if len(unknown) == 0 {
 		return nil
 	}
-	found, err := x.tx.Query(ctx, `SELECT x.term, c.records FROM unnest($1::text[]) AS x (term)
-		CROSS JOIN LATERAL (SELECT coalesce(sum(c.records), 0)::float8 AS records FROM term_counts c WHERE c.term=x.term) c`, unknown)
+	found, err := x.tx.Query(ctx, with, unknown)
 	if err != nil {
 		return fmt.Errorf("count the records with a word: %w", err)
 	}
