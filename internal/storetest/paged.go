@@ -1,9 +1,6 @@
 package storetest
 
 import (
-	"context"
-	"database/sql"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -91,7 +88,7 @@ func (p Paged) goose(path string) error {
 }
 
 func (p Paged) agent(path string) error {
-	c := fakeagentdb.Content{Version: 23, Main: "main"}
+	c := fakeagentdb.Content{Version: 23, Main: "main", Long: true}
 	for i := range p.Sessions {
 		id := fmt.Sprintf("600fa7f5-3a0b-4cc5-9e68-d8388de117%02d", i)
 		c.Windows = append(c.Windows, [2]string{id, fmt.Sprintf("agent:main:%d", i)})
@@ -102,24 +99,5 @@ func (p Paged) agent(path string) error {
 			c.Rows = append(c.Rows, fakeagentdb.Row{Session: id, Seq: int64(j + 1), JSON: line, Length: int64(len(line)), At: 1788336000000 + int64(j)})
 		}
 	}
-	return errors.Join(fakeagentdb.Write(path, c), enlarge(path))
-}
-
-// enlarge makes the schema of an agent's database as long as that of the program is:
-// several pages.
-func enlarge(path string) error {
-	db, err := sql.Open("sqlite", "file:"+filepath.ToSlash(path))
-	if err != nil {
-		return err
-	}
-	_, err = db.ExecContext(context.Background(), "PRAGMA user_version = 23")
-	for i := range 12 {
-		if err == nil {
-			_, err = db.ExecContext(context.Background(), fmt.Sprintf("CREATE TABLE other_%d (id TEXT /* %s */)", i, strings.Repeat("heron ", 200)))
-		}
-	}
-	if err == nil {
-		_, err = db.ExecContext(context.Background(), "PRAGMA wal_checkpoint(TRUNCATE)")
-	}
-	return errors.Join(err, db.Close())
+	return fakeagentdb.Write(path, c)
 }
