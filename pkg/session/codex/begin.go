@@ -65,7 +65,7 @@ type metaRecord struct {
 }
 
 type compactedRecord struct {
-	Message string `json:"message"`
+	Message string      `json:"message"`
 	History []begunItem `json:"replacement_history"`
 }
 
