@@ -2,7 +2,7 @@ package cmd
 
 import (
 	"io"
-	"os"
+	"strings"
 
 	"github.com/sessctl/sessctl/internal/steps"
 	"github.com/spf13/cobra"
@@ -13,26 +13,13 @@ func newContinueCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "continue SESSION --in RUNTIME",
 		Short: "Go on with a session in another agent, with all that was said and done",
-		Long: `Begin a session of another runtime with what was said in one: messages, calls of
-tools with their results, the summary of what was compacted. SESSION is an id or key
-of a session that is there, or an archive's. It is only read. The new session is
-written beside those of the target; the command that goes on with it is printed.
-
-Thinking, images, and what the runtime itself put in front of the model stay behind.
-Secrets are masked: another provider gets what was said. Each of these is counted.`,
+		Long:  steps.ContinueHelp,
 		Example: `  sessctl continue 0199f3a2 --in codex --dry-run
-  sessctl continue 0199f3a2 --in codex
   sessctl continue agent:coordinator:main --in claude --cwd ~/project --budget 60000
   sessctl continue --file old.jsonl --in pi`,
 		Args: usageArgs(cobra.MaximumNArgs(1)),
-		RunE: func(c *cobra.Command, args []string) (err error) {
-			if len(args) > 0 {
-				o.Session = args[0]
-			}
-			if err := o.Validate(); err != nil {
-				return err
-			}
-			o.CurrentDirectory, _ = os.Getwd() // without one, --cwd says where
+		RunE: func(c *cobra.Command, args []string) error {
+			o.Session = strings.Join(args, "")
 			doc, err := steps.Continue(c.Context(), a.Run, o)
 			if err != nil {
 				return err

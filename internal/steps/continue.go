@@ -24,15 +24,14 @@ import (
 
 // ContinueOptions are the options of continue.
 type ContinueOptions struct {
-	Session, File    string
-	In               string // the runtime that goes on
-	Cwd              string
-	Tools            string
-	Budget           int64
-	KeepSecrets      bool
-	DryRun           bool
-	Quiet            time.Duration
-	CurrentDirectory string
+	Session, File string
+	In            string // the runtime that goes on
+	Cwd           string
+	Tools         string
+	Budget        int64
+	KeepSecrets   bool
+	DryRun        bool
+	Quiet         time.Duration
 }
 
 // ContinueDocument is `continue --json`.
@@ -62,8 +61,8 @@ func IntoRuntimes() (names []string) {
 	return names
 }
 
-// Validate refuses what cannot be done.
-func (o *ContinueOptions) Validate() error {
+// validate refuses what cannot be done.
+func (o *ContinueOptions) validate() error {
 	into := strings.Join(IntoRuntimes(), ", ")
 	switch {
 	case (o.Session == "") == (o.File == ""):
@@ -83,6 +82,9 @@ func (o *ContinueOptions) Validate() error {
 // Continue begins a session of another runtime with what was said in one. The source is
 // only read.
 func Continue(ctx context.Context, run *workspace.Run, o ContinueOptions) (doc ContinueDocument, err error) {
+	if err := o.validate(); err != nil {
+		return doc, err
+	}
 	s, err := continued(ctx, run, o)
 	if err != nil {
 		return doc, err
@@ -267,7 +269,7 @@ func carryOver(ctx context.Context, run *workspace.Run, s workspace.Found, o Con
 // directoryFor is the working directory in which the session goes on: the one that was
 // asked for, else that of the source, else this one.
 func directoryFor(s workspace.Found, o ContinueOptions) (string, error) {
-	directory := workspace.Absolute(cmp.Or(o.Cwd, s.Project, o.CurrentDirectory))
+	directory := workspace.Absolute(cmp.Or(o.Cwd, s.Project, "."))
 	info, err := os.Stat(directory)
 	if err == nil && !info.IsDir() {
 		err = errors.New("it is no directory")

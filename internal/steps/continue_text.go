@@ -8,6 +8,15 @@ import (
 	"github.com/sessctl/sessctl/pkg/session"
 )
 
+// ContinueHelp is what the help of the command says.
+const ContinueHelp = `Begin a session of another runtime with what was said in one: messages, calls of
+tools with their results, the summary of what was compacted. SESSION is an id or key
+of a session that is there, or an archive's. It is only read. The new session is
+written beside those of the target; the command that goes on with it is printed.
+
+Thinking, images, and what the runtime itself put in front of the model stay behind.
+Secrets are masked: another provider gets what was said. Each of these is counted.`
+
 // largeContext is from how many tokens on a context may not fit into a model's window.
 const largeContext = 150_000
 
