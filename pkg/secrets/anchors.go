@@ -70,39 +70,63 @@ func firstThree(text []byte) uint32 {
 // hash maps three or four bytes to a bit of a filter.
 func hash(four uint32) uint32 { return four * 2654435761 >> (32 - filterBits) }
 
-// in returns the bits of all anchors that stand in a text, also those that
-// stand there when foldedLetters are written plainly.
-func (s *anchorSet) in(text []byte) uint64 {
-	bits := s.inPlain(text)
-	if !hasFolded(text) {
-		return bits
-	}
-	for _, f := range foldedLetters {
-		text = bytes.ReplaceAll(text, []byte(f.letter), []byte(f.plain))
-	}
-	return bits | s.inPlain(text)
+// The bits of an anchorSet that stand for what is no rule; those of the rules are
+// their indices.
+const (
+	labelBit    = 61
+	shapeBit    = 62
+	assignedBit = 63
+)
+
+// sight is what stands in a text: the bits of its anchors, and the places of those that
+// are read where they stand.
+type sight struct {
+	text   []byte
+	bits   uint64
+	places [assignedBit - labelBit + 1][]int // in ascending order
 }
 
-func (s *anchorSet) inPlain(text []byte) (bits uint64) {
+// look finds all anchors of a text, also those that stand there when foldedLetters are
+// written plainly; these have no places.
+func (s *anchorSet) look(text []byte) sight {
+	seen := sight{text: text}
 	for i := s.next(text, 0); i < len(text); i = s.next(text, i+1) {
-		bits |= s.at(text, i)
-	}
-	if s.dotted != 0 && hasDotted(text) {
-		bits |= s.dotted
-	}
-	return bits
-}
-
-// places are where the anchors of a text stand, in ascending order. A letter of
-// foldedLetters is taken for no other.
-func (s *anchorSet) places(text []byte) (places []int) {
-	for i := s.next(text, 0); i < len(text); i = s.next(text, i+1) {
-		if s.at(text, i) != 0 {
-			places = append(places, i)
+		if bits := s.at(text, i); bits != 0 {
+			seen.add(i, bits)
 		}
 	}
-	return places
+	if s.dotted != 0 && hasDotted(text) {
+		seen.bits |= s.dotted
+	}
+	if hasFolded(text) {
+		seen.bits |= s.look(unfolded(text)).bits
+	}
+	return seen
 }
+
+func (seen *sight) add(at int, bits uint64) {
+	seen.bits |= bits
+	for n := range seen.places {
+		if bits&(1<<(labelBit+n)) != 0 {
+			seen.places[n] = append(seen.places[n], at)
+		}
+	}
+}
+
+// in returns the bits of all anchors that stand in a text.
+func (s *anchorSet) in(text []byte) uint64 { return s.look(text).bits }
+
+// placesIn are the places of the anchors of a bit. A text that was changed since it was
+// seen is looked at again.
+func (s *anchorSet) placesIn(text []byte, seen *sight, bit int) []int {
+	if !isSame(text, seen.text) {
+		*seen = s.look(text)
+	}
+	return seen.places[bit-labelBit]
+}
+
+// isSame reports whether two texts are the same memory.
+func isSame(a, b []byte) bool { return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0]) }
 
 // next returns the first place from i on where an anchor may stand, the end of the
 // text if there is none: that is where nearly all the time of a search goes. Eight
@@ -193,6 +217,14 @@ func isDotted(text []byte, dot int) bool {
 // foldedLetters are the characters above ASCII that are letters of an anchor in
 // another case: the Kelvin sign, and the long s.
 var foldedLetters = [...]struct{ letter, plain string }{{"\u212a", "k"}, {"\u017f", "s"}}
+
+// unfolded is a text with foldedLetters written plainly.
+func unfolded(text []byte) []byte {
+	for _, f := range foldedLetters {
+		text = bytes.ReplaceAll(text, []byte(f.letter), []byte(f.plain))
+	}
+	return text
+}
 
 // hasFolded reports whether a text has one of foldedLetters.
 func hasFolded(text []byte) bool {

@@ -77,14 +77,9 @@ func wordOf(text []byte, at, _ int) int {
 }
 
 // searchAssigned redacts the values that are given to names.
-func (k *knowledge) searchAssigned(text []byte, f *finding) []byte {
-	places := k.names.places(text)
+func (k *knowledge) searchAssigned(text []byte, seen *sight, f *finding) []byte {
 	for _, a := range k.assigned {
-		before := len(f.values)
-		clean := a.replace(text, places, k, f)
-		if len(f.values) > before {
-			text, places = clean, k.names.places(clean)
-		}
+		text = a.replace(text, k.anchors.placesIn(text, seen, assignedBit), k, f)
 	}
 	return text
 }
@@ -104,6 +99,9 @@ func (a assignment) replace(text []byte, places []int, k *knowledge, f *finding)
 		f.add(text[m[8]:end])
 		clean = append(append(clean, text[done:m[8]]...), Mark...)
 		done = end
+	}
+	if done == 0 {
+		return text
 	}
 	return append(clean, text[done:]...)
 }

@@ -59,18 +59,20 @@ func newLabelSet() labelSet {
 	return s
 }
 
-// searchLabels redacts the values that labels tell.
-func (k *knowledge) searchLabels(text []byte, f *finding) (clean []byte) {
-	done := 0
-	words := &k.labels.words
-	for i := words.next(text, 0); i < len(text); i = words.next(text, i+1) {
+// searchLabels redacts the values that labels tell, which stand at places.
+func (k *knowledge) searchLabels(text []byte, places []int, f *finding) (clean []byte) {
+	done, next := 0, 0
+	for _, i := range places {
+		if i < next {
+			continue
+		}
 		from, to := k.labelledAt(text, i)
 		if to <= from || from < done {
 			continue
 		}
 		f.add(text[from:to])
 		clean = append(append(clean, text[done:from]...), Mark...)
-		done, i = to, to-1
+		done, next = to, to
 	}
 	if done == 0 {
 		return text

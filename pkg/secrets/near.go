@@ -73,7 +73,7 @@ func firstSecret(text []byte, from, end int, l label) (int, int) {
 			stop++
 		}
 		a, b := trimWord(text, at, stop)
-		if b-a >= leastHuman && (at == 0 || at > from || l.option || text[at] == '=' || !isSecretByte(text[at-1])) && stop <= end+64 && l.fits(text[a:b], lines, (words == 0 || words == 1 && l.strong) && from > 0 || isMarked(text, from, a) || isAlone(text, at, stop)) && !insideName(text, a, b) {
+		if b-a >= leastHuman && (at == 0 || at > from || l.option || text[at] == '=' || !isSecretByte(text[at-1])) && stop <= end+64 && l.mayBe(text[a:b], lines, true) && l.fits(text[a:b], lines, (words == 0 || words == 1 && l.strong) && from > 0 || isMarked(text, from, a) || isAlone(text, at, stop)) && !insideName(text, a, b) {
 			return a, b
 		}
 		at = stop

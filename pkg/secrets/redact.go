@@ -50,34 +50,31 @@ func redactOwn(clean []byte, values [][]byte) ([]byte, int) {
 // what it finds secrets in is memory of its own. values has an entry for each place.
 func redactBytes(text []byte) (clean []byte, values [][]byte) {
 	k := known()
-	if bits := k.anchors.in(text); bits != 0 {
-		clean, values = k.search(text, bits)
-	}
-	bare, disguised := unmasked(text)
-	if !disguised {
-		return clean, values
-	}
-	bits := k.anchors.in(bare)
-	if bits == 0 {
-		return clean, values
-	}
-	if other, more := k.search(bare, bits); len(more) > len(values) {
-		return other, more
+	clean, values = k.search(text)
+	if bare, disguised := unmasked(text); disguised {
+		if other, more := k.search(bare); len(more) > len(values) {
+			return other, more
+		}
 	}
 	return clean, values
 }
 
 // search looks for what the anchors of a text stand for. It returns text itself if it
 // finds nothing.
-func (k *knowledge) search(text []byte, bits uint64) ([]byte, [][]byte) {
+func (k *knowledge) search(text []byte) ([]byte, [][]byte) {
+	seen := k.anchors.look(text)
+	bits := seen.bits
+	if bits == 0 {
+		return text, nil
+	}
 	f := &finding{}
-	text = k.searchRules(text, bits, f)
+	text = k.searchRules(text, &seen, f)
 	if bits&(1<<shapeBit) != 0 {
-		text = k.shapes.replace(text, f)
+		text = k.shapes.replace(text, k.anchors.placesIn(text, &seen, shapeBit), f)
 	}
 	if bits&(1<<labelBit) != 0 {
 		text = k.searchTables(text, f)
-		text = k.searchLabels(text, f)
+		text = k.searchLabels(text, k.anchors.placesIn(text, &seen, labelBit), f)
 	}
 	return text, f.values
 }
@@ -91,29 +88,77 @@ func (f *finding) add(value []byte) {
 
 // searchRules looks for the rules whose anchors the text has, and for what is assigned
 // to names.
-func (k *knowledge) searchRules(text []byte, bits uint64, f *finding) []byte {
+func (k *knowledge) searchRules(text []byte, seen *sight, f *finding) []byte {
+	bits := seen.bits
 	for i, r := range k.rules {
-		if bits&(1<<i) == 0 {
+		if bits&(1<<i) == 0 || r.first != nil && !k.begins(text, i) {
 			continue
 		}
-		if r.first != nil && !k.begins(text, i) {
-			continue
-		}
-		all := r.pattern.FindAllSubmatchIndex(text, -1)
-		for _, m := range all {
-			if !bytes.Contains(text[m[0]:m[1]], []byte(Mark)) {
-				f.add(r.valueOf(text, m))
-			}
-		}
-		if len(all) > 0 {
-			text = r.pattern.ReplaceAll(text, []byte(r.replace))
+		if clean := r.search(text, k.around(text, i), f); !isSame(clean, text) {
+			text = clean
 			bits |= k.anchors.in(text) // a word may begin behind a mark
 		}
 	}
 	if bits&(1<<assignedBit) == 0 {
 		return text
 	}
-	return k.searchAssigned(text, f)
+	return k.searchAssigned(text, seen, f)
+}
+
+// search redacts what a rule finds in some parts of a text. Text is not changed.
+func (r rule) search(text []byte, parts [][2]int, f *finding) (clean []byte) {
+	done := 0 // how many bytes of text are in clean
+	for _, p := range parts {
+		part := text[p[0]:p[1]]
+		all := r.pattern.FindAllSubmatchIndex(part, -1)
+		for _, m := range all {
+			if !bytes.Contains(part[m[0]:m[1]], []byte(Mark)) {
+				f.add(r.valueOf(part, m))
+			}
+		}
+		if len(all) > 0 {
+			clean = append(append(clean, text[done:p[0]]...), r.pattern.ReplaceAll(part, []byte(r.replace))...)
+			done = p[1]
+		}
+	}
+	if done == 0 {
+		return text
+	}
+	return append(clean, text[done:]...)
+}
+
+// around are the parts of a text in which a rule can find something: the lines that have
+// one of its anchors, and those that follow as far as its shape goes on.
+func (k *knowledge) around(text []byte, rule int) (parts [][2]int) {
+	if k.rules[rule].lines == 0 || hasFolded(text) {
+		return [][2]int{{0, len(text)}}
+	}
+	line := 0 // where the line behind the last one with an anchor begins
+	for i := k.anchors.next(text, 0); i < len(text); i = k.anchors.next(text, i+1) {
+		if i < line || k.anchors.at(text, i)&(1<<rule) == 0 {
+			continue
+		}
+		from := line + bytes.LastIndexByte(text[line:i], '\n') + 1
+		line = lineBehind(text, i)
+		to := line
+		for range k.rules[rule].lines - 1 {
+			to = lineBehind(text, to)
+		}
+		if n := len(parts); n > 0 && from < parts[n-1][1] {
+			parts[n-1][1] = to
+		} else {
+			parts = append(parts, [2]int{from, to})
+		}
+	}
+	return parts
+}
+
+// lineBehind is where the next line begins.
+func lineBehind(text []byte, at int) int {
+	if n := bytes.IndexByte(text[at:], '\n'); n >= 0 {
+		return at + n + 1
+	}
+	return len(text)
 }
 
 // valueOf is the part of a match that the mark takes the place of.
@@ -155,15 +200,24 @@ type rule struct {
 	anchors []string
 	pattern *regexp.Regexp
 	replace string
+	// lines is how many lines the shape goes over at most, from that of an anchor; 0
+	// for any number.
+	lines int
 	// first is pattern at the beginning of a text, for a shape that always begins
 	// with one of the anchors, where a word begins; else nil. It is tried before
 	// pattern, which goes over a whole text.
 	first *regexp.Regexp
 }
 
-// anywhere is a rule of a shape that has one of the anchors somewhere.
+// anywhere is a rule of a shape that has one of the anchors somewhere, in one line.
 func anywhere(anchors []string, expression, replace string) rule {
-	return rule{anchors: anchors, pattern: regexp.MustCompile(expression), replace: replace}
+	return rule{anchors: anchors, pattern: regexp.MustCompile(expression), replace: replace, lines: 1}
+}
+
+// over lets the shape of a rule go over so many lines; 0 for any number.
+func (r rule) over(lines int) rule {
+	r.lines = lines
+	return r
 }
 
 // starting is a rule of a shape that always begins with one of the anchors. It is
@@ -176,7 +230,7 @@ func starting(anchors []string, expression, replace string) rule {
 // newRules are the shapes, the ones with the longest prefixes first.
 func newRules() []rule {
 	return []rule{
-		anywhere([]string{"private key"}, `----[- ]BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?[- ]----(?s:.*?)(----[- ]END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?[- ]----|$)`, Mark),
+		anywhere([]string{"private key"}, `----[- ]BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?[- ]----(?s:.*?)(----[- ]END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?[- ]----|$)`, Mark).over(0),
 		anywhere([]string{"age-secret-key-1"}, `\bAGE-SECRET-KEY-1[A-Z0-9]{20,}`, Mark),
 		anywhere([]string{`\bsk-`}, `\bsk-[A-Za-z0-9_-]{12,}`, Mark), // OpenAI, Anthropic and others
 		anywhere([]string{"sk_live_", "sk_test_", "rk_live_", "rk_test_", "pk_live_", "whsec_"}, `\b(?:[srp]k_(?:live|test)_|whsec_)[A-Za-z0-9]{10,}`, Mark),
@@ -199,23 +253,23 @@ func newRules() []rule {
 		starting([]string{"bearer ", "authorization:"}, `(?i)\b(bearer|authorization: *(?:token|basic)) +(?:[A-Za-z._~+/=-]{0,60}[0-9][A-Za-z0-9._~+/=-]{5,}|[A-Za-z._~+/=-]{6,60}[0-9][A-Za-z0-9._~+/=-]*|[A-Za-z+/]{16,}={1,2})`, "${1} "+Mark),
 		anywhere([]string{"cookie:"}, `(?i)\b((?:set-)?cookie: *)[^\s=;]+=[^\r\n"']{8,}`, "${1}"+Mark),
 		starting([]string{"x-api-key"}, `(?i)\b(x-api-key["']?: *["']?)[A-Za-z0-9._~+/=-]{8,}`, "${1}"+Mark),
-		anywhere([]string{"://"}, `(://[^/\s:@"']*:)[^/\s@"'<$\{][^/\s@"']*@`, "${1}"+Mark+"@"),
+		anywhere([]string{"://"}, `(://[^/\s:@"']*:)[^/\s@"'<$\{][^/\s@"']*@`, "${1}"+Mark+"@").over(0),
 		starting([]string{"lin_api_", "lin_oauth_", "secret_", "ntn_", "glsa_", "dckr_pat_", "figd_", "rubygems_", "sbp_", "nvapi-", "pplx-", "tvly-", "xai-", "tskey-", "hvs.", "hvb.", "hvr.", "pmak-", "nrak-"},
 			`\b(?:lin_(?:api|oauth)_|(?:glsa|dckr_pat|figd|rubygems|sbp)_|ntn_|(?:nvapi|pplx|tvly|xai|tskey|PMAK|NRAK)-|hv[sbr]\.)[A-Za-z0-9_-]{20,}|\bsecret_[A-Za-z0-9]{40,}`, Mark),
 		anywhere([]string{`\bSK0`, `\bSK1`, `\bSK2`, `\bSK3`, `\bSK4`, `\bSK5`, `\bSK6`, `\bSK7`, `\bSK8`, `\bSK9`, `\bSKa`, `\bSKb`, `\bSKc`, `\bSKd`, `\bSKe`, `\bSKf`}, `\bSK[0-9a-f]{32}\b`, Mark), // Twilio
 		anywhere([]string{"sig=", "signature="}, `(?i)([?&](?:sig|x-amz-signature|x-goog-signature)=)[A-Za-z0-9%+/=_-]{20,}`, "${1}"+Mark),
 		// Programs that take a secret as an argument.
-		anywhere([]string{"curl", "wget"}, `(?i)\b((?:curl|wget)\b[^\n]*?\s(?:-u|--user|--proxy-user)[ =]?\\*["']?[^\s:"'$]+:)[^\s"'$\\]{3,}`, "${1}"+Mark),
-		anywhere([]string{"mysql", "mariadb", "sshpass"}, `\b((?:mysql(?:dump|admin)?|mariadb(?:-dump|-admin)?)\b[^\n|;&]*?\s-p|sshpass\s+-p\s*)[^\s"'$=-][^\s"'\\]{3,}`, "${1}"+Mark),
-		anywhere([]string{"login "}, `(?i)\b(login\s+\S+\s+password\s+)[^\s"']{4,}`, "${1}"+Mark), // .netrc
-		anywhere([]string{`"auth`}, `("auth\\*"\s*:\s*\\*")[A-Za-z0-9+/=]{16,}`, "${1}"+Mark),     // Docker
+		anywhere([]string{"curl", "wget"}, `(?i)\b((?:curl|wget)\b[^\n]*?\s(?:-u|--user|--proxy-user)[ =]?\\*["']?[^\s:"'$]+:)[^\s"'$\\]{3,}`, "${1}"+Mark).over(2),
+		anywhere([]string{"mysql", "mariadb", "sshpass"}, `\b((?:mysql(?:dump|admin)?|mariadb(?:-dump|-admin)?)\b[^\n|;&]*?\s-p|sshpass\s+-p\s*)[^\s"'$=-][^\s"'\\]{3,}`, "${1}"+Mark).over(0),
+		anywhere([]string{"login "}, `(?i)\b(login\s+\S+\s+password\s+)[^\s"']{4,}`, "${1}"+Mark).over(0), // .netrc
+		anywhere([]string{`"auth`}, `("auth\\*"\s*:\s*\\*")[A-Za-z0-9+/=]{16,}`, "${1}"+Mark).over(0),     // Docker
 		anywhere([]string{"password>", "passwd>", "passphrase>", "secret>", "token>", "key>"}, `(?i)(<[a-z0-9_:-]*(?:passw(?:or)?d|passphrase|secret|token|api[_-]?key)>)[^<>\s]{4,}(</)`, "${1}"+Mark+"${2}"),
 		// Tokens of bots have no letters to begin with, only their shapes:
 		// Hugging Face, SendGrid, Telegram, Discord.
 		starting([]string{`\bhf_`}, `\bhf_[A-Za-z0-9]{20,}`, Mark),
 		starting([]string{`\bSG.`}, `\bSG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}`, Mark),
 		anywhere([]string{":aa"}, `(?:\b|bot)[0-9]{8,10}:AA[A-Za-z0-9_-]{30,}`, Mark),
-		anywhere(nil, `\b[MNO][A-Za-z0-9_-]{22,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,}`, Mark), // Discord
+		anywhere(nil, `\b[MNO][A-Za-z0-9_-]{22,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,}`, Mark).over(0), // Discord
 	}
 }
 
@@ -225,22 +279,13 @@ type knowledge struct {
 	assigned []assignment
 	computed *regexp.Regexp
 	anchors  anchorSet // of everything
-	names    anchorSet // of assigned alone
 	shapes   shapeSet
 	labels   labelSet
 }
 
-// The bits of an anchorSet that stand for what is no rule; those of the rules are
-// their indices.
-const (
-	labelBit    = 61
-	shapeBit    = 62
-	assignedBit = 63
-)
-
 // known is made when the first text is searched: most commands search none.
 var known = sync.OnceValue(func() *knowledge {
-	k := &knowledge{rules: newRules(), assigned: newAssigned(), computed: newComputed(), anchors: newAnchorSet(), names: newAnchorSet(), labels: newLabelSet()}
+	k := &knowledge{rules: newRules(), assigned: newAssigned(), computed: newComputed(), anchors: newAnchorSet(), labels: newLabelSet()}
 	k.shapes = newShapeSet(slices.Concat(ownShapes(), toldShapes(), publishedShapes()))
 	for _, s := range k.shapes.shapes {
 		for _, word := range s.keywords {
@@ -260,7 +305,6 @@ var known = sync.OnceValue(func() *knowledge {
 	}
 	for _, word := range assignedAnchors() {
 		k.anchors.add(word, 1<<assignedBit)
-		k.names.add(word, 1<<assignedBit)
 	}
 	return k
 })

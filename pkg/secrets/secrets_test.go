@@ -3,6 +3,7 @@ package secrets
 import (
 	"maps"
 	"regexp"
+	"regexp/syntax"
 	"slices"
 	"strings"
 	"sync"
@@ -222,16 +223,54 @@ func sameAsWhole(t interface{ Fatalf(string, ...any) }, text string) {
 	k := known()
 	want, n := searchedWhole(k, text)
 	var f finding
-	if got := k.searchRules([]byte(text), k.anchors.in([]byte(text)), &f); string(got) != want || len(f.values) != n {
+	seen := k.anchors.look([]byte(text))
+	if got := k.searchRules(seen.text, &seen, &f); string(got) != want || len(f.values) != n {
 		t.Fatalf("%q became\n%q (%d), searched whole\n%q (%d)", text, got, len(f.values), want, n)
 	}
+}
+
+// A rule that is tried in the lines of its anchors alone finds nothing that goes over
+// more: each end of a line that its expression can take is one line more.
+func TestRulesKeepToTheirLines(t *testing.T) {
+	for _, r := range newRules() {
+		parsed, err := syntax.Parse(r.pattern.String(), syntax.Perl)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ends := lineEnds(parsed); r.first == nil && r.lines > 0 && ends != r.lines-1 {
+			t.Errorf("%s goes over %d ends of lines, and is tried in %d lines", r.pattern, ends, r.lines)
+		}
+	}
+}
+
+// lineEnds is how many ends of lines an expression can take.
+func lineEnds(r *syntax.Regexp) (ends int) {
+	switch r.Op {
+	case syntax.OpAnyChar:
+		return 1
+	case syntax.OpLiteral:
+		return strings.Count(string(r.Rune), "\n")
+	case syntax.OpCharClass:
+		for i := 0; i < len(r.Rune); i += 2 {
+			if r.Rune[i] <= '\n' && '\n' <= r.Rune[i+1] {
+				return 1
+			}
+		}
+	}
+	for _, sub := range r.Sub {
+		ends += lineEnds(sub)
+	}
+	if repeated := r.Op == syntax.OpStar || r.Op == syntax.OpPlus || r.Op == syntax.OpRepeat; repeated && ends > 0 {
+		return 100
+	}
+	return ends
 }
 
 // pieces are what texts with secrets are made of.
 func pieces() []string {
 	return append(assignedAnchors(), "password", "passwort", "passwd", "passphrase", "пАРоль", "密码", "secret_key", "api_key", "--", "-", "_", " ", "  ", "=", ":", "：", "=>", " := ", "==", " is ", " is now: ", "\n", "\\n", "\r\n",
 		`"`, `'`, `\"`, `\\"`, `\`, "hunter2", "hunter2a9", "abc123def456", "$X", "/run/x", "f(", ",", ";", "&", "\u212a", "\u017f", "é", Mark, "SK0123456789abcdef0123456789abcdef", "sk-abcdefghijklmnop", "AGE-SECRET-KEY-1ABCDEFGHIJKLMNOPQRSTU", "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIx.abcdefgh", "ghp_abcdefghijklmnop1", "AKIA0123456789AB", ".", "x",
-		"curl", "wget", " -u", "ada:hunter2", "Bearer ", "authorization: basic", "x-api-key: ", "mysqldump", "sshpass", " -p", "hf_abcdefghijklmnopqrst", "lin_api_", "secret_", "SG.abcdefghijklmnop.", "abcdefghijklmnopqrstu", "login", "\t")
+		"curl", "wget", " -u", "\n-u", "ada:hunter2", "Bearer ", "authorization: basic", "x-api-key: ", "mysqldump", "sshpass", " -p", "hf_abcdefghijklmnopqrst", "lin_api_", "secret_", "SG.abcdefghijklmnop.", "abcdefghijklmnopqrstu", "login", "\t")
 }
 
 // Searching only where names begin finds what searching everywhere finds.

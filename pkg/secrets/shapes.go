@@ -253,17 +253,21 @@ func newShapeSet(shapes []shape) shapeSet {
 	return s
 }
 
-// replace redacts the tokens of a text. Text is not changed.
-func (s *shapeSet) replace(text []byte, f *finding) (clean []byte) {
+// replace redacts the tokens of a text whose keywords stand at places. Text is not
+// changed.
+func (s *shapeSet) replace(text []byte, places []int, f *finding) (clean []byte) {
 	done := 0 // how many bytes of text are in clean
-	for i := s.words.next(text, 0); i < len(text); i = s.words.next(text, i+1) {
+	for _, i := range places {
+		if i < done {
+			continue
+		}
 		from, to := s.at(text, i, done)
 		if to <= from {
 			continue
 		}
 		f.add(text[from:to])
 		clean = append(append(clean, text[done:from]...), Mark...)
-		done, i = to, max(i, to-1)
+		done = to
 	}
 	if done == 0 {
 		return text
