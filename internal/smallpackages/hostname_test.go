@@ -1,4 +1,4 @@
-package recall_test
+package smallpackages_test
 
 import (
 	"io/fs"
