@@ -22,9 +22,10 @@ const module = "github.com/sessctl/sessctl"
 
 var layers = map[string][]string{
 	"":                       {"cmd"},
-	"cmd":                    {"internal/wording", "internal/failure", "internal/workspace", "internal/selection", "internal/audit", "internal/removal", "internal/recall", "internal/steps", "internal/unattended", "internal/doctor", "internal/front/...", "pkg/..."},
+	"cmd":                    {"internal/wording", "internal/failure", "internal/workspace", "internal/selection", "internal/audit", "internal/removal", "internal/recall", "internal/steps", "internal/unattended", "internal/doctor", "internal/fleet", "internal/front/...", "pkg/..."},
 	"internal/front/...":     {"internal/wording", "internal/failure", "internal/workspace", "internal/selection", "internal/audit", "internal/removal", "internal/recall", "internal/steps", "internal/unattended", "pkg/..."},
 	"internal/doctor":        {"internal/wording", "internal/failure", "internal/workspace", "internal/selection", "internal/audit", "internal/removal", "internal/recall", "internal/unattended", "pkg/..."},
+	"internal/fleet":         {"internal/wording", "internal/failure", "internal/workspace", "internal/audit", "internal/recall", "internal/selection", "pkg/..."},
 	"internal/unattended":    {"internal/wording", "internal/failure", "internal/workspace", "internal/selection", "internal/audit", "internal/removal", "internal/recall", "internal/steps", "pkg/..."},
 	"internal/wording":       {"pkg/..."},
 	"internal/failure":       {"internal/wording", "pkg/..."},
@@ -101,7 +102,7 @@ var layers = map[string][]string{
 	"internal/packages":       {"cmd"},
 	"internal/program":        {"cmd"},
 	"internal/prose":          {},
-	"internal/scriptcmd":      {"internal/fakegateway", "internal/fakeagentdb", "internal/fakegoosedb", "internal/fakehubdb", "internal/fakesessiondb", "internal/fakestatedb", "internal/objectstore", "pkg/memory", "pkg/secrets"},
+	"internal/scriptcmd":      {"internal/fakegateway", "internal/fakeagentdb", "internal/fakegoosedb", "internal/fakehubdb", "internal/fakesessiondb", "internal/fakestatedb", "internal/objectstore", "internal/postgres", "pkg/memory", "pkg/secrets"},
 	"internal/fakegateway":    {},
 	"internal/fakemanagers":   {},
 	"internal/fakeobjects":    {},

@@ -71,8 +71,11 @@ func scriptCondition(cond string) (bool, error) {
 	case "smoke":
 		return tier.Smoke(), nil
 	}
-	if cond == "storage" {
+	switch cond {
+	case "storage":
 		return objectstore.Available(), nil
+	case "postgres":
+		return scriptcmd.HasPostgres(), nil
 	}
 	if name, ok := strings.CutPrefix(cond, "shared:"); ok {
 		_, err := os.Stat(filepath.Join("..", "shared", name))

@@ -57,7 +57,7 @@ func (a *app) readConfig() (*viper.Viper, error) {
 	for key, value := range workspace.Defaults() {
 		v.SetDefault(key, value)
 	}
-	if err := readConfigFile(v, workspace.ConfigFile(&a.Run.Settings), a.Global.ConfigFile != ""); err != nil {
+	if err := a.readConfigFiles(v); err != nil {
 		return nil, err
 	}
 	for key := range workspace.Defaults() {
@@ -66,6 +66,13 @@ func (a *app) readConfig() (*viper.Viper, error) {
 		}
 	}
 	return v, nil
+}
+
+// readConfigFiles reads what fleet join has written, and over it the configuration file.
+func (a *app) readConfigFiles(v *viper.Viper) error {
+	fleet := workspace.FleetFile(&a.Run.Settings)
+	required := a.Global.ConfigFile != "" && !workspace.Exists(fleet)
+	return cmp.Or(readConfigFile(v, fleet, false), readConfigFile(v, workspace.ConfigFile(&a.Run.Settings), required))
 }
 
 func readConfigFile(v *viper.Viper, path string, required bool) error {
@@ -77,7 +84,7 @@ func readConfigFile(v *viper.Viper, path string, required bool) error {
 		return failure.Usage("", "read configuration: %w", err)
 	}
 	v.SetConfigType("yaml")
-	if err := v.ReadConfig(bytes.NewReader(text)); err != nil {
+	if err := v.MergeConfig(bytes.NewReader(text)); err != nil {
 		return failure.Usage("the file is YAML, see docs/configuration.md", "%s: read configuration: %w", path, workspace.OneLine(err))
 	}
 	return nil
@@ -115,13 +122,10 @@ func (a *app) checkDataDir(c *cobra.Command) error {
 	return failure.Usage("name one with --data-dir or SESSCTL_DATA_DIR, or set HOME", "there is no home directory, so there is no place for archives and memory")
 }
 
-// fileConfig is what the configuration file alone says, nothing without one.
+// fileConfig is what the configuration files alone say, nothing without one.
 func (a *app) fileConfig() *viper.Viper {
 	file := viper.New()
-	if text, err := durable.ReadSmall(workspace.ConfigFile(&a.Run.Settings), workspace.MaxConfig); err == nil {
-		file.SetConfigType("yaml")
-		_ = file.ReadConfig(bytes.NewReader(text)) // it was read once already, without error
-	}
+	_ = a.readConfigFiles(file) // it was read once already, without error
 	return file
 }
 

@@ -46,7 +46,7 @@ func (a *app) groups() []group {
 			inBrief(newBriefCommand(a), "what to know at a start"),
 		}},
 		{"Many hosts", []*cobra.Command{
-			inBrief(newServeCommand(a), "answer over HTTP"), inBrief(newMetricsCommand(a), "for Prometheus"),
+			inBrief(newFleetCommand(a), "one memory for all"), inBrief(newServeCommand(a), "answer over HTTP"), inBrief(newMetricsCommand(a), "for Prometheus"),
 		}},
 		{"Settings", []*cobra.Command{
 			inBrief(newConfigCommand(a), "what is set, and where"), inBrief(newVersionCommand(a), "of this program"),

@@ -46,7 +46,7 @@ func planProfile(a *app, name string, lastRead time.Time) (profilePlan, error) {
 	}
 	plan := profilePlan{profile: name}
 	if config.Steps == nil {
-		config.Steps = operate.DefaultSteps()
+		config.Steps = steps.DefaultSteps(&a.Run.Settings)
 	}
 	if err := checkProfile(a, name, config); err != nil {
 		return plan, err

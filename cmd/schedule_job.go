@@ -120,7 +120,7 @@ func checkScheduled(a *app, profile string) error {
 // not have.
 func jobOptions(a *app) []string {
 	options := []string{"--data-dir", a.DataDir()}
-	if file := workspace.ConfigFile(&a.Run.Settings); workspace.Exists(file) {
+	if file := workspace.ConfigFile(&a.Run.Settings); workspace.Exists(file) || workspace.Exists(workspace.FleetFile(&a.Run.Settings)) {
 		options = append(options, "--config", workspace.Absolute(file))
 	}
 	options = append(options, unattended.StoreOptions(a.Global, a.fileConfig().GetStringSlice)...)

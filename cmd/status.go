@@ -5,14 +5,12 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/sessctl/sessctl/internal/audit"
 	"github.com/sessctl/sessctl/internal/failure"
 	"github.com/sessctl/sessctl/internal/front/pages"
 	"github.com/sessctl/sessctl/internal/recall"
 	"github.com/sessctl/sessctl/internal/selection"
-	"github.com/sessctl/sessctl/internal/steps"
 	"github.com/sessctl/sessctl/internal/wording"
 	"github.com/spf13/cobra"
 )
@@ -57,7 +55,7 @@ func runStatus(ctx context.Context, a *app) error {
 	if doc.Notes = a.Notes; a.JSON {
 		err = a.printJSON(doc)
 	} else if !doc.Well || !a.Quiet {
-		_, err = io.WriteString(a.Out, describeStatus(a, &doc))
+		_, err = io.WriteString(a.Out, pages.Status(a.Run, &doc))
 	}
 	return cmp.Or(err, statusOutcome(&doc))
 }
@@ -82,7 +80,7 @@ func runStatusOfHosts(ctx context.Context, a *app, o selection.HostsOption) erro
 		if there.Well && a.Quiet {
 			continue
 		}
-		if _, err := fmt.Fprintf(a.Out, "%s: %s", wording.Visible(there.Host), describeStatus(a, there)); err != nil {
+		if _, err := fmt.Fprintf(a.Out, "%s: %s", wording.Visible(there.Host), pages.Status(a.Run, there)); err != nil {
 			return err
 		}
 	}
@@ -100,68 +98,4 @@ func statusOutcome(doc *audit.StatusDocument) error {
 		return &failure.Outcome{Exit: failure.ExitPartly}
 	}
 	return nil
-}
-
-// describeStatus is the screen.
-func describeStatus(a *app, doc *audit.StatusDocument) string {
-	var b strings.Builder
-	line := func(what, text string) { fmt.Fprintf(&b, "  %-11s %s\n", what, wording.Visible(text)) }
-	b.WriteString(doc.Headline() + "\n")
-	for _, p := range doc.Wrong {
-		line(p.What, a.problemText(p))
-		if p.Advice != "" {
-			line("", p.Advice)
-		}
-	}
-	for _, u := range doc.Unread {
-		if !u.Broken { // what is broken is a problem
-			line("not read", a.Tilde(u.Note().Text()))
-		}
-	}
-	for _, p := range doc.Due {
-		line("due", fmt.Sprintf("%s: %s; %s", p.What, wording.Count(int64(p.Count)), p.Advice))
-	}
-	b.WriteByte('\n')
-	describeRuns(line, doc)
-	if grew := doc.Growth(); grew != "" {
-		line("grew", grew)
-	}
-	for _, text := range doc.Going(func(at string) string { return pages.GoesOn(at, a.Now()) }) {
-		line("will go", text)
-	}
-	if !doc.ArchivesKnown {
-		line("archives", "not known: they could not be listed, see above")
-		return b.String()
-	}
-	line("saved", fmt.Sprintf("%s tokens out of contexts by %s, %s out of logs", wording.Count(doc.Saved.Tokens), wording.Plural(doc.Saved.Compactions, "compaction"), wording.Bytes(doc.Saved.LogBytes)))
-	line("verified", doc.Verified())
-	return b.String()
-}
-
-func (a *app) problemText(p audit.StatusProblem) string {
-	text := p.Message
-	if p.Where != "" && !strings.Contains(text, p.Where) {
-		text = a.Tilde(p.Where) + ": " + text
-	}
-	return text + wording.MoreLike(p.Count-1)
-}
-
-func describeRuns(line func(what, text string), doc *audit.StatusDocument) {
-	runs := doc.Runs
-	switch {
-	case !doc.RunsKnown:
-		line("last run", "not known: the records of runs could not be read, see above")
-	case len(runs) == 0:
-		line("last run", "none is on record; sessctl schedule install nightly runs every night")
-	}
-	for _, r := range runs[:min(len(runs), audit.MostOfStatus)] {
-		text := fmt.Sprintf("%s, %s, %s", r.Profile, wording.ShownTime(r.Started), r.Outcome)
-		if r.Seconds > 0 {
-			text += " in " + steps.Took(r.Seconds)
-		}
-		if len(r.Summary) > 0 {
-			text += "; " + strings.Join(r.Summary, "; ")
-		}
-		line("last run", text)
-	}
 }

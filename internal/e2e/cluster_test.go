@@ -209,7 +209,7 @@ func (s *clusterStage) sent() int {
 
 // killedInAPush kills the node that is asked first, in the middle of a push.
 func (s *clusterStage) killedInAPush(h *clusterHost) {
-	_, err := h.run(nil, "push", "--setup")
+	_, err := h.run(nil, "fleet", "init")
 	s.must(err)
 	began := time.Now()
 	done := make(chan pushed)

@@ -115,7 +115,7 @@ func machinesOfOneName(t *testing.T, server *postgres.Server) {
 		talk(t, h.home, strings.Fields(said)[1], []string{said})
 		h.sessctl(t, 0, "archive", "--all", "--remember")
 	}
-	first.sessctl(t, 0, "push", "--setup")
+	first.sessctl(t, 0, "fleet", "init")
 	first.sessctl(t, 0, "push")
 	for _, arguments := range [][]string{{"push"}, {"push", "--verify"}, {"push", "--dry-run"}, {"push", "--json"}} {
 		out, told := second.outputs(t, 1, arguments...)
@@ -156,7 +156,7 @@ func nothingIsDue(t *testing.T, server *postgres.Server) {
 	h := newHost(t, server, "due")
 	talk(t, h.home, "walrus", []string{"The walrus swims.", "The heron sleeps."})
 	h.sessctl(t, 0, "archive", "--all", "--remember")
-	h.sessctl(t, 0, "push", "--setup")
+	h.sessctl(t, 0, "fleet", "init")
 	h.sessctl(t, 0, "push")
 	other := host{filepath.Join(t.TempDir(), "home"), "other", h.dsn}
 	talk(t, other.home, "walrus", []string{"The walrus swims.", "The heron sleeps."})
@@ -188,7 +188,7 @@ func laterRulesRedact(t *testing.T, server *postgres.Server) {
 	if err := scriptcmd.Unredact(t.Context(), filepath.Join(h.home, ".local/share/sessctl/memory"), secret); err != nil {
 		t.Fatal(err)
 	}
-	h.sessctl(t, 0, "push", "--setup")
+	h.sessctl(t, 0, "fleet", "init")
 	h.sessctl(t, 0, "push")
 	if rows := wholeDatabase(t, h.dsn); !strings.Contains(rows, "walrus took "+strings.ToLower(secret)) {
 		t.Fatal("what older rules left was not pushed")
@@ -210,7 +210,7 @@ func laterRulesRedact(t *testing.T, server *postgres.Server) {
 // looks, and is not sent to --take-over.
 func nameOfAnotherRole(t *testing.T, server *postgres.Server) {
 	owner := newHost(t, server, "roles")
-	owner.sessctl(t, 0, "push", "--setup")
+	owner.sessctl(t, 0, "fleet", "init")
 	sql(t, server.DSN, "CREATE ROLE first_role LOGIN IN ROLE sessctl_host", "CREATE ROLE second_role LOGIN IN ROLE sessctl_host")
 	first, second := owner, owner
 	first.dsn, second.dsn = strings.Replace(owner.dsn, "user=postgres", "user=first_role", 1), strings.Replace(owner.dsn, "user=postgres", "user=second_role", 1)
@@ -256,7 +256,7 @@ func keepsNoSecret(t *testing.T, server *postgres.Server) {
 		laptop.sessctl(t, 0, arguments...)
 	}
 	sessctl("archive", "--all", "--remember")
-	sessctl("push", "--setup")
+	sessctl("fleet", "init")
 	sessctl("push")
 	sql(t, server.DSN, "ANALYZE", "CHECKPOINT")
 	rows, files := wholeDatabase(t, server.DSN), filesOfServer(t, server.DSN, "")

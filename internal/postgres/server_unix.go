@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"os/user"
@@ -24,6 +25,7 @@ type Server struct {
 	dir     string
 	bin     string
 	sync    bool // it survives being killed
+	port    int  // 0 for the usual one, of the socket alone
 	options []string
 	as      *syscall.SysProcAttr
 	process *exec.Cmd
@@ -55,6 +57,37 @@ func StartVector(ctx context.Context, settings ...string) (*Server, error) {
 	return start(ctx, s)
 }
 
+// Listening starts a server with pgvector on a port of loopback, as one is right after it
+// was installed: whoever comes over the network needs a password. Its socket is in
+// Directory. It returns an error that wraps [ErrUnavailable] as [StartVector] does.
+func Listening(ctx context.Context) (s *Server, port int, err error) {
+	bin, err := vectorPrograms()
+	if err != nil {
+		return nil, 0, err
+	}
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, 0, fmt.Errorf("look for a free port: %w", err)
+	}
+	port = free.Addr().(*net.TCPAddr).Port
+	if err := free.Close(); err != nil {
+		return nil, 0, err
+	}
+	s = &Server{bin: bin, port: port}
+	s.Set("listen_addresses=127.0.0.1", fmt.Sprintf("port=%d", port))
+	s, err = start(ctx, s)
+	return s, port, err
+}
+
+// Available reports whether a server with pgvector is installed.
+func Available() bool {
+	_, err := vectorPrograms()
+	return err == nil
+}
+
+// Directory is where the socket of the server is.
+func (s *Server) Directory() string { return s.dir }
+
 // Set gives the server other settings from its next start on.
 func (s *Server) Set(settings ...string) {
 	s.options = nil
@@ -71,6 +104,9 @@ func start(ctx context.Context, s *Server) (*Server, error) {
 		return nil, fmt.Errorf("make a directory: %w", err)
 	}
 	s.dir, s.DSN = dir, fmt.Sprintf("host=%s user=postgres dbname=postgres password=hunter2", dir)
+	if s.port != 0 {
+		s.DSN += fmt.Sprintf(" port=%d", s.port)
+	}
 	if err := s.start(ctx); err != nil {
 		s.Stop()
 		return nil, err
@@ -82,7 +118,7 @@ func (s *Server) start(ctx context.Context) (err error) {
 	if s.as, err = serverUser(s.dir); err != nil {
 		return err
 	}
-	initdb := exec.CommandContext(ctx, filepath.Join(s.bin, "initdb"), "-D", s.data(), "-U", "postgres", "-A", "trust", "--no-sync", "--encoding", "UTF8", "--locale", "C")
+	initdb := exec.CommandContext(ctx, filepath.Join(s.bin, "initdb"), "-D", s.data(), "-U", "postgres", "--auth-local", "trust", "--auth-host", "scram-sha-256", "--no-sync", "--encoding", "UTF8", "--locale", "C")
 	initdb.SysProcAttr = s.as
 	if out, err := initdb.CombinedOutput(); err != nil {
 		return fmt.Errorf("initdb: %w\n%s", err, out)

@@ -29,7 +29,7 @@ func OfThisRun() []string { return []string{"host", "json", "quiet", "workers", 
 // CheckHost refuses what ssh would take for an option or the shell for more than
 // a name.
 func CheckHost(host string) error {
-	if !isHostName(host) {
+	if !IsHostName(host) {
 		return failure.Usage("write --host alpha,bob@beta: names that ssh knows", "--host: %q is not the name of a host", host)
 	}
 	return nil
@@ -38,9 +38,9 @@ func CheckHost(host string) error {
 // longestHost is how many characters the name of a host may have.
 const longestHost = 255
 
-// isHostName reports whether ssh takes a text for the name of a host, as people write
+// IsHostName reports whether ssh takes a text for the name of a host, as people write
 // it: what comes from another host may be anything.
-func isHostName(host string) bool {
+func IsHostName(host string) bool {
 	odd := strings.IndexFunc(host, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }) >= 0
 	return host != "" && utf8.ValidString(host) && utf8.RuneCountInString(host) <= longestHost && !strings.HasPrefix(host, "-") && !odd
 }
@@ -184,7 +184,7 @@ func OnHost(host, command string) string {
 	switch {
 	case host == "" || command == "":
 		return command
-	case !isHostName(host):
+	case !IsHostName(host):
 		return fmt.Sprintf("%s (on a host that calls itself %q)", command, host)
 	}
 	return "ssh -- " + hooks.QuoteWord(host) + " " + command

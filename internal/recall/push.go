@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"time"
 
 	"github.com/sessctl/sessctl/internal/failure"
 	"github.com/sessctl/sessctl/internal/wording"
@@ -16,7 +17,6 @@ import (
 // PushOptions are the options of push.
 type PushOptions struct {
 	DryRun   bool
-	SetUp    bool
 	Verify   bool
 	TakeOver bool
 }
@@ -25,15 +25,12 @@ type PushOptions struct {
 type PushDocument struct {
 	Schema int    `json:"schema"`
 	DryRun bool   `json:"dry_run"`
-	SetUp  bool   `json:"setup"`  // the tables are made and up to date; nothing was sent
 	Server string `json:"server"` // hosts, ports and database
 	Host   string `json:"host"`   // the name of this host there
 	remote.Report
 	Pending *memory.Unshared `json:"pending,omitempty"` // of --dry-run: what would go
 	Other   *remote.Other    `json:"other,omitempty"`   // of --take-over --dry-run: what another memory has there
 	Indexed int              `json:"indexed"`           // quarters whose vectors were indexed
-	Engine  string           `json:"engine,omitempty"`  // of --setup: what the server is
-	Words   string           `json:"words,omitempty"`   // and what proposes records by their words
 	Notes   []workspace.Note `json:"notes"`
 }
 
@@ -52,7 +49,7 @@ func HostNamed(configured string, ofMachine func() (string, error)) (name string
 			return "", failure.Usage(hint, "this machine has no name: %w", err)
 		}
 	}
-	if !isHostName(name) {
+	if !IsHostName(name) {
 		return "", failure.Usage(hint, "%s: %q is not the name of a host", what, name)
 	}
 	return name, nil
@@ -128,8 +125,57 @@ func TellNotes(run *workspace.Run, doc PushDocument) {
 	}
 }
 
-// RenderPending says what a push would do there.
-func RenderPending(doc PushDocument) string {
+// Preview fills in what a push would do.
+func Preview(ctx context.Context, t Transfer, doc *PushDocument) error {
+	p := remote.Pusher{Local: t.Store, Shared: t.Shared, Host: doc.Host, Server: t.Shared.Server(), Compare: t.Verify, TakeOver: t.TakeOver}
+	other, err := p.Preview(ctx)
+	if err != nil {
+		return workspace.ExplainShared(err)
+	}
+	if other.Records > 0 && !t.TakeOver {
+		return workspace.ExplainShared(other.Refusal(doc.Host))
+	}
+	if t.TakeOver {
+		doc.Other = &other
+	}
+	f, err := p.Foresee(ctx)
+	if err != nil {
+		return workspace.ExplainShared(err)
+	}
+	doc.Pending, doc.LeftToSend = &f.Unshared, f.Records
+	doc.Honoured, doc.Compared, doc.SetBack = f.Honoured, f.Compared, f.SetBack
+	counts, err := t.Shared.Count(ctx)
+	doc.ThereNow = counts.Of(doc.Host)
+	return workspace.ExplainShared(err)
+}
+
+// Render is the line of a push.
+func Render(doc PushDocument) string {
+	switch {
+	case doc.Other != nil:
+		return renderTakeOver(doc)
+	case doc.DryRun:
+		return renderPending(doc)
+	}
+	return fmt.Sprintf("%s; it has %s of %s", RenderSent(doc), wording.Plural(doc.ThereNow, "record"), wording.Visible(doc.Host))
+}
+
+// renderTakeOver says what --take-over would take over.
+func renderTakeOver(doc PushDocument) string {
+	to, host := wording.Visible(doc.Server), wording.Visible(doc.Host)
+	if doc.Other.Records == 0 {
+		return fmt.Sprintf("%s has nothing of %s from another memory: sessctl push does it", to, host)
+	}
+	last := "at a time that is not known"
+	if doc.Other.LastPush > 0 {
+		last = "last on " + time.UnixMilli(doc.Other.LastPush).Format("2006-01-02 15:04")
+	}
+	return fmt.Sprintf("%s has %s of %s that another memory has sent, %s; %d of them this memory never had, and they would be dropped there; %s would be sent",
+		to, wording.Plural(doc.Other.Records, "record"), host, last, doc.Other.Unknown, wording.Plural(doc.Pending.Records, "record"))
+}
+
+// renderPending says what a push would do there.
+func renderPending(doc PushDocument) string {
 	text := fmt.Sprintf("%s would be sent to %s, which has %s of %s",
 		wording.Plural(doc.Pending.Records, "record"), wording.Visible(doc.Server), wording.Plural(doc.ThereNow, "record"), wording.Visible(doc.Host))
 	if n := doc.Pending.Tombstones; n > 0 {

@@ -19,6 +19,7 @@ func Commands() map[string]func(*testscript.TestScript, bool, []string) {
 		"copytree":  copyTree,
 		"count":     count,
 		"embedder":  embedder,
+		"postgres":  postgresServer,
 		"storage":   storage,
 		"broken":    broken,
 		"exit":      exitStatus,

@@ -18,9 +18,9 @@ func TestExplainShared(t *testing.T) {
 		err        error
 		code, says string
 	}{
-		{remote.ErrOlderSchema, "older_schema", "sessctl push --setup"},
+		{remote.ErrOlderSchema, "older_schema", "sessctl fleet init"},
 		{remote.ErrNewerSchema, "newer_schema", "install that version of sessctl, or a later one"},
-		{remote.ErrNotSetUp, "not_set_up", "sessctl push --setup"},
+		{remote.ErrNotSetUp, "not_set_up", "sessctl fleet init"},
 	} {
 		var f *failure.Error
 		err := workspace.ExplainShared(fmt.Errorf("connect: %w", c.err))

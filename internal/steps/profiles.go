@@ -22,6 +22,15 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
+// DefaultSteps are the steps of a profile that names none: where many hosts share a
+// memory, with a push.
+func DefaultSteps(a *workspace.Settings) []string {
+	if workspace.Shares(a) {
+		return append(operate.DefaultSteps(), operate.StepPush)
+	}
+	return operate.DefaultSteps()
+}
+
 // StepFlags turns options into the flags that a person would type. Each method
 // leaves out what is not configured.
 type StepFlags []string

@@ -280,7 +280,7 @@ func servers(a *workspace.Settings) (all []string) {
 	if a.Config.Archive.Remote != "" {
 		all = append(all, cmp.Or(a.Config.Archive.Endpoint, "https://s3.amazonaws.com"))
 	}
-	for _, address := range []string{a.Config.Yarnnn.DSN, a.Config.Events.URL} {
+	for _, address := range []string{a.Config.Yarnnn.DSN, a.Config.Events.URL, a.Config.Memory.Remote.URL} {
 		if address != "" {
 			all = append(all, address)
 		}

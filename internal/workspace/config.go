@@ -127,7 +127,7 @@ func recallDefaults() map[string]any {
 	return map[string]any{"recall.limit": 5, "recall.rank": "hybrid", "hooks.brief": 800}
 }
 
-// Defaults is the lowest layer: flags > SESSCTL_* > file > defaults.
+// Defaults is the lowest layer: flags > SESSCTL_* > file > that of the fleet > defaults.
 func Defaults() map[string]any {
 	all := map[string]any{
 		"compaction.keep_recent_tokens": 0,
@@ -206,6 +206,15 @@ func ConfigFile(a *Settings) string {
 	}
 	if dir := a.Xdg("XDG_CONFIG_HOME", ".config"); filepath.IsAbs(dir) {
 		return filepath.Join(dir, "sessctl", "config.yaml")
+	}
+	return ""
+}
+
+// FleetFile is what sessctl fleet join writes: the layer below the configuration file,
+// beside it. It holds a password.
+func FleetFile(a *Settings) string {
+	if file := ConfigFile(a); file != "" {
+		return filepath.Join(filepath.Dir(file), "fleet.yaml")
 	}
 	return ""
 }

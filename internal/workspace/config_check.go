@@ -113,6 +113,23 @@ func YamlOf(file string) *yaml.Node {
 	return document.Content[0]
 }
 
+// SetByHand says where one of these keys is set by a person, "" if none is.
+func SetByHand(a *Settings, keys ...string) string {
+	text, _ := os.ReadFile(ConfigFile(a)) // it was read once already, without error
+	for _, key := range keys {
+		var document map[string]any
+		_ = yaml.Unmarshal(text, &document)
+		names := strings.Split(key, ".")
+		for _, name := range names[:len(names)-1] {
+			document, _ = document[name].(map[string]any)
+		}
+		if document[names[len(names)-1]] != nil || a.Getenv(EnvName(key)) != "" {
+			return OriginOf(a, key) + ": " + key
+		}
+	}
+	return ""
+}
+
 // lineOf is the line of a file of YAML in which a key stands, 0 if it is not
 // known. An entry of a list has its number, from 0, for a name.
 func lineOf(file, key string) int {

@@ -16,7 +16,7 @@ import (
 
 // ErrNoShared is the answer where a shared memory is asked for and none is named.
 func ErrNoShared() error {
-	return &failure.Error{Code: "no_shared_memory", Exit: failure.ExitFailed, Hint: "set memory.remote.url (docs/fleet.md), for example to postgres://db.example.org/sessctl", Err: errors.New("no shared memory is configured")}
+	return &failure.Error{Code: "no_shared_memory", Exit: failure.ExitFailed, Hint: "sessctl fleet join LINE, or set memory.remote.url (docs/fleet.md)", Err: errors.New("no shared memory is configured")}
 }
 
 // SharedMemory is a memory that hosts share, with what only commands want of it.
@@ -145,8 +145,8 @@ func ExplainShared(err error) error {
 		{remote.ErrUnreachable, "unreachable", "is the server up? memory.remote.url, PGHOST and PGSERVICE say where it is; nothing is lost, try again later", failure.ExitBusy},
 		{remote.ErrBusy, "busy", "nothing is lost, try again later; if that stays so: docs/fleet.md, many hosts", failure.ExitBusy},
 		{remote.ErrUnsuitable, "unsuitable_server", "docs/fleet.md says what the server needs", failure.ExitFailed},
-		{remote.ErrNotSetUp, "not_set_up", "as the owner of the database, or the administrator of the cluster: sessctl push --setup", failure.ExitFailed},
-		{remote.ErrOlderSchema, "older_schema", "as its owner: sessctl push --setup with this version; hosts with an earlier one share nothing then until they have it too, and lose nothing", failure.ExitFailed},
+		{remote.ErrNotSetUp, "not_set_up", "as the owner of the database, or the administrator of the cluster: sessctl fleet init", failure.ExitFailed},
+		{remote.ErrOlderSchema, "older_schema", "as its owner: sessctl fleet init with this version; hosts with an earlier one share nothing then until they have it too, and lose nothing", failure.ExitFailed},
 		{remote.ErrNewerSchema, "newer_schema", "install that version of sessctl, or a later one, on this host; nothing is lost, what is new here is pushed then", failure.ExitFailed},
 		{remote.ErrOtherRole, "not_allowed", AdviseRole, failure.ExitFailed},
 		{remote.ErrNotAllowed, "not_allowed", "look at the role, its password (PGPASSFILE) or key (memory.remote.api_key_file), and its rights: docs/fleet.md", failure.ExitFailed},

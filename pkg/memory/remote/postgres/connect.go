@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -32,6 +33,8 @@ type Options struct {
 	IndexFrom int
 	// Timeout is how long one request may take, there and here. 0 is a minute.
 	Timeout time.Duration
+
+	as, database string // role and database that count before those of the URL
 }
 
 // defaultIndexFrom is how many vectors the current quarter must have to be
@@ -72,7 +75,7 @@ func open(ctx context.Context, o Options, migrations []string) (*Memory, error) 
 	if o.Timeout == 0 {
 		o.Timeout = time.Minute
 	}
-	conn, err := connect(ctx, o.URL)
+	conn, err := connect(ctx, o.URL, o.adjust)
 	if err != nil {
 		return nil, err
 	}
@@ -91,9 +94,17 @@ const (
 	notice  = "SET tcp_keepalives_idle = 15; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3; SET tcp_user_timeout = 30000"
 )
 
+// adjust sets what counts before the URL.
+func (o Options) adjust(c *pgx.ConnConfig) {
+	c.Database = cmp.Or(o.database, c.Database)
+	if o.as != "" {
+		c.RuntimeParams["role"] = o.as
+	}
+}
+
 // connect opens a connection. What it prepares has no name: behind a pooler
 // that gives each transaction another connection no name is known the next time.
-func connect(ctx context.Context, url string) (*pgx.Conn, error) {
+func connect(ctx context.Context, url string, adjust ...func(*pgx.ConnConfig)) (*pgx.Conn, error) {
 	config, err := pgx.ParseConfig(url)
 	if err != nil {
 		return nil, parseError(err)
@@ -106,6 +117,9 @@ func connect(ctx context.Context, url string) (*pgx.Conn, error) {
 	}
 	config.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
 	config.DialFunc = (&net.Dialer{KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: silence, Interval: silence / 3, Count: 3}}).DialContext
+	for _, change := range adjust {
+		change(config)
+	}
 	conn, err := pgx.ConnectConfig(ctx, config)
 	if err != nil {
 		return nil, fmt.Errorf("connect: %w", classify(err))
