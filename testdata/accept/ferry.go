@@ -24,7 +24,7 @@ const (
 func playFerryIntoPi(ctx context.Context, s *stage) {
 	p := newPi(s)
 	source := s.ferrySource()
-	s.must("make a store", os.MkdirAll(filepath.Join(s.home, ".claude", "projects"), 0o700))
+	s.must("make stores", errors.Join(os.MkdirAll(filepath.Join(s.home, ".claude", "projects"), 0o700), os.MkdirAll(filepath.Join(s.home, ".pi", "agent", "sessions"), 0o700)))
 	first := s.ferry(ctx, source, "claude", p.dir)
 	done := s.ferry(ctx, first.Path, "pi", p.dir)
 	before, _ := s.model.requests()
@@ -141,7 +141,11 @@ func (s *stage) arrived(where string, since, pairs int) {
 // results of calls.
 func inOrder(r request) (bytes, texts, tools int) {
 	var all strings.Builder
-	for _, m := range r.said {
+	answers := r.answers
+	for i, m := range r.said {
+		for ; len(answers) > 0 && answers[0].before <= i; answers = answers[1:] {
+			all.WriteString(answers[0].text + "\n")
+		}
 		all.WriteString(m.text + "\n")
 		if m.role == "tool" {
 			tools++
