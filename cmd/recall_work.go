@@ -7,7 +7,6 @@ import (
 	"github.com/sessctl/sessctl/internal/failure"
 	"github.com/sessctl/sessctl/internal/recall"
 	"github.com/sessctl/sessctl/internal/workspace"
-	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/spf13/pflag"
 )
 
@@ -38,11 +37,8 @@ func renderWork(a *app, o recall.Options, doc recall.Document) error {
 	}
 	p := recall.WorkPrinter{PassagePrinter: newPassagePrinter(a, doc.Query, o.Full), Source: recall.WorkSource}
 	var b strings.Builder
-	b.WriteString(session.RecallBegin + "\n\n")
 	for i, h := range doc.Work {
 		fmt.Fprintf(&b, "%d. %s\n", i+1, p.Hit(h))
 	}
-	b.WriteString(session.RecallEnd + "\n")
-	_, err := a.Out.Write([]byte(b.String()))
-	return err
+	return printQuoted(a, b.String())
 }

@@ -452,8 +452,11 @@ const titleCells = 60
 
 // HitLine says whose a hit is.
 func HitLine(h Hit) string {
-	line := fmt.Sprintf("%s  %s  %s  fit %.2f  %s session %s", wording.Visible(cmp.Or(h.ProjectName, h.Agent, "?")), wording.DayOf(h.CreatedAt), wording.Visible(h.Category), h.Fit,
-		wording.Visible(h.Runtime), wording.Visible(cmp.Or(h.Session, "not known")))
+	line := wording.Visible(cmp.Or(h.ProjectName, h.Agent, "?")) + "  " + wording.DayOf(h.CreatedAt)
+	if h.Category != "" {
+		line += "  " + wording.Visible(h.Category)
+	}
+	line += fmt.Sprintf("  fit %.2f  %s session %s", h.Fit, wording.Visible(h.Runtime), wording.Visible(cmp.Or(h.Session, "not known")))
 	if h.Title != "" {
 		line += "  \"" + wording.FirstLine(h.Title, titleCells) + "\""
 	}
