@@ -69,6 +69,9 @@ func Open(ctx context.Context, f File) (*Database, error) {
 		if err == nil {
 			d.Unread, err = d.tables.Unread(ctx, conn, "", func(name string) bool { return name == messageTable })
 		}
+		if err == nil {
+			d.Unread, err = d.tables.Orphaned(ctx, conn, d.Unread, messageTable, sessionTable)
+		}
 		return err
 	})
 	if err != nil {

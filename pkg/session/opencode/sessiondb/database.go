@@ -47,6 +47,9 @@ func Open(ctx context.Context, f File) (*Database, error) {
 			d.Unread, err = d.tables.Unread(ctx, conn, boardTable, func(name string) bool { return read[name] != "" })
 		}
 		if err == nil {
+			d.Unread, err = d.tables.Orphaned(ctx, conn, d.Unread, "message", "session")
+		}
+		if err == nil {
 			d.Schema, err = lastMigration(ctx, conn, d.tables)
 		}
 		return err
