@@ -211,15 +211,6 @@ func renderRecall(a *app, o recall.Options, doc recall.Document) error {
 		}
 		b.WriteByte('\n')
 	}
-	return printQuoted(a, b.String())
-}
-
-// printQuoted prints what sessions said between two lines that tell a model so. A person
-// at a terminal sees it.
-func printQuoted(a *app, text string) error {
-	if !a.OutTTY {
-		text = session.RecallBegin + "\n\n" + text + session.RecallEnd + "\n"
-	}
-	_, err := io.WriteString(a.Out, text)
+	_, err := io.WriteString(a.Out, recall.Quoted(b.String(), a.OutTTY))
 	return err
 }

@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/sessctl/sessctl/internal/failure"
@@ -40,5 +41,6 @@ func renderWork(a *app, o recall.Options, doc recall.Document) error {
 	for i, h := range doc.Work {
 		fmt.Fprintf(&b, "%d. %s\n", i+1, p.Hit(h))
 	}
-	return printQuoted(a, b.String())
+	_, err := io.WriteString(a.Out, recall.Quoted(b.String(), a.OutTTY))
+	return err
 }

@@ -485,6 +485,15 @@ func source(s audit.RecallSource) string {
 	return fmt.Sprintf("sessctl archives show %s --lines %d-%d", wording.Visible(s.Archive), s.FirstLine, s.LastLine)
 }
 
+// Quoted puts what sessions said between two lines that tell a model so. A person at a
+// terminal sees it.
+func Quoted(text string, terminal bool) string {
+	if terminal {
+		return text
+	}
+	return session.RecallBegin + "\n\n" + text + session.RecallEnd + "\n"
+}
+
 // Indent puts spaces before each line of a text.
 func Indent(text string) string {
 	return "   | " + strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n   | ")
