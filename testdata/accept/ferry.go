@@ -19,6 +19,15 @@ const (
 	ferriedSize  = 15_000
 )
 
+// ferries are the scenarios in which a runtime goes on with what another one began.
+func ferries() []scenario {
+	return []scenario{
+		{"ferry into pi", runtimePiNewer, playFerryIntoPi},
+		{"ferry into claude", runtimeClaudeNewer, playFerryIntoClaude},
+		{"ferry into codex", runtimeCodex, playFerryIntoCodex},
+	}
+}
+
 // playFerryIntoPi lets pi go on with a session that was carried twice: from pi into
 // Claude Code's format, and back.
 func playFerryIntoPi(ctx context.Context, s *stage) {

@@ -77,7 +77,7 @@ func run(ctx context.Context, o options) (failed int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	wanted := slices.DeleteFunc(scenarios(), func(s scenario) bool { return !strings.Contains(s.name, o.only) })
+	wanted := slices.DeleteFunc(append(scenarios(), ferries()...), func(s scenario) bool { return !strings.Contains(s.name, o.only) })
 	runtimes := install(ctx, cache, wanted)
 	model, err := startModel(filepath.Join(work, "requests.jsonl"))
 	if err != nil {
@@ -122,9 +122,6 @@ func scenarios() []scenario {
 		{"claude 2.1.330 plugin", runtimeClaudeNewer, playClaudePlugin},
 		{"claude 2.1.330 outputs", runtimeClaudeNewer, playClaudeOutputs},
 		{"codex compacted", runtimeCodex, playCodexCompacted},
-		{"ferry into pi", runtimePiNewer, playFerryIntoPi},
-		{"ferry into claude", runtimeClaudeNewer, playFerryIntoClaude},
-		{"ferry into codex", runtimeCodex, playFerryIntoCodex},
 		{"pi 0.73 other letters", runtimePiNewer, playPiLetters},
 		{"claude 2.1.330 other letters", runtimeClaudeNewer, playClaudeLetters},
 		{"codex other letters", runtimeCodex, playCodexLetters},
