@@ -77,6 +77,7 @@ accept-postgres: ## the shared memory on a real PostgreSQL with pgvector (from D
 	sh testdata/postgresql/install.sh
 	CGO_ENABLED=0 SESSCTL_LONG=1 $(GO) test -count=1 -timeout 4h -v -run . ./pkg/memory/remote/... ./internal/postgres
 	CGO_ENABLED=0 $(GO) test -count=1 -timeout 10m -v -run TestSharedMemory ./internal/e2e
+	CGO_ENABLED=0 $(GO) test -count=1 -timeout 10m -v -run 'TestScript/fleet_' .
 
 load-postgres: ## 20 hosts push 300,000 records to a real PostgreSQL at once, which is killed twice (20 minutes, 5 GB)
 	sh testdata/postgresql/install.sh

@@ -110,6 +110,16 @@ type HostCount struct {
 	Memory   string `json:"memory"`    // identity of the memory whose records they are, "" if that is not known
 	// OfOtherRole says that whoever asks may not push under this name.
 	OfOtherRole bool `json:"-"`
+	Health
+}
+
+// Health is how a host is, as it tells itself at the end of a push. Times are epoch
+// milliseconds, 0 if that is not known: not every engine keeps them.
+type Health struct {
+	Seen     int64  `json:"seen"`     // the end of its last push
+	Uploaded int64  `json:"uploaded"` // when all its archives were last off-site
+	Verified int64  `json:"verified"` // when it last read its archives in full, and all were whole
+	Archives string `json:"archives"` // where they are off-site, "" if nowhere
 }
 
 // Host is what is there of one host, nothing if it is not known.
@@ -129,6 +139,14 @@ func (c Counts) Of(host string) int { return c.Host(host).Records }
 func (c Counts) Records() (n int) {
 	for _, h := range c.Hosts {
 		n += h.Records
+	}
+	return n
+}
+
+// Remembered is how many hosts have records: a name stays when they are gone.
+func (c Counts) Remembered() (n int) {
+	for _, h := range c.Hosts {
+		n += min(h.Records, 1)
 	}
 	return n
 }
