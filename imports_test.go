@@ -112,7 +112,7 @@ var layers = map[string][]string{
 	"internal/fakesessiondb":  {"internal/copieddb"},
 	"internal/fakestatedb":    {"internal/copieddb"},
 	"internal/fakehubdb":      {"internal/copieddb"},
-	"internal/storetest":      {"pkg/session"},
+	"internal/storetest":      {"internal/fakeagentdb", "internal/fakegoosedb", "internal/fakesessiondb", "internal/fakestatedb", "pkg/session"},
 	"internal/fakegoosedb":    {},
 	"internal/copieddb":       {},
 }

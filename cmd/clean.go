@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 
 	"github.com/sessctl/sessctl/internal/failure"
 	"github.com/sessctl/sessctl/internal/removal"
@@ -138,10 +137,8 @@ func agreeToClean(a *app, c *removal.Cleaner) error {
 func renderClean(ctx context.Context, a *app, c *removal.Cleaner) error {
 	c.NameProjects(selection.ShownNames(ctx, a.Run, a.OutTTY))
 	doc := c.NewDocument()
-	going := 0
 	for _, r := range c.Rows {
 		if r.Outcome != removal.PruneKept {
-			going++
 			doc.Bytes += r.Bytes
 		}
 	}
@@ -165,17 +162,17 @@ func renderClean(ctx context.Context, a *app, c *removal.Cleaner) error {
 		what = "brought back"
 	}
 	if c.Prune != nil {
-		going += len(c.Prune.Going())
 		doc.Bytes += c.Prune.Doc.Bytes
 	}
-	if going == 0 && a.Quiet {
+	counted := c.Counted()
+	if counted == removal.CountedNothing && a.Quiet {
 		return nil
 	}
 	if a.OutTTY {
-		_, err := fmt.Fprintf(a.Out, "%s %s (%s)\n", c.Counted(), what, wording.Bytes(doc.Bytes))
+		_, err := fmt.Fprintf(a.Out, "%s %s (%s)\n", counted, what, wording.Bytes(doc.Bytes))
 		return err
 	}
-	return a.printRows([][]string{{strconv.Itoa(going), what, wording.Bytes(doc.Bytes)}})
+	return a.printRows([][]string{{counted, what, wording.Bytes(doc.Bytes)}})
 }
 
 // listClean prints the plan; with --quiet without what was to stay.

@@ -4,105 +4,29 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/sessctl/sessctl/internal/fakeagentdb"
-	"github.com/sessctl/sessctl/internal/fakegoosedb"
-	"github.com/sessctl/sessctl/internal/fakesessiondb"
-	"github.com/sessctl/sessctl/internal/fakestatedb"
+	"github.com/sessctl/sessctl/internal/storetest"
 	"github.com/sessctl/sessctl/internal/tier"
-	"github.com/sessctl/sessctl/pkg/session"
 )
 
-const (
-	pagedSessions = 8  // of each database
-	pagedMessages = 40 // of each session
-	pageSize      = 4096
-)
-
-// pagedText is what is said in a session, long enough that no two sessions are all on
-// the same pages.
-func pagedText(of, message int) string {
-	return fmt.Sprintf("heron%02d message %02d about the ledger of herons. ", of, message) + strings.Repeat("The heron stands in the reeds. ", 4)
-}
-
-// pagedDatabases write databases in which many sessions lie, each below a home.
-var pagedDatabases = map[string]func(home string) (database string, err error){
-	session.RuntimeHermes: func(home string) (string, error) {
-		path := filepath.Join(home, ".hermes", "state.db")
-		d := fakestatedb.Create(path, 30)
-		for i := range pagedSessions {
-			id := fmt.Sprintf("20260506_0812%02d_a1b2c3", i)
-			d.Row("sessions", "id", id, "source", "cli", "started_at", 1788250000+i)
-			for j := range pagedMessages {
-				d.Say(id, []string{"user", "assistant"}[j%2], pagedText(i, j), float64(1788250000+j))
-			}
-		}
-		return path, d.Close()
-	},
-	session.RuntimeOpenCode: func(home string) (string, error) { return pagedSessionDB(home, "opencode", "opencode.db") },
-	session.RuntimeKilo:     func(home string) (string, error) { return pagedSessionDB(home, "kilo", "kilo.db") },
-	session.RuntimeGoose: func(home string) (string, error) {
-		path := filepath.Join(home, ".local", "share", "goose", "sessions", "sessions.db")
-		statements := []string{}
-		for i := range pagedSessions {
-			statements = append(statements, fmt.Sprintf("INSERT INTO sessions (id, name, working_dir) VALUES ('20260227_%d', 'heron', '/home/lea')", i))
-			for j := range pagedMessages {
-				statements = append(statements, fmt.Sprintf(`INSERT INTO messages (session_id, role, content_json, created_timestamp) VALUES ('20260227_%d', '%s', '[{"type":"text","text":"%s"}]', %d)`,
-					i, []string{"user", "assistant"}[j%2], pagedText(i, j), 1772200800+j))
-			}
-		}
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			return "", err
-		}
-		return path, fakegoosedb.Write(path, 17, "BEGIN", strings.Join(statements, ";"), "COMMIT")
-	},
-	session.RuntimeOpenClaw: func(home string) (string, error) {
-		path := filepath.Join(home, ".openclaw", "agents", "main", "agent", "openclaw-agent.sqlite")
-		c := fakeagentdb.Content{Version: 23, Main: "main"}
-		for i := range pagedSessions {
-			id := fmt.Sprintf("600fa7f5-3a0b-4cc5-9e68-d8388de117%02d", i)
-			c.Windows = append(c.Windows, [2]string{id, fmt.Sprintf("agent:main:%d", i)})
-			c.Rows = append(c.Rows, fakeagentdb.Row{Session: id, JSON: `{"type":"session","version":4,"id":"` + id + `","timestamp":"2026-09-02T08:00:00.000Z","cwd":"/w"}`, At: 1788336000000})
-			for j := range pagedMessages {
-				line := fmt.Sprintf(`{"type":"message","id":"m%d","parentId":%q,"timestamp":"2026-09-02T08:00:00.000Z","message":{"role":"user","content":[{"type":"text","text":%q}]}}`, j, fmt.Sprint("m", j-1), pagedText(i, j))
-				c.Rows = append(c.Rows, fakeagentdb.Row{Session: id, Seq: int64(j + 1), JSON: line, Length: int64(len(line)), At: 1788336000000 + int64(j)})
-			}
-		}
-		return path, fakeagentdb.Write(path, c)
-	},
-}
-
-func pagedSessionDB(home, program, name string) (string, error) {
-	path := filepath.Join(home, ".local", "share", program, name)
-	d := fakesessiondb.Create(path)
-	fakesessiondb.Story(d)
-	for i := range pagedSessions {
-		id := fmt.Sprintf("ses_heron%02d", i)
-		d.Session(id, "", "heron", 1788336000000)
-		for j := range pagedMessages {
-			d.User(id, 1788336000000+int64(j), pagedText(i, j))
-		}
-	}
-	return path, d.Close()
-}
+const pageSize = 4096
 
 // One damaged page of a database hides what lies on it and nothing else, and the
 // database is archived as the file that it is.
 func TestDamagedPage(t *testing.T) {
 	tier.SkipSmoke(t, "it embeds hundreds of messages of five runtimes")
-	for runtime, write := range pagedDatabases {
+	for _, runtime := range storetest.PagedRuntimes() {
 		t.Run(runtime, func(t *testing.T) {
 			home := t.TempDir()
 			t.Setenv("HOME", home)
 			for _, variable := range []string{"XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "HERMES_HOME"} {
 				t.Setenv(variable, "")
 			}
-			path, err := write(home)
+			path, err := storetest.Paged{Sessions: 8, Messages: 40}.Write(runtime, home)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -166,7 +166,7 @@ func runScheduleInstall(ctx context.Context, a *app, o unattended.ScheduleOption
 		}
 	}
 	row := unattended.PlanRow(plan, job.When.String())
-	kept := unattended.KeepReserve(ctx, a.Run, job.Account, &row, o.DryRun)
+	kept := unattended.KeepReserve(ctx, a.Run, job, &row, o.DryRun)
 	unattended.NoteInstalled(ctx, a.Run, h, plan, job)
 	return renderSchedules(a, o, []unattended.SchedulePlan{row}, kept || !plan.Nothing())
 }

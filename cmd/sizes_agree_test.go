@@ -16,6 +16,7 @@ import (
 	"github.com/sessctl/sessctl/internal/selection"
 	"github.com/sessctl/sessctl/internal/steps"
 	"github.com/sessctl/sessctl/internal/workspace"
+	"github.com/sessctl/sessctl/pkg/browse"
 	"github.com/sessctl/sessctl/pkg/session"
 )
 
@@ -170,4 +171,62 @@ func placeSample(home, path string, n int) error {
 	}
 	index := fmt.Sprintf(`{"agent:s%d:main":{"sessionId":"4f0c1d2e-0000-4000-8000-%012d","updatedAt":1767000000000}}`, n, n)
 	return os.WriteFile(filepath.Join(filepath.Dir(place), "sessions.json"), []byte(index), 0o600)
+}
+
+// What browse shows of a session is what sizes says of it: of every sample of every runtime.
+func TestSizesAndBrowseAgree(t *testing.T) {
+	home := homeOfSamples(t)
+	var sized selection.SizesDocument
+	document(t, home, 72*time.Hour, &sized, "sizes", "--all", "--json")
+	rows := map[string]*selection.SessionRow{}
+	for _, s := range sized.Sessions {
+		rows[s.Path] = s
+	}
+	ahead := 72 * time.Hour
+	var seen browse.Home
+	if err := (&browser{app: programAt(t, home, &ahead, nil)}).load(t.Context(), func(h browse.Home) { seen = h }); err != nil || !seen.Complete {
+		t.Fatal(err)
+	}
+	compared := 0
+	for _, s := range seen.Sessions {
+		row := rows[s.Path]
+		if row == nil || s.Closed {
+			continue
+		}
+		compared++
+		if s.Tokens != row.Tokens || s.Bytes != row.Bytes || s.Title != row.Title {
+			t.Errorf("%s: browse has %d tokens, %d bytes, %q; sizes %d, %d, %q", s.Path, s.Tokens, s.Bytes, s.Title, row.Tokens, row.Bytes, row.Title)
+		}
+	}
+	if shown := len(sized.Sessions); compared < shown*9/10 || shown == 0 {
+		t.Errorf("%d of %d sessions were compared", compared, shown)
+	}
+}
+
+// What compact says that a context is after it is what sizes says then: of every sample that
+// it can make smaller, with thinking and files that were read.
+func TestSizesAndCompactAgreeAfterwards(t *testing.T) {
+	home := homeOfSamples(t)
+	var done selection.CompactDocument
+	document(t, home, 72*time.Hour, &done, "compact", "--all", "--force", "--keep-recent-tokens", "100", "--json")
+	var sized selection.SizesDocument
+	document(t, home, 144*time.Hour, &sized, "sizes", "--all", "--json")
+	rows := map[string]*selection.SessionRow{}
+	for _, s := range sized.Sessions {
+		rows[s.Path] = s
+	}
+	compared := map[string]int{}
+	for _, s := range done.Sessions {
+		row := rows[s.Path]
+		if row == nil || s.Outcome != "compacted" || s.Strategy == "rotate" {
+			continue
+		}
+		compared[s.Runtime]++
+		if row.Tokens != s.TokensAfter {
+			t.Errorf("%s %s: compact says %d -> %d tokens, sizes %d (%s)", s.Strategy, s.Path, s.TokensBefore, s.TokensAfter, row.Tokens, row.TokenSource)
+		}
+	}
+	if compared[session.RuntimePi] < 5 || compared[session.RuntimeAnnabelle] == 0 {
+		t.Errorf("the samples show too little: %v", compared)
+	}
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/sessctl/sessctl/pkg/archive"
 	"github.com/sessctl/sessctl/pkg/compact"
 	"github.com/sessctl/sessctl/pkg/durable"
+	"github.com/sessctl/sessctl/pkg/embed"
 	"github.com/sessctl/sessctl/pkg/memory"
 	"github.com/sessctl/sessctl/pkg/operate"
 	"github.com/sessctl/sessctl/pkg/operate/metrics"
@@ -47,6 +48,7 @@ type Observed struct {
 
 	memory     *memory.Brief // nil also where there is none
 	memoryless bool          // there is none
+	byWords    []workspace.ByWords
 	Runs       []operate.RunRecord
 	RunsSeen   bool
 	Disks      []monitor.Disk
@@ -231,7 +233,7 @@ func (o *Observer) lookAtMemory(ctx context.Context) error {
 	store, err := workspace.GlimpseMemory(ctx, o.Run)
 	if errors.Is(err, fs.ErrNotExist) {
 		o.memoryless = true
-		return nil
+		return o.lookAtEmbedder(ctx, nil)
 	}
 	if errors.Is(err, memory.ErrInUse) || errors.Is(err, memory.ErrBusy) {
 		return nil // another sessctl is at work: the next look sees it
@@ -245,7 +247,14 @@ func (o *Observer) lookAtMemory(ctx context.Context) error {
 		return err
 	}
 	o.memory = &brief
-	return nil
+	return o.lookAtEmbedder(ctx, store)
+}
+
+// lookAtEmbedder looks whether recall goes by meaning. A server is asked for its model
+// and not for a vector, which may cost money.
+func (o *Observer) lookAtEmbedder(ctx context.Context, store *memory.Store) error {
+	_, o.byWords = workspace.LookByWords(ctx, o.Run, store, func(ctx context.Context, e *workspace.Embedding) (embed.Model, error) { return e.Identify(ctx) })
+	return ctx.Err()
 }
 
 func (o *Observer) lookAtRuns(ctx context.Context) (err error) {

@@ -49,6 +49,15 @@ func (o *Observer) Waiting() []report.Pending {
 		add(alike.Count, "sessions that cannot be compacted", strings.TrimSuffix(alike.First.Reason+"; "+alike.First.Note().Hint, "; "))
 	}
 	add(o.Pending(), "records that wait for an embedding", "once sessctl doctor says that the embedder serves: sessctl memory reindex --pending")
+	for _, alike := range wording.ByCause(o.byWords, func(w workspace.ByWords) string { return strings.ReplaceAll(w.Message, w.Agent, "") }) {
+		advice := alike.First.Message + "; " + alike.First.Hint
+		switch {
+		case alike.First.Agent != "":
+			add(alike.Count, "agents whose vectors another model made", advice)
+		case o.Pending() == 0:
+			add(alike.Count, "embedder that recall cannot ask", advice)
+		}
+	}
 	if o.Events != nil {
 		add(o.Events.Waiting, "events that were not sent yet", "the next run sends them; sessctl events list")
 		add(o.Events.Dead, "events that could not be delivered", "once sessctl events test is accepted: sessctl events retry")

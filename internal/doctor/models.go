@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
-	"time"
 
 	"github.com/sessctl/sessctl/internal/failure"
 	"github.com/sessctl/sessctl/internal/workspace"
@@ -17,51 +15,25 @@ import (
 // examineEmbedder looks whether the embedder that is configured can serve, and
 // whether the vectors of memory are its own.
 func examineEmbedder(ctx context.Context, run *workspace.Run, report *findings) error {
-	const later = "sessions are compacted all the same; recall goes by words until then"
-	e, err := workspace.OpenEmbedder(&run.Settings)
-	if err != nil {
-		unusable(report, "embed", err)
-		return nil
-	}
-	if key := run.Config.Embed.APIKeyEnv; key != "" && run.Config.Embed.APIKeyFile == "" && strings.TrimSpace(run.Getenv(key)) == "" {
-		report.problem("", fmt.Sprintf("the variable %s, which is to hold the API key (embed.api_key_env), is empty", key), "set it, or name another with embed.api_key_env; "+later)
-		return nil
-	}
-	if run.Config.Embed.Provider == "openai" && workspace.IsOpenAI(run.Config.Embed.BaseURL) && run.Config.Embed.APIKeyFile+run.Config.Embed.APIKeyEnv+run.Getenv("OPENAI_API_KEY") == "" {
-		report.problem("", "there is no API key for "+e.Address, "set OPENAI_API_KEY, embed.api_key_env or embed.api_key_file; "+later)
-		return nil
-	}
-	asked, cancel := context.WithTimeout(ctx, askTimeout)
-	defer cancel()
-	model, err := probe(asked, e)
-	switch {
-	case ctx.Err() != nil:
-		return ctx.Err()
-	case err != nil:
-		report.warn("", fmt.Sprintf("the embedder %s/%s cannot serve: %v", e.Expected.Provider, e.Expected.Name, err), "start its server, or look at embed.base_url and embed.model; "+later)
-		return nil
-	}
-	return examineVectors(ctx, run, report, workspace.Chunked(model))
-}
-
-// examineVectors compares the model of memory's vectors with the embedder's.
-func examineVectors(ctx context.Context, run *workspace.Run, report *findings, model embed.Model) error {
-	report.ok("", "%s serves", model)
 	store, err := memory.Open(ctx, run.MemoryDir(), memory.Options{NoTrace: true})
 	if err != nil {
-		return nil // the check of the memory says why
+		store = nil // the check of the memory says why
+	} else {
+		defer store.Close()
 	}
-	defer store.Close()
-	agents, err := store.Agents(ctx, "", "")
-	if err != nil {
-		return nil
+	model, why := workspace.LookByWords(ctx, run, store, probe)
+	if ctx.Err() != nil {
+		return ctx.Err()
 	}
-	for _, agent := range agents {
-		others, err := store.OtherModels(ctx, agent, model)
-		if err == nil && len(others) > 0 {
-			report.warn(run.MemoryDir(), fmt.Sprintf("the vectors of %s are of %s, and %s is configured: recall goes by words", agent, strings.Join(others, ", "), model),
-				"sessctl memory reindex rebuilds all vectors; or set embed.provider and embed.model back")
+	if model.Name != "" {
+		report.ok("", "%s serves", workspace.Chunked(model))
+	}
+	for _, w := range why {
+		tell := report.warn
+		if w.Settings {
+			tell = report.problem
 		}
+		tell(w.Path, w.Message, w.Hint)
 	}
 	return nil
 }
@@ -96,9 +68,6 @@ func unusable(report *findings, task string, err error) {
 	}
 	report.problem("", err.Error(), advice)
 }
-
-// askTimeout is how long a server may take to answer a checkup.
-const askTimeout = 5 * time.Second
 
 // probe asks the embedder for one vector, so that a server that is away, or
 // refuses the key, is seen whatever the configuration says of its model.

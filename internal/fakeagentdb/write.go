@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/klauspost/compress/zstd"
 	_ "modernc.org/sqlite" // the driver "sqlite"
@@ -35,6 +36,7 @@ type Content struct {
 	Cold    []string // sessions in cold storage
 	Deleted []string // deleted sessions of which there is a copy
 	Before  bool     // before event_zstd and cold storage, as of schema 19
+	Long    bool     // a schema of several pages, and its version in the header too, as the program has them
 }
 
 // Packed is a row whose record is compressed.
@@ -103,6 +105,11 @@ func fill(db *sql.DB, c Content) error {
 	err := add("INSERT INTO schema_meta VALUES ('primary', 'agent', ?)", c.Version)
 	if c.Main != "" {
 		err = errors.Join(err, add("INSERT INTO session_key_contract VALUES (1, ?)", c.Main))
+	}
+	for i := range 12 {
+		if c.Long {
+			err = errors.Join(err, add(fmt.Sprintf("PRAGMA user_version = %d; CREATE TABLE other_%d (id TEXT /* %s */)", c.Version, i, strings.Repeat("of another version ", 64))))
+		}
 	}
 	for _, n := range c.Nodes {
 		err = errors.Join(err, add("INSERT INTO session_nodes VALUES (?, ?, ?)", n.Key, n.Session, n.Entry))

@@ -346,6 +346,9 @@ func (c *Cleaner) NameProjects(names selection.Projects) {
 	}
 }
 
+// CountedNothing is what [Cleaner.Counted] says where nothing goes.
+const CountedNothing = "nothing"
+
 // Counted is how much goes or comes back, with its units: "34 sessions with 39 files".
 func (c *Cleaner) Counted() string {
 	sessions, files, trashed := 0, 0, 0
@@ -369,7 +372,7 @@ func (c *Cleaner) Counted() string {
 		parts = append(parts, wording.Plural(len(c.Prune.Going()), "archive"))
 	}
 	if parts == nil {
-		return "nothing"
+		return CountedNothing
 	}
 	return strings.Join(parts, ", ")
 }

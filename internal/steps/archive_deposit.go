@@ -3,6 +3,7 @@ package steps
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -20,6 +21,7 @@ import (
 	"github.com/sessctl/sessctl/pkg/compact"
 	"github.com/sessctl/sessctl/pkg/retention"
 	"github.com/sessctl/sessctl/pkg/session"
+	"github.com/sessctl/sessctl/pkg/session/rowlog"
 )
 
 // PlaceInDatabase is where a session of the same database as the source goes: where it was,
@@ -89,18 +91,13 @@ func DepositOne(ctx context.Context, run *workspace.Run, of ArchivedRows, into s
 	if n := len(family) - 1; n > 0 {
 		row.Reason = "with " + wording.Plural(n, "archive") + " of what belongs to it"
 	}
+	if err := depositor.Accepts(ctx, into.Database, logsOf(ctx, of, family)); err != nil {
+		return row, depositFailure(err, of.Entry, into)
+	}
 	if of.DryRun {
 		return row, nil
 	}
-	rest := slices.Clone(family)
-	rows, err := depositor.Deposit(ctx, into.Database, func() (io.ReadCloser, error) {
-		if len(rest) == 0 {
-			return nil, io.EOF
-		}
-		e := rest[0]
-		rest = rest[1:]
-		return of.Archives.OpenEntry(ctx, e.Entry)
-	})
+	rows, err := depositor.Deposit(ctx, into.Database, logsOf(ctx, of, family))
 	if err != nil {
 		return row, depositFailure(err, of.Entry, into)
 	}
@@ -118,6 +115,18 @@ func DepositOne(ctx context.Context, run *workspace.Run, of ArchivedRows, into s
 	return row, nil
 }
 
+// logsOf opens the archives of a family one after the other.
+func logsOf(ctx context.Context, of ArchivedRows, family []member) func() (io.ReadCloser, error) {
+	return func() (io.ReadCloser, error) {
+		if len(family) == 0 {
+			return nil, io.EOF
+		}
+		e := family[0]
+		family = family[1:]
+		return of.Archives.OpenEntry(ctx, e.Entry)
+	}
+}
+
 func depositFailure(err error, entry archive.Entry, into selection.Deposit) error {
 	if errors.Is(err, session.ErrBusy) {
 		return err
@@ -126,6 +135,12 @@ func depositFailure(err error, entry archive.Entry, into selection.Deposit) erro
 		return &failure.Error{
 			Code: "no_store", Exit: failure.ExitFailed, Path: into.Database, Err: errors.New("there is no database " + into.Database),
 			Hint: "start " + entry.Runtime + " once: it makes the database; --to FILE puts the rows into a file",
+		}
+	}
+	if lack := (*rowlog.LackError)(nil); errors.As(err, &lack) {
+		return &failure.Error{
+			Code: "different", Exit: failure.ExitFailed, Path: PlaceInDatabase(into, into.Source), Err: err,
+			Hint: "nothing was changed; start " + entry.Runtime + " once in " + cmp.Or(entry.Project, "the directory of the session") + ", which may make that row; sessctl restore " + entry.ID + " --to FILE puts the rows into a file",
 		}
 	}
 	return &failure.Error{

@@ -161,17 +161,17 @@ func PlanRow(p *schedule.Plan, when string) SchedulePlan {
 // KeepReserve adds to what an install does the room for the record of a first run on a full
 // disk, and with dryRun only says so. A job of another account makes it itself: nothing is
 // made in its name.
-func KeepReserve(ctx context.Context, run *workspace.Run, account schedule.Account, row *SchedulePlan, dryRun bool) (changes bool) {
+func KeepReserve(ctx context.Context, run *workspace.Run, j schedule.Job, row *SchedulePlan, dryRun bool) (changes bool) {
 	path := workspace.LacksReserve(run)
 	if path == "" {
 		return false
 	}
-	kept, err := account.UID == os.Geteuid(), error(nil)
+	kept, err := j.Account.UID == os.Geteuid(), error(nil)
 	if kept && !dryRun {
 		kept, err = workspace.KeepFirstReserve(ctx, run)
 	}
-	if err != nil || account.UID != os.Geteuid() {
-		run.Notice(workspace.Note{Path: path, Message: "room for the record of a run on a full disk is kept from the first run on", Hint: "sessctl run, as " + account.Name + ", is one"})
+	if err != nil || j.Account.UID != os.Geteuid() {
+		run.Notice(workspace.Note{Path: path, Message: "room for the record of a run on a full disk is kept from the first run on", Hint: asAccount(j.Account.Name) + command(j) + " is the first"})
 	}
 	if kept {
 		row.Changes = append(row.Changes, scheduleChange{Path: path, Action: schedule.Create})

@@ -47,7 +47,7 @@ func (managerPrograms) Run(ctx context.Context, input []byte, name string, argum
 func currentAccount() (schedule.Account, error) {
 	u, err := user.Current()
 	if err != nil {
-		return schedule.Account{UID: os.Geteuid()}, fmt.Errorf("look up who this is: %w", err)
+		return schedule.Account{UID: os.Geteuid()}, failure.Usage("set USER and HOME to the name and the home directory of this account; or, as root, name one with --run-as", "look up who this is: %w", err)
 	}
 	return AccountOf(u), nil
 }
@@ -365,11 +365,24 @@ func CheckCalendar(ctx context.Context, a *workspace.Run, j schedule.Job, m sche
 // makeDataDirectory is the command that makes it, with what it lies in, so that all
 // of it belongs to the account.
 func makeDataDirectory(account, dir string) string {
-	as := "runuser -u " + account + " --"
-	if runtime.GOOS == "darwin" {
-		as = "sudo -u " + account
+	return asAccount(account) + "mkdir -p -m 700 " + schedule.ShellWord(dir)
+}
+
+// command is what a job runs, as a shell takes it.
+func command(j schedule.Job) string {
+	words := []string{schedule.ShellWord(j.Program)}
+	for _, argument := range j.Arguments {
+		words = append(words, schedule.ShellWord(argument))
 	}
-	return as + " mkdir -p -m 700 " + schedule.ShellWord(dir)
+	return strings.Join(words, " ")
+}
+
+// asAccount begins a command that is run as an account.
+func asAccount(account string) string {
+	if runtime.GOOS == "darwin" {
+		return "sudo -u " + account + " "
+	}
+	return "runuser -u " + account + " -- "
 }
 
 // CheckInstall refuses what cannot work, before anything is written.

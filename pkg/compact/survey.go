@@ -80,7 +80,7 @@ func (r *reader) read(ctx context.Context, open func() (io.ReadCloser, error), t
 		r.survey.cover(c)
 		return emit(c)
 	})
-	scan, err := r.store.Scan(ctx, src, session.ScanOptions{Tree: tree, Details: observe != nil}, func(m *session.Message) error {
+	scan, err := r.store.Scan(ctx, src, session.ScanOptions{Tree: tree, Thinking: true, Details: observe != nil}, func(m *session.Message) error {
 		if observe != nil {
 			if err := observe(m); err != nil {
 				return err

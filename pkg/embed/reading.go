@@ -43,27 +43,20 @@ type word struct {
 	count  int
 }
 
-// describedWord is what is known of a word, and its letters: two words may have
-// the same hash. It has no pointer, and a line of the processor's cache holds it.
+// describedWord is what is known of a word, by 64 bits of hash. It has no pointer, and
+// two of them fill a line of the processor's cache.
 type describedWord struct {
-	letters [longestDescribed]byte
-	length  uint8  // 0 for none
-	text    uint32 // that had the word last
-	at      int32  // its place in the words of that text
-	number  int32
-	row     int32
-	stem    uint64
-	stop    bool
+	sum    uint64 // 0 for none
+	stem   uint64
+	text   uint32 // that had the word last
+	at     int32  // its place in the words of that text
+	number int32  // -1 of a stop word
+	row    int32
 }
 
-const (
-	longestDescribed = 27
-	// describedWords are known from one text to the next, and manyDescribedWords by
-	// who numbers the terms of more than describedTexts.
-	describedWords     = 1 << 12
-	manyDescribedWords = 1 << 14
-	describedTexts     = 256
-)
+// describedWords are known from one text to the next: their table stays in the
+// processor's second cache, which a larger one does not.
+const describedWords = 1 << 13
 
 func newReading(table *wordtable.Table, v *Vocabulary) *reading {
 	r := &reading{table: table, vocabulary: v, seed: maphash.MakeSeed(), recent: make([]describedWord, describedWords)}
@@ -79,9 +72,6 @@ func (r *reading) read(text string) bool {
 	if r.text++; r.text == 0 { // after so many texts the words of the first look like those of this one
 		clear(r.recent)
 		r.text = 1
-	}
-	if r.text == describedTexts && r.vocabulary != nil {
-		r.recent = make([]describedWord, manyDescribedWords)
 	}
 	r.scanner.scan(text)
 	for i := range r.words {
@@ -110,38 +100,33 @@ func (r *reading) add(text []byte, extra bool) {
 // place is where a word stands in the words of the text. Words that were read
 // lately are neither stemmed nor looked up again.
 func (r *reading) place(text []byte) int32 {
-	if len(text) > longestDescribed {
-		return r.placeOfOther(text)
-	}
-	d := &r.recent[maphash.Bytes(r.seed, text)&uint64(len(r.recent)-1)]
-	if string(d.letters[:d.length]) != string(text) {
+	sum := maphash.Bytes(r.seed, text)
+	d := &r.recent[sum&uint64(len(r.recent)-1)]
+	if d.sum != sum {
 		if d.text == r.text { // its place is taken until the next text
-			return r.placeOfOther(text)
+			return r.placeOfOther(sum, text)
 		}
-		r.describe(d, text)
+		w := r.lookUp(text)
+		*d = describedWord{sum: sum, stem: w.stem, number: w.number, row: w.row}
+		if w.stop {
+			d.number = -1
+		}
 	}
 	if d.text != r.text {
 		d.text, d.at = r.text, int32(len(r.words))
-		r.words = append(r.words, word{stem: d.stem, row: d.row, number: d.number, stop: d.stop})
+		r.words = append(r.words, word{stem: d.stem, row: d.row, number: d.number, stop: d.number < 0})
 	}
 	return d.at
 }
 
 // placeOfOther is place of a word that is not kept for other texts.
-func (r *reading) placeOfOther(text []byte) int32 {
-	n, isNew := r.others.number(wordtable.Hash(text))
+func (r *reading) placeOfOther(sum uint64, text []byte) int32 {
+	n, isNew := r.others.number(sum)
 	if isNew {
 		r.places = append(r.places, int32(len(r.words)))
 		r.words = append(r.words, r.lookUp(text))
 	}
 	return r.places[n]
-}
-
-// describe notes what is known of a word in the place of another.
-func (r *reading) describe(d *describedWord, text []byte) {
-	w := r.lookUp(text)
-	d.stem, d.row, d.number, d.stop, d.text = w.stem, w.row, w.number, w.stop, 0
-	d.length = uint8(copy(d.letters[:], text))
 }
 
 func (r *reading) lookUp(text []byte) word {

@@ -16,11 +16,12 @@ type Vocabulary struct {
 	size    int
 }
 
-// termSlot is where a term is looked for. It has no pointer, so that a collection
-// of garbage passes over all of them.
+// termSlot is where a term is looked for. Two terms with the same 64 bits of hash would
+// be one; the seed is another in every vocabulary. A slot has no pointer, so that a
+// collection of garbage passes over all of them, and no letters are read to find a term.
 type termSlot struct {
-	hash   uint32
-	number int32 // and one more; 0 for none
+	low, high uint32
+	number    int32 // and one more; 0 for none
 }
 
 // letterBytes is how many bytes terms are kept together.
@@ -36,13 +37,13 @@ func NewVocabulary() *Vocabulary {
 
 // Number returns the number of a term, a new one if it has none.
 func (v *Vocabulary) Number(term []byte) int32 {
-	hash := uint32(maphash.Bytes(v.seed, term) >> 32)
-	slot := v.find(hash, term)
+	hash := maphash.Bytes(v.seed, term)
+	slot := v.find(uint32(hash), uint32(hash>>32))
 	if slot.number != 0 {
 		return slot.number - 1
 	}
 	number := int32(len(v.terms))
-	*slot = termSlot{hash: hash, number: number + 1}
+	*slot = termSlot{low: uint32(hash), high: uint32(hash >> 32), number: number + 1}
 	v.terms = append(v.terms, v.kept(term))
 	v.size += len(term) + knownBytes
 	if 2*len(v.terms) > len(v.slots) {
@@ -51,12 +52,11 @@ func (v *Vocabulary) Number(term []byte) int32 {
 	return number
 }
 
-// find returns the slot of a term, or the empty one where it belongs.
-func (v *Vocabulary) find(hash uint32, term []byte) *termSlot {
+// find returns the slot of a hash, or the empty one where it belongs.
+func (v *Vocabulary) find(low, high uint32) *termSlot {
 	mask := uint32(len(v.slots) - 1)
-	for at := hash & mask; ; at = (at + 1) & mask {
-		slot := &v.slots[at]
-		if slot.number == 0 || slot.hash == hash && v.terms[slot.number-1] == string(term) {
+	for at := low & mask; ; at = (at + 1) & mask {
+		if slot := &v.slots[at]; slot.number == 0 || slot.low == low && slot.high == high {
 			return slot
 		}
 	}
@@ -66,16 +66,10 @@ func (v *Vocabulary) find(hash uint32, term []byte) *termSlot {
 func (v *Vocabulary) grow() {
 	old := v.slots
 	v.slots = make([]termSlot, 2*len(old))
-	mask := uint32(len(v.slots) - 1)
 	for _, slot := range old {
-		if slot.number == 0 {
-			continue
+		if slot.number != 0 {
+			*v.find(slot.low, slot.high) = slot
 		}
-		at := slot.hash & mask
-		for v.slots[at].number != 0 {
-			at = (at + 1) & mask
-		}
-		v.slots[at] = slot
 	}
 }
 

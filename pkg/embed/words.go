@@ -115,6 +115,8 @@ func (s *scanner) scan(text string) {
 		if c := s.text[s.pos]; c < utf8.RuneSelf && asciiKinds[c] == separator {
 			s.pos++
 			continue
+		} else if c < utf8.RuneSelf && asciiKinds[c] != digit && s.plainWord() {
+			continue
 		}
 		_, size, k := next(s.text[s.pos:])
 		switch {
@@ -127,6 +129,37 @@ func (s *scanner) scan(text string) {
 		}
 	}
 	s.text = ""
+}
+
+// plainWord reads a run of ASCII letters that are small but for the first, if nothing
+// behind it can belong to it: most words of a text are such. Else it reads nothing.
+func (s *scanner) plainWord() bool {
+	end := s.pos + 1
+	for end < len(s.text) && isLower(s.text[end]) {
+		end++
+	}
+	if end-s.pos > maxWord || !endsWord(s.text[end:]) {
+		return false
+	}
+	s.name = append(s.name[:0], s.text[s.pos:end]...)
+	s.name[0] |= 0x20
+	s.pos = end
+	s.emit(s.name, false)
+	return true
+}
+
+// endsWord reports whether a word surely ends before a text.
+func endsWord(rest string) bool {
+	separates := func(c byte) bool { return c < utf8.RuneSelf && asciiKinds[c] == separator }
+	switch {
+	case rest == "":
+		return true
+	case !separates(rest[0]) || rest[0] == '\'':
+		return false
+	case isTie(rest[0]):
+		return len(rest) == 1 || separates(rest[1]) && !isTie(rest[1])
+	}
+	return true
 }
 
 // compound reads runs and what ties them.

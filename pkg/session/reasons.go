@@ -120,6 +120,7 @@ const (
 	ReasonBegunByAgent        Reason = "sub-agent"
 	ReasonOfSubAgent          Reason = "of-sub-agent"
 	ReasonCompressed          Reason = "compressed"
+	ReasonRowless             Reason = "row-damaged"
 	ReasonEarlierTranscript   Reason = "earlier-transcript"
 	ReasonRequestDump         Reason = "request-dump"
 	ReasonRepairCopy          Reason = "repair-copy"
@@ -353,6 +354,7 @@ var reasons = map[Reason]reasonRow{
 	ReasonPartOfTask:          {"part of a task: it is archived with it", ""},
 	ReasonBegunByAgent:        {"begun by an agent of %s", ""},
 	ReasonOfSubAgent:          {"of a sub-agent of %s", ""},
+	ReasonRowless:             {"its own row lies on a damaged page of the database: title and directory are not known", "sessctl doctor says more"},
 	ReasonCompressed:          {"compressed; it goes on in another session", ""},
 	ReasonEarlierTranscript:   {"a transcript of an earlier version: archived with its session, not remembered", ""},
 	ReasonRequestDump:         {"a dump of a request that failed: archived with its session, not remembered", ""},

@@ -23,6 +23,9 @@ type Shrinker interface {
 type Depositor interface {
 	// Holds reports whether a database lies where those of the store do.
 	Holds(database string) bool
+	// Accepts returns why the rows of logs cannot be put back, as far as that can be
+	// told without doing it. next is that of Deposit.
+	Accepts(ctx context.Context, database string, next func() (io.ReadCloser, error)) error
 	// Deposit puts the rows of logs back, all or nothing, and returns how many
 	// were missing. next opens the logs one after the other and ends with io.EOF.
 	Deposit(ctx context.Context, database string, next func() (io.ReadCloser, error)) (rows int, err error)

@@ -129,12 +129,15 @@ func TailScan(ctx context.Context, r io.Reader, modTime time.Time, scan func(con
 }
 
 type tailScan struct {
-	context  Context[int64] // tokens of the messages
-	base     int64          // tokens before them: of a summary, or as the model counted
-	counted  bool           // base is the model's count
-	open     []string       // ids of calls of the last turn that have no result
-	last     Role
-	answered bool
+	context Context[int64] // tokens of the messages
+	base    int64          // tokens before them: of a summary, or as the model counted
+	counted bool           // base is the model's count
+	// compactedAt is when the last compaction was. A message behind it that is older was
+	// kept by it, and its call counted what is gone.
+	compactedAt int64
+	open        []string // ids of calls of the last turn that have no result
+	last        Role
+	answered    bool
 }
 
 func (t *tailScan) add(m *Message) error {
@@ -150,7 +153,7 @@ func (t *tailScan) add(m *Message) error {
 		return nil
 	}
 	t.turn(m)
-	if m.HasUsage && m.Usage.Context() > 0 {
+	if m.HasUsage && m.Usage.Context() > 0 && (m.Time == 0 || m.Time >= t.compactedAt) {
 		t.base, t.counted = m.Usage.Context(), true
 		t.context.Pass(m)
 		t.context.Drop(len(t.context.Entries))
@@ -166,7 +169,7 @@ func (t *tailScan) compacted(m *Message) {
 	t.context.Pass(m)
 	kept, _ := t.context.Kept(m)
 	t.context.Drop(kept)
-	t.base, t.counted = m.EstimateTokens(), false
+	t.base, t.counted, t.compactedAt = m.EstimateTokens(), false, m.Time
 	for i := range m.Kept {
 		t.base += m.Kept[i].EstimateTokens()
 	}

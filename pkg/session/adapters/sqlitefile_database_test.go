@@ -18,7 +18,7 @@ import (
 )
 
 // anything is the check of a database that may hold what it likes.
-func anything(context.Context, *sql.Conn) error { return nil }
+func anything(context.Context, *sqlitefile.Database) error { return nil }
 
 func rowsOf(t *testing.T, d *sqlitefile.Database) (n int64) {
 	t.Helper()

@@ -352,6 +352,16 @@ func (s *Store) Holds(database string) bool {
 	return filepath.Dir(database) == s.databaseDir() && isHubs(filepath.Base(database))
 }
 
+// Accepts implements [session.Depositor].
+func (s *Store) Accepts(ctx context.Context, database string, next func() (io.ReadCloser, error)) error {
+	db, release, err := s.databases.Fresh(ctx, s.file(filepath.Base(database)))
+	if err != nil {
+		return err
+	}
+	defer release()
+	return db.Accepts(ctx, next)
+}
+
 // Deposit implements [session.Depositor].
 func (s *Store) Deposit(ctx context.Context, database string, next func() (io.ReadCloser, error)) (rows int, err error) {
 	err = s.hold(ctx, database, func(w *hubdb.Writer) error {

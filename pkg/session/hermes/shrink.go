@@ -18,6 +18,7 @@ import (
 	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/sessctl/sessctl/pkg/session/hermes/statedb"
 	"github.com/sessctl/sessctl/pkg/session/rowlog"
+	"github.com/sessctl/sessctl/pkg/session/sqlitefile"
 )
 
 // program is the name of Hermes' own program.
@@ -35,6 +36,9 @@ func (s *Store) Weigh(ctx context.Context) ([]session.DatabaseWeight, error) {
 	db, sessions, err := (&lister{store: s}).read(ctx)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
+	}
+	if damaged := (*sqlitefile.DamagedError)(nil); errors.As(err, &damaged) {
+		return []session.DatabaseWeight{{Path: s.path(), Program: program, Err: sqlitefile.NotWhole(listing.Notices, s.path())}}, nil
 	}
 	if err != nil {
 		return nil, err
@@ -234,6 +238,16 @@ func (s *Store) run(ctx context.Context, path string, arguments []string) error 
 
 // Holds implements [session.Depositor].
 func (s *Store) Holds(database string) bool { return database == s.path() }
+
+// Accepts implements [session.Depositor].
+func (s *Store) Accepts(ctx context.Context, database string, next func() (io.ReadCloser, error)) error {
+	db, release, err := s.Databases.Fresh(ctx, s.file())
+	if err != nil {
+		return err
+	}
+	defer release()
+	return db.Accepts(ctx, next)
+}
 
 // Deposit implements [session.Depositor].
 func (s *Store) Deposit(ctx context.Context, database string, next func() (io.ReadCloser, error)) (rows int, err error) {

@@ -99,13 +99,16 @@ func findDatabase(store *os.Root, root, agent string) (*database, error) {
 	if err != nil {
 		return nil, err
 	}
-	found, err := hasTranscripts(f)
+	inLog, logTime, err := searchLog(store, name+"-wal")
 	if err != nil {
+		return nil, err
+	}
+	found, err := hasTranscripts(f, !logTime.IsZero())
+	if err != nil && !inLog {
 		return nil, fmt.Errorf("read %s: %w", filepath.Join(root, name), err)
 	}
-	inLog, logTime, err := searchLog(store, name+"-wal")
-	if err != nil || !found && !inLog {
-		return nil, err
+	if !found && !inLog {
+		return nil, nil
 	}
 	db := &database{path: filepath.Join(root, name), size: info.Size(), modTime: info.ModTime()}
 	if logTime.After(db.modTime) {
@@ -133,14 +136,15 @@ func searchLog(store *os.Root, name string) (found bool, modTime time.Time, err 
 }
 
 // hasTranscripts reports whether the schema of a SQLite database has the table
-// of transcripts.
-func hasTranscripts(f io.ReaderAt) (bool, error) {
+// of transcripts. It is an error if that lies, perhaps, on a damaged page. logged says
+// that there is a log, which may have pages that the database lacks.
+func hasTranscripts(f io.ReaderAt, logged bool) (bool, error) {
 	head := make([]byte, 100)
 	if _, err := f.ReadAt(head, 0); err != nil {
 		return false, ignoreEOF(err)
 	}
 	if string(head[:len(sqliteMagic)]) != sqliteMagic {
-		return false, nil
+		return false, sqlitefile.ErrNotDatabase
 	}
 	if found, err := searchBytes(f, schemaHead); found || err != nil {
 		return found, err
@@ -152,7 +156,7 @@ func hasTranscripts(f io.ReaderAt) (bool, error) {
 	if size < 512 {
 		return false, nil
 	}
-	return searchSchema(f, size)
+	return searchSchema(f, size, logged)
 }
 
 // searchBytes searches the first limit bytes.
@@ -183,10 +187,10 @@ func hasTable(b []byte) bool {
 // searchSchema searches the pages of the schema table, wherever they lie: its
 // root is the first page, whose inner pages name the others (SQLite's file
 // format, "B-tree Pages").
-func searchSchema(f io.ReaderAt, size int) (bool, error) {
-	const leaf, inner = 0x0d, 0x05
+func searchSchema(f io.ReaderAt, size int, logged bool) (bool, error) {
+	const leaf, inner, unwritten = 0x0d, 0x05, 0
 	page := make([]byte, size)
-	pending := []uint32{1}
+	pending, damaged := []uint32{1}, false
 	for seen := 0; len(pending) > 0 && seen < schemaPages; seen++ {
 		number := pending[len(pending)-1]
 		pending = pending[:len(pending)-1]
@@ -207,7 +211,14 @@ func searchSchema(f io.ReaderAt, size int) (bool, error) {
 			}
 		case inner:
 			pending = append(pending, children(page, start)...)
+		case unwritten:
+			damaged = damaged || !logged
+		default:
+			damaged = true
 		}
+	}
+	if damaged {
+		return false, fmt.Errorf("its schema has damaged pages: %w", sqlitefile.ErrNotDatabase)
 	}
 	return false, nil
 }
@@ -419,11 +430,11 @@ func (l *lister) storedRefs(ctx context.Context, db *database, agent string) ([]
 		return nil, err
 	}
 	x.path = db.path
-	sessions, err := open.Sessions(ctx)
-	if err = l.salvaged(db.path, err); err != nil {
+	if err := open.Spare(l.tellUnread(ctx, db, open, agent)); err != nil {
 		return nil, err
 	}
-	if err := l.salvaged(db.path, sqlitefile.Damage(l.tellUnread(ctx, db, open, agent))); err != nil {
+	sessions, err := open.Sessions(ctx)
+	if err = l.salvaged(db.path, err); err != nil {
 		return nil, err
 	}
 	refs := make([]session.Ref, 0, len(sessions))
@@ -512,7 +523,7 @@ func (l *lister) tellUnread(ctx context.Context, db *database, open *agentdb.Dat
 		records += c.Records
 	}
 	if len(ids) > 0 {
-		l.hint(db.path, keepTheirs, "%d records are in the runtime's cold storage and are not read, of sessions: %s", records, someOf(ids))
+		l.hint(db.path, keepTheirs, "%d records are in the runtime's cold storage and are not read, of sessions: %s", records, sqlitefile.SomeOf(ids))
 	}
 	ids = nil
 	for _, d := range deleted {
@@ -521,7 +532,7 @@ func (l *lister) tellUnread(ctx context.Context, db *database, open *agentdb.Dat
 		}
 	}
 	if len(ids) > 0 {
-		l.hint(db.path, keepTheirs, "deleted sessions of which the database has a copy are not read: %s", someOf(ids))
+		l.hint(db.path, keepTheirs, "deleted sessions of which the database has a copy are not read: %s", sqlitefile.SomeOf(ids))
 	}
 	return nil
 }
@@ -537,15 +548,4 @@ func (l *lister) hasLog(agent, name string) bool {
 		return false
 	}
 	return f.Close() == nil
-}
-
-// namedMost is how many sessions a notice names.
-const namedMost = 10
-
-// someOf is a list for people that stays short.
-func someOf(names []string) string {
-	if more := len(names) - namedMost; more > 0 {
-		return fmt.Sprintf("%s and %d more", strings.Join(names[:namedMost], ", "), more)
-	}
-	return strings.Join(names, ", ")
 }

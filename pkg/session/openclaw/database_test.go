@@ -59,6 +59,7 @@ func TestDatabaseIsRecognised(t *testing.T) {
 	for name, c := range map[string]struct {
 		db, wal []byte
 		found   bool
+		doubt   bool // it may be there, on a damaged page
 	}{
 		"in the schema":           {db: database(), found: true},
 		"quoted":                  {db: page(1, 0x0d, `CREATE TABLE "transcript_events" (`), found: true},
@@ -66,7 +67,10 @@ func TestDatabaseIsRecognised(t *testing.T) {
 		"across two reads":        {db: page(1, 0x0d, ""), wal: append(make([]byte, 256<<10-20), createEvents...), found: true},
 		"far away, left child":    {db: far(600, 2, createEvents), found: true},
 		"far away, right child":   {db: far(3, 600, createEvents), found: true},
-		"far away, no page of it": {db: far(3, 4, createEvents)},
+		"far away, no page of it": {db: far(3, 4, createEvents), doubt: true},
+		"in the log, perhaps":     {db: far(3, 4, createEvents), wal: make([]byte, 4096)},
+		"first page damaged":      {db: append(bytes.Repeat([]byte{0xa5}, 4096), database()...), doubt: true},
+		"damaged beside a log":    {db: append(inner(2, 3), bytes.Repeat([]byte{0xa5}, 2*4096)...), wal: make([]byte, 4096), doubt: true},
 		"page beyond the end":     {db: inner(70000, 4)},
 		"circular pages":          {db: inner(1, 1)},
 		"credentials only":        {db: page(1, 0x0d, "CREATE TABLE auth_profiles (id TEXT)")},
@@ -86,7 +90,11 @@ func TestDatabaseIsRecognised(t *testing.T) {
 			before := s.tree()
 			refs := s.list().Refs
 			wantTree(t, before, s.tree())
-			if c.found {
+			if c.doubt {
+				if len(refs) != 2 || refs[0].Path != path || refs[1].State != session.StateUnsupported {
+					t.Errorf("%+v", refs)
+				}
+			} else if c.found {
 				wantDatabase(t, s, path, refs)
 			} else if len(refs) != 1 || !refs[0].Primary || refs[0].State != session.StateIdle {
 				t.Errorf("%+v", refs)

@@ -118,6 +118,9 @@ func (l *lister) ref(path string, s sessiondb.Session, all map[string]sessiondb.
 	if !untitled().MatchString(s.Title) {
 		ref.Title = s.Title
 	}
+	if s.Rowless {
+		ref.Reason = session.ReasonRowless.Text()
+	}
 	if top.ID != s.ID {
 		ref.Parent, ref.Primary = top.ID, false
 		ref.Reason = session.ReasonOfSubAgent.Text(top.ID)

@@ -23,17 +23,20 @@ func (s *Store) Weigh(ctx context.Context) ([]session.DatabaseWeight, error) {
 	}
 	all := make([]session.DatabaseWeight, len(l.read))
 	for i, path := range l.read { // one that has lost its last session has free pages
-		all[i].Path = path
+		all[i].Path, all[i].Err = path, sqlitefile.NotWhole(l.Notices, path)
 	}
 	for _, ref := range l.Refs {
 		if ref.Kind != session.KindStored {
+			continue
+		}
+		at := slices.Index(l.read, sqlitefile.FileOf(ref))
+		if all[at].Err != nil {
 			continue
 		}
 		w, err := s.weigh(ctx, ref)
 		if err != nil {
 			return nil, err
 		}
-		at := slices.Index(l.read, sqlitefile.FileOf(ref))
 		all[at].Sessions = append(all[at].Sessions, w)
 	}
 	return all, nil
@@ -111,6 +114,16 @@ func (s *Store) hold(ctx context.Context, path string, do func(*sessiondb.Writer
 // Holds implements [session.Depositor].
 func (s *Store) Holds(database string) bool {
 	return filepath.Dir(database) == s.root && filepath.Ext(database) == databaseEnd
+}
+
+// Accepts implements [session.Depositor].
+func (s *Store) Accepts(ctx context.Context, database string, next func() (io.ReadCloser, error)) error {
+	db, release, err := s.Databases.Fresh(ctx, s.file(filepath.Base(database)))
+	if err != nil {
+		return err
+	}
+	defer release()
+	return db.Accepts(ctx, next)
 }
 
 // Deposit implements [session.Depositor].

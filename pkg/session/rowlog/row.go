@@ -70,6 +70,18 @@ func (f Format) append(to []byte, kind string, r Row) []byte {
 	return append(to, '}', '\n')
 }
 
+// AppendRowless appends the first line of the log of a session whose row lies on a
+// damaged page: its id is all that is known. Nothing is put back from such a log.
+func (f Format) AppendRowless(to []byte, id string) []byte {
+	to = append(to, `{"type":"`+f.Session+`","format":`...)
+	to = strconv.AppendInt(to, int64(f.Version), 10)
+	to = AppendText(append(to, `,"damaged":true,"row":{"id":`...), id)
+	return append(to, '}', '}', '\n')
+}
+
+// ErrRowless is returned for a log whose session had no row that could be read.
+var ErrRowless = errors.New("when it was archived the session's own row lay on a damaged page of the database: without it the messages cannot be put back")
+
 // embeds reports whether text can stand in a line as it is: an object of JSON
 // in UTF-8, on one line.
 func embeds(text string) bool {
@@ -130,6 +142,7 @@ var errLine = errors.New("not a line of a session's log")
 type line struct {
 	Type    string          `json:"type"`
 	Format  int             `json:"format"`
+	Damaged bool            `json:"damaged"` // the row could not be read
 	Table   string          `json:"table"`
 	Row     json.RawMessage `json:"row"`
 	Payload json.RawMessage `json:"payload"`
@@ -162,6 +175,8 @@ func (f Format) Read(text []byte) (r Row, ok bool, err error) {
 	switch {
 	case l.Type == f.Session && l.Format != f.Version:
 		return r, false, fmt.Errorf("%w: its format is %d, this tool knows %d", errLine, l.Format, f.Version)
+	case l.Damaged:
+		return r, false, ErrRowless
 	case l.Type == TypeRow:
 		r.Table = l.Table
 	case l.Type == TypeChildren || slices.Contains(f.Silent, l.Type):

@@ -319,10 +319,22 @@ func Column[T any](ctx context.Context, p Purpose, query string, args ...any) ([
 
 // CountMessages returns how many rows a session has in the table of its messages.
 func (t Table) CountMessages(ctx context.Context, conn Querier, session string) (n int, err error) {
-	if err = conn.QueryRowContext(ctx, "SELECT count(*) FROM "+Quoted(t.Name)+" WHERE "+t.Of("session_id", "?"), session).Scan(&n); err != nil {
-		return 0, fmt.Errorf("count messages of %s: %w", session, err)
+	counts, err := OfSession[int](ctx, For(conn, "count messages of "+session), t, "count(*)", "", session)
+	if err != nil {
+		return 0, err
 	}
-	return n, nil
+	return counts[0], nil
+}
+
+// OfSession returns an expression of the rows of a table that belong to a session. more
+// is what follows the condition. Where an index has a damaged page the table is read
+// without it.
+func OfSession[T any](ctx context.Context, p Purpose, t Table, expression, more, session string) (all []T, err error) {
+	err = WithoutIndex(func(indexed string) error {
+		all, err = Column[T](ctx, p, "SELECT "+expression+" FROM "+Quoted(t.Name)+indexed+" WHERE "+t.Of("session_id", "?")+more, session)
+		return err
+	})
+	return all, err
 }
 
 // Quoted is a name as SQL reads it.
@@ -343,8 +355,17 @@ type Selection struct {
 }
 
 // AppendRows appends rows of a table as lines and returns how many. each, if it is
-// not nil, is called for every one.
-func (f Format) AppendRows(ctx context.Context, db Querier, to []byte, s Selection, each func(Row)) (_ []byte, n int, err error) {
+// not nil, is called for every one, and from the first one again where an index has a
+// damaged page: then the table is read without it.
+func (f Format) AppendRows(ctx context.Context, db Querier, to []byte, s Selection, each func(Row)) (all []byte, n int, err error) {
+	err = WithoutIndex(func(indexed string) error {
+		all, n, err = f.appendRows(ctx, db, to, s, indexed, each)
+		return err
+	})
+	return all, n, err
+}
+
+func (f Format) appendRows(ctx context.Context, db Querier, to []byte, s Selection, indexed string, each func(Row)) (_ []byte, n int, err error) {
 	r := Row{Table: s.Table.Name}
 	var list []string
 	for _, c := range s.Table.Columns {
@@ -353,7 +374,11 @@ func (f Format) AppendRows(ctx context.Context, db Querier, to []byte, s Selecti
 			list = append(list, exact(c))
 		}
 	}
-	rows, err := db.QueryContext(ctx, "SELECT "+strings.Join(list, ", ")+" FROM "+Quoted(s.Table.Name)+" WHERE "+s.Where+" ORDER BY "+s.Order, s.Args...)
+	where := s.Where
+	if indexed != "" {
+		where = strings.ReplaceAll(where, Whole, wholeUnaided)
+	}
+	rows, err := db.QueryContext(ctx, "SELECT "+strings.Join(list, ", ")+" FROM "+Quoted(s.Table.Name)+indexed+" WHERE "+where+" ORDER BY "+s.Order, s.Args...)
 	if err != nil {
 		return to, 0, err
 	}

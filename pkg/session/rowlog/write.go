@@ -54,8 +54,10 @@ func (w *Writer) open(ctx context.Context) (err error) {
 	if _, err := w.conn.ExecContext(ctx, "BEGIN IMMEDIATE; COMMIT"); err != nil {
 		return err
 	}
-	w.Tables, err = ReadTables(ctx, w.conn)
-	return err
+	if w.Tables, err = ReadTables(ctx, w.conn); err != nil {
+		return err
+	}
+	return Sound(ctx, w.conn)
 }
 
 func (w *Writer) connect(ctx context.Context, query url.Values) (err error) {
@@ -192,13 +194,13 @@ func (w *Writer) UpdateRow(ctx context.Context, tx *sql.Tx, t Table, r Row) erro
 }
 
 // Fits returns an error if the database has no place for the row.
-func (w *Writer) Fits(r Row) error {
-	t, known := w.Tables[r.Table]
+func (t Tables) Fits(r Row) error {
+	table, known := t[r.Table]
 	if !known {
 		return fmt.Errorf("the database has no table %q for the row", r.Table)
 	}
 	for _, c := range r.Columns {
-		if !t.Has(c) {
+		if !table.Has(c) {
 			return fmt.Errorf("the database's table %s has no column %q", r.Table, c)
 		}
 	}
@@ -265,24 +267,15 @@ func (w *Writer) InsertLogs(ctx context.Context, f Format, next func() (io.ReadC
 		if _, err := tx.ExecContext(ctx, "PRAGMA defer_foreign_keys=ON"); err != nil {
 			return err
 		}
-		for {
-			log, err := next()
-			if errors.Is(err, io.EOF) {
-				return nil
-			}
-			if err == nil {
-				err = errors.Join(f.EachRow(log, func(r Row) error {
-					added, err := put(tx, present, r)
-					if added {
-						rows++
-					}
-					return err
-				}, nil), log.Close())
-			}
-			if err != nil {
+		return eachLog(next, func(log io.Reader) error {
+			return f.EachRow(log, func(r Row) error {
+				added, err := put(tx, present, r)
+				if added {
+					rows++
+				}
 				return err
-			}
-		}
+			}, nil)
+		})
 	})
 	return rows, err
 }
@@ -291,7 +284,7 @@ func (w *Writer) InsertLogs(ctx context.Context, f Format, next func() (io.ReadC
 // the same, save where others have changed it since, rightly: the error wraps
 // [ErrDifferent]. It is another one if the database has no place for the row.
 func (w *Writer) Holds(ctx context.Context, tx *sql.Tx, present *Present, r Row, mayDiffer bool) (bool, error) {
-	if err := w.Fits(r); err != nil {
+	if err := w.Tables.Fits(r); err != nil {
 		return false, err
 	}
 	t := w.Tables[r.Table]

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/sessctl/sessctl/pkg/durable"
@@ -26,6 +27,9 @@ type Database struct {
 	conn    *sql.Conn        // the only one: a copy has no name any more by which another could be opened
 	scratch *durable.Scratch // of a copy that could not be removed while it is open (Windows), else nil
 	overlay *overlay         // what reads it together with its log where it lies, else nil
+
+	mutex  sync.Mutex
+	damage *DamagedError // the first damaged page that was met, see Spare
 }
 
 // Conn returns the connection, the only one that there is.
@@ -42,7 +46,7 @@ const (
 // returns an error that wraps fs.ErrNotExist if there is no database, a
 // [*session.BusyError] if the runtime changes it all the time, and a
 // [*durable.SpaceError] if there is no room for a copy.
-func Open(ctx context.Context, f File, check func(context.Context, *sql.Conn) error) (*Database, error) {
+func Open(ctx context.Context, f File, check func(context.Context, *Database) error) (*Database, error) {
 	root, err := f.openBase()
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", f.Path(), err)
@@ -63,7 +67,7 @@ func Open(ctx context.Context, f File, check func(context.Context, *sql.Conn) er
 }
 
 // open opens it once; nil if it changed meanwhile.
-func (f File) open(ctx context.Context, root *os.Root, check func(context.Context, *sql.Conn) error) (*Database, error) {
+func (f File) open(ctx context.Context, root *os.Root, check func(context.Context, *Database) error) (*Database, error) {
 	before, err := f.look(root)
 	if err != nil {
 		return nil, fmt.Errorf("look at %s: %w", f.Path(), err)
@@ -78,7 +82,7 @@ func (f File) open(ctx context.Context, root *os.Root, check func(context.Contex
 		err = d.openCopy(ctx, root)
 	}
 	if err == nil {
-		err = check(ctx, d.conn)
+		err = check(ctx, d)
 	}
 	if errors.Is(err, errChanged) {
 		return nil, d.Close()

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -47,7 +48,7 @@ func Unreadable(database string, err error) session.Notice {
 		n.Cause = session.CauseTables
 	case errors.As(err, &schema):
 		n.Cause = session.CauseSchema
-	case IsDamaged(err):
+	case IsDamaged(err), errors.Is(err, ErrNotDatabase):
 		n.Cause = session.CauseDamaged
 	}
 	if n.Hint == "" {
@@ -85,7 +86,11 @@ func withoutLog(database string, head []byte) bool {
 
 // DamagedError says that pages of a database are damaged, and that what lies on others
 // was read.
-type DamagedError struct{ Err error }
+type DamagedError struct {
+	Err     error    // what was wrong with the first
+	Rowless []string // sessions whose own row cannot be read, and messages can
+	Hidden  []string // sessions of which nothing can be read but that there is one
+}
 
 // Error implements error.
 func (d *DamagedError) Error() string { return "pages of it are damaged: " + d.Err.Error() }
@@ -93,30 +98,79 @@ func (d *DamagedError) Error() string { return "pages of it are damaged: " + d.E
 // Unwrap returns what was wrong with the first.
 func (d *DamagedError) Unwrap() error { return d.Err }
 
+// named says which sessions it is about, as far as that is known.
+func (d *DamagedError) named() (text string) {
+	if len(d.Rowless) > 0 {
+		text += "; title, directory and what else only their rows say is not read of " + SomeOf(d.Rowless)
+	}
+	if len(d.Hidden) > 0 {
+		text += "; nothing is read of " + SomeOf(d.Hidden)
+	}
+	return text
+}
+
+// namedMost is how many sessions a notice names.
+const namedMost = 10
+
+// SomeOf is a list for people that stays short.
+func SomeOf(names []string) string {
+	if more := len(names) - namedMost; more > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:namedMost], ", "), more)
+	}
+	return strings.Join(names, ", ")
+}
+
 // IsDamaged reports whether SQLite met what is no page of a database.
 func IsDamaged(err error) bool {
 	code := (*sqlite.Error)(nil)
 	return errors.As(err, &code) && (code.Code()&0xff == sqlite3.SQLITE_CORRUPT || code.Code()&0xff == sqlite3.SQLITE_NOTADB)
 }
 
-// Damage is an error of reading what is not needed to list the sessions of a database: a
-// [*DamagedError] if a page of it is damaged.
-func Damage(err error) error {
-	if IsDamaged(err) {
-		return &DamagedError{Err: err}
+// Spare returns nil, and notes that a page of the database is damaged, for an error that
+// says so; any other error is returned. It is for what sessions can be listed without.
+func (d *Database) Spare(err error) error {
+	if !IsDamaged(err) {
+		return err
 	}
-	return err
+	d.mutex.Lock()
+	defer d.mutex.Unlock()
+	if d.damage == nil {
+		d.damage = &DamagedError{Err: err}
+	}
+	return nil
+}
+
+// Listed is an error if a damaged page was met: a [*DamagedError] with the sessions
+// that it is about; or if what is read has changed.
+func (d *Database) Listed(rowless, hidden []string) error {
+	d.mutex.Lock()
+	defer d.mutex.Unlock()
+	if d.damage == nil {
+		return d.Unchanged()
+	}
+	return errors.Join(&DamagedError{d.damage.Err, rowless, hidden}, d.Unchanged())
+}
+
+// NotWhole is an error if a listing tells that pages of a database are damaged: nothing
+// is taken out of it.
+func NotWhole(notices []session.Notice, database string) error {
+	for _, n := range notices {
+		if n.Path == database && n.Cause == session.CauseDamaged {
+			return errors.New("nothing is taken out of a damaged database: " + n.Message)
+		}
+	}
+	return nil
 }
 
 // Salvaged returns nil, and adds a notice, for a [DamagedError]: the sessions that were
 // read are listed. Any other error is returned.
 func (l *Listing) Salvaged(database string, err error) error {
 	damaged := (*DamagedError)(nil)
-	if !errors.As(err, &damaged) {
+	if !errors.As(err, &damaged) || errors.Is(err, session.ErrBusy) {
 		return err
 	}
 	notice := Unreadable(database, err)
-	notice.Message = "what lies on damaged pages of it is not read: " + damaged.Err.Error()
+	notice.Message = "what lies on damaged pages of it is not read: " + damaged.Err.Error() + damaged.named()
 	l.Notices = append(l.Notices, notice)
 	return nil
 }

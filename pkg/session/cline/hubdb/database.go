@@ -44,9 +44,9 @@ type Database struct {
 func Open(ctx context.Context, f File) (*Database, error) {
 	d := &Database{}
 	var err error
-	d.Database, err = sqlitefile.Open(ctx, f, func(ctx context.Context, conn *sql.Conn) (err error) {
-		d.conn = conn
-		d.tables, err = readSchema(ctx, conn)
+	d.Database, err = sqlitefile.Open(ctx, f, func(ctx context.Context, db *sqlitefile.Database) (err error) {
+		d.conn = db.Conn()
+		d.tables, err = readSchema(ctx, d.conn)
 		return err
 	})
 	if err != nil {
@@ -189,15 +189,15 @@ func partOf(table, name string) string {
 // own, and that of the session whose agent began it.
 func Known(ctx context.Context, f File) (ids map[string]bool, err error) {
 	ids = map[string]bool{}
-	db, err := sqlitefile.Open(ctx, f, func(ctx context.Context, conn *sql.Conn) error {
-		tables, err := rowlog.ReadTables(ctx, conn)
+	db, err := sqlitefile.Open(ctx, f, func(ctx context.Context, db *sqlitefile.Database) error {
+		tables, err := rowlog.ReadTables(ctx, db.Conn())
 		if err != nil {
 			return err
 		}
 		if !tables[sessionTable].Has("session_id", "parent_session_id") {
 			return fmt.Errorf("%w: there is no table of sessions", ErrSchema)
 		}
-		return rowlog.Each(ctx, rowlog.For(conn, "list sessions"), func(rows *sql.Rows) error {
+		return rowlog.Each(ctx, rowlog.For(db.Conn(), "list sessions"), func(rows *sql.Rows) error {
 			var id, parent string
 			err := rows.Scan(&id, &parent)
 			ids[id], ids[parent] = true, true

@@ -164,6 +164,11 @@ func (w *Writer) count(ctx context.Context, tx *sql.Tx) (c counted, err error) {
 	return c, nil
 }
 
+// Accepts returns why the rows of logs cannot be put back, see [rowlog.Tables.Accept].
+func (d *Database) Accepts(ctx context.Context, next func() (io.ReadCloser, error)) error {
+	return d.tables.Accept(ctx, d.conn, lines(), next)
+}
+
 // Insert puts the rows of logs back, all or nothing, and returns how many were
 // missing. next opens the logs one after the other and ends with io.EOF. A row that
 // is there must be the same; an error wraps [rowlog.ErrDifferent] if it is another.

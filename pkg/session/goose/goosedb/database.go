@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -49,8 +50,8 @@ type Database struct {
 func open(ctx context.Context, f File) (*Database, error) {
 	d := &Database{}
 	var err error
-	d.Database, err = sqlitefile.Open(ctx, f, func(ctx context.Context, conn *sql.Conn) error {
-		d.conn = conn
+	d.Database, err = sqlitefile.Open(ctx, f, func(ctx context.Context, db *sqlitefile.Database) error {
+		d.Database, d.conn = db, db.Conn()
 		return d.readSchema(ctx)
 	})
 	if err != nil {
@@ -71,6 +72,7 @@ func (d *Database) readSchema(ctx context.Context) (err error) {
 	})
 	if err == nil {
 		d.Schema, err = d.tables.Version(ctx, d.conn)
+		err = d.Spare(err)
 	}
 	if err == nil {
 		err = d.tables.Seek(ctx, d.conn, "session_id")
@@ -92,50 +94,50 @@ type Session struct {
 	Messages  int
 	Bytes     int64 // of its texts
 	Changed   time.Time
+	Rowless   bool // its row lies on a damaged page: what is known of it say its messages
 }
 
 // Sessions returns the sessions in the order of their ids. It reads no text. With a
-// [*sqlitefile.DamagedError] it returns them all, and of those that lie on a damaged page
-// what lies before it.
+// [*sqlitefile.DamagedError] it returns those of which a row or messages can be read.
 func (d *Database) Sessions(ctx context.Context) ([]Session, error) {
-	const counted = `SELECT session_id, count(*) AS n, sum(octet_length(content_json)) AS bytes, max(CAST(created_timestamp AS INTEGER)) AS last FROM messages GROUP BY session_id`
-	all, err := d.sessions(ctx, counted)
-	if !sqlitefile.IsDamaged(err) {
-		return all, errors.Join(err, d.Unchanged())
+	t := d.tables[sessionTable]
+	all, err := rowlog.Gathering[Session]{
+		Purpose: rowlog.For(d.conn, "list sessions"), Table: sessionTable, Key: "id", Named: []string{"session_id FROM messages"},
+		Columns: strings.Join([]string{"id", t.Text("parent_session_id"), t.Text("session_type"), t.Text("name"), t.Text("working_dir"), t.Text("total_tokens"), t.Text("updated_at")}, ", "),
+		Read: func(rows *sql.Rows, s *Session) error {
+			var tokens, updated string
+			err := rows.Scan(&s.ID, &s.Parent, &s.Kind, &s.Name, &s.Directory, &tokens, &updated)
+			_, _ = fmt.Sscan(tokens, &s.Tokens) // what is no number counts nothing
+			s.Changed = written(updated)
+			return err
+		},
+		ID:   idOf,
+		Lost: func(id string) Session { return Session{ID: id, Rowless: true} },
+	}.Run(ctx)
+	if err = d.Spare(err); err == nil {
+		err = d.Spare(d.weigh(ctx, all))
 	}
-	damage := err
-	if all, err = d.sessions(ctx, "SELECT NULL AS session_id, 0 AS n, 0 AS bytes, 0 AS last"); err != nil {
+	if err != nil {
 		return nil, err
 	}
-	return all, errors.Join(d.weighEach(ctx, all, damage), d.Unchanged())
+	slices.SortFunc(all, func(x, y Session) int { return strings.Compare(x.ID, y.ID) })
+	all, rowless, hidden := rowlog.Sift(all, func(s Session) (string, bool, int) { return s.ID, s.Rowless, s.Messages })
+	return all, d.Listed(rowless, hidden)
 }
 
-// weighEach weighs the messages of one session after the other.
-func (d *Database) weighEach(ctx context.Context, all []Session, damage error) error {
+func idOf(s Session) string { return s.ID }
+
+// weigh adds the messages of all sessions to them.
+func (d *Database) weigh(ctx context.Context, all []Session) error {
 	var size, at sql.NullInt64
-	w := rowlog.Weighing[Session]{Conn: d.conn, All: all, ID: func(s Session) string { return s.ID }, Into: []any{&size, &at}}
+	w := rowlog.Weighing[Session]{Conn: d.conn, All: all, ID: idOf, Into: []any{&size, &at}}
 	w.Query = "SELECT session_id, octet_length(content_json), CAST(created_timestamp AS INTEGER) FROM messages"
 	w.Take = func(s *Session) {
 		s.Messages++
 		s.Bytes += size.Int64
 		s.Changed = later(s.Changed, Moment(at.Int64))
 	}
-	return w.Each(ctx, damage)
-}
-
-// sessions are the sessions, with what a query counts of the messages of each.
-func (d *Database) sessions(ctx context.Context, counted string) ([]Session, error) {
-	t := d.tables[sessionTable]
-	columns := []string{"s.id", t.Text("parent_session_id"), t.Text("session_type"), t.Text("name"), t.Text("working_dir"), t.Text("total_tokens"), t.Text("updated_at")}
-	return rowlog.Read(ctx, rowlog.For(d.conn, "list sessions"), func(rows *sql.Rows, s *Session) error {
-		var tokens, updated string
-		var last int64
-		err := rows.Scan(&s.ID, &s.Parent, &s.Kind, &s.Name, &s.Directory, &tokens, &updated, &s.Messages, &s.Bytes, &last)
-		_, _ = fmt.Sscan(tokens, &s.Tokens) // what is no number counts nothing
-		s.Changed = later(Moment(last), written(updated))
-		return err
-	}, "SELECT "+strings.Join(columns, ", ")+`,
-		coalesce(m.n, 0), coalesce(m.bytes, 0), coalesce(m.last, 0) FROM sessions s LEFT JOIN (`+counted+`) m ON m.session_id = s.id ORDER BY s.id`)
+	return w.Run(ctx)
 }
 
 func later(a, b time.Time) time.Time {

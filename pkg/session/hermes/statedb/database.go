@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -61,13 +62,17 @@ type Database struct {
 func Open(ctx context.Context, f File) (*Database, error) {
 	d := &Database{}
 	var err error
-	d.Database, err = sqlitefile.Open(ctx, f, func(ctx context.Context, conn *sql.Conn) (err error) {
-		d.conn = conn
-		if d.tables, d.Schema, err = readSchema(ctx, conn); err == nil {
-			err = d.tables.Seek(ctx, conn, "session_id")
+	d.Database, err = sqlitefile.Open(ctx, f, func(ctx context.Context, db *sqlitefile.Database) (err error) {
+		d.conn = db.Conn()
+		d.tables, d.Schema, err = readSchema(ctx, d.conn)
+		if d.tables != nil { // else it is not known what there is
+			err = db.Spare(err)
 		}
 		if err == nil {
-			d.Unread, err = d.tables.Unread(ctx, conn, "", func(name string) bool { return name == messageTable })
+			err = d.tables.Seek(ctx, d.conn, "session_id")
+		}
+		if err == nil {
+			d.Unread, err = d.tables.Unread(ctx, d.conn, "", func(name string) bool { return name == messageTable })
 		}
 		return err
 	})
@@ -110,15 +115,43 @@ type Session struct {
 	// Started, Ended and Active are zero for a time that is not known. Active is
 	// the last sign of life as the program counts it when it prunes.
 	Started, Ended, Active time.Time
+	Rowless                bool // its row lies on a damaged page: what is known of it say its messages
+
+	marks marks
 }
 
 // ByActivity reports whether the program prunes by the last sign of life. Earlier
 // versions go by when a session began.
 func (d *Database) ByActivity() bool { return d.tables[sessionTable].Has("last_activity_at") }
 
-// Sessions returns the sessions in the order of their ids. It reads no text.
+// Sessions returns the sessions in the order of their ids. It reads no text. With a
+// [*sqlitefile.DamagedError] it returns those of which a row or messages can be read.
 func (d *Database) Sessions(ctx context.Context) ([]Session, error) {
-	t := table{d.tables[sessionTable]}
+	all, err := gather(ctx, d.conn, table{d.tables[sessionTable]})
+	if err = d.Spare(err); err == nil {
+		relate(all)
+		err = d.weigh(ctx, all)
+	}
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(all, func(x, y Session) int { return strings.Compare(x.ID, y.ID) })
+	all, rowless, hidden := rowlog.Sift(all, func(s Session) (string, bool, int) { return s.ID, s.Rowless, s.Messages })
+	return all, d.Listed(rowless, hidden)
+}
+
+// gather reads the rows of all sessions, in no certain order.
+func gather(ctx context.Context, conn rowlog.Querier, t table) ([]Session, error) {
+	return rowlog.Gathering[Session]{
+		Purpose: rowlog.For(conn, "list sessions"), Columns: t.listed(), Table: t.Name, Key: "id", Named: []string{"session_id FROM messages"},
+		Read: readSession, ID: idOf, Lost: func(id string) Session { return Session{ID: id, Rowless: true} },
+	}.Run(ctx)
+}
+
+func idOf(s Session) string { return s.ID }
+
+// listed are the columns that [readSession] reads, as expressions.
+func (t table) listed() string {
 	columns := []string{"id"}
 	for _, c := range []string{"parent_session_id", "source", "session_key", "cwd", "model", "end_reason", "model_config", "pinned", "title"} {
 		columns = append(columns, t.Text(c))
@@ -126,22 +159,16 @@ func (d *Database) Sessions(ctx context.Context) ([]Session, error) {
 	for _, c := range []string{"started_at", "ended_at", "last_activity_at"} {
 		columns = append(columns, t.number(c))
 	}
-	columns = append(columns, t.size("id", "title", "system_prompt", "model_config"))
-	var markers []marks
-	all, err := rowlog.Read(ctx, rowlog.For(d.conn, "list sessions"), func(rows *sql.Rows, s *Session) error {
-		var config, pinned string
-		var started, ended, active sql.NullFloat64
-		err := rows.Scan(&s.ID, &s.Parent, &s.Source, &s.Key, &s.Directory, &s.Model, &s.EndReason, &config, &pinned, &s.Title, &started, &ended, &active, &s.Bytes)
-		s.Started, s.Ended, s.Active = moment(started), moment(ended), moment(active)
-		s.Pinned = pinned != "" && pinned != "0"
-		markers = append(markers, readMarks(config))
-		return err
-	}, "SELECT "+strings.Join(columns, ", ")+" FROM sessions ORDER BY id")
-	if err != nil {
-		return nil, err
-	}
-	relate(all, markers)
-	return all, d.weigh(ctx, all)
+	return strings.Join(append(columns, t.size("id", "title", "system_prompt", "model_config")), ", ")
+}
+
+func readSession(rows *sql.Rows, s *Session) error {
+	var config, pinned string
+	var started, ended, active sql.NullFloat64
+	err := rows.Scan(&s.ID, &s.Parent, &s.Source, &s.Key, &s.Directory, &s.Model, &s.EndReason, &config, &pinned, &s.Title, &started, &ended, &active, &s.Bytes)
+	s.Started, s.Ended, s.Active = moment(started), moment(ended), moment(active)
+	s.Pinned, s.marks = pinned != "" && pinned != "0", readMarks(config)
+	return err
 }
 
 // marks are what the configuration of a session says of how it came about.
@@ -159,13 +186,13 @@ func readMarks(config string) (m marks) {
 // relate says of every session that has a parent how it came from it. A session
 // that a compaction began has the configuration of its parent, marks included: a
 // mark counts only if it names the parent.
-func relate(all []Session, markers []marks) {
+func relate(all []Session) {
 	ended := map[string]string{}
 	for _, s := range all {
 		ended[s.ID] = s.EndReason
 	}
 	for i := range all {
-		s, m := &all[i], markers[i]
+		s, m := &all[i], all[i].marks
 		if s.Parent == "" {
 			continue
 		}
@@ -217,7 +244,7 @@ func (d *Database) weigh(ctx context.Context, all []Session) error {
 	t := table{d.tables[messageTable]}
 	var at sql.NullFloat64
 	var size int64
-	w := rowlog.Weighing[Session]{Conn: d.conn, All: all, ID: func(s Session) string { return s.ID }, Into: []any{&at, &size}}
+	w := rowlog.Weighing[Session]{Conn: d.conn, All: all, ID: idOf, Into: []any{&at, &size}}
 	w.Query = "SELECT session_id, " + t.number("timestamp") + ", " + t.size(texts()...) + " FROM messages"
 	w.Take = func(s *Session) {
 		s.Bytes += size
@@ -226,13 +253,16 @@ func (d *Database) weigh(ctx context.Context, all []Session) error {
 			s.Active = when
 		}
 	}
-	err := w.Run(ctx)
+	err := d.Spare(w.Run(ctx))
 	for i := range all {
 		if all[i].Active.IsZero() {
 			all[i].Active = all[i].Started
 		}
 	}
-	return errors.Join(err, d.Unchanged())
+	if err != nil {
+		return err
+	}
+	return d.Spare(d.tables[promptTable].Reach(ctx, d.conn, d.tables[sessionTable], "system_prompt_hash", "hash"))
 }
 
 // Held returns until when a turn, or a compaction, of the session is going on by

@@ -2,7 +2,6 @@ package statedb
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"io"
 	"io/fs"
@@ -10,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/sessctl/sessctl/pkg/session/rowlog"
+	"github.com/sessctl/sessctl/pkg/session/sqlitefile"
 )
 
 // The types of lines in a log.
@@ -37,19 +37,21 @@ type Log struct {
 	session  string
 	messages []int64 // ids that are still to be written, in their order
 	whole    bool    // it has its end
+	spares   bool    // what lies on a damaged page beside its messages is left out, which the listing tells
 	pieces   rowlog.Pieces
 }
 
 // Log opens the log of a session. It returns an error that wraps fs.ErrNotExist
 // if there is no such session.
 func (d *Database) Log(ctx context.Context, session string) (*Log, error) {
-	return openLog(ctx, d.conn, d.tables, session, d.Unchanged)
+	l := &Log{ctx: ctx, db: d.conn, tables: d.tables, session: session, whole: true, spares: true, check: d.Unchanged}
+	return l, l.open("")
 }
 
 // Context opens the log of a session without what is no part of its context any
 // more, and without its end.
 func (d *Database) Context(ctx context.Context, session string) (*Log, error) {
-	l := &Log{ctx: ctx, db: d.conn, tables: d.tables, session: session, check: d.Unchanged}
+	l := &Log{ctx: ctx, db: d.conn, tables: d.tables, session: session, spares: true, check: d.Unchanged}
 	which := ""
 	if d.tables[messageTable].Has("active") {
 		which = " AND coalesce(active, 1) <> 0"
@@ -67,7 +69,7 @@ func openLog(ctx context.Context, db rowlog.Querier, tables rowlog.Tables, sessi
 func (l *Log) open(which string) error {
 	err := l.begin()
 	if err == nil {
-		l.messages, err = rowlog.Column[int64](l.ctx, rowlog.For(l.db, "list messages"), "SELECT id FROM messages WHERE "+l.tables[messageTable].Of("session_id", "?")+which+" ORDER BY +id", l.session)
+		l.messages, err = rowlog.OfSession[int64](l.ctx, rowlog.For(l.db, "list messages"), l.tables[messageTable], "id", which+" ORDER BY +id", l.session)
 	}
 	return l.failure(err)
 }
@@ -76,6 +78,10 @@ func (l *Log) open(which string) error {
 func (l *Log) begin() error {
 	var prompt any
 	found, err := l.rows(rowlog.Selection{Kind: typeSession, Table: l.tables[sessionTable], Where: "id = ?", Order: "id"}, func(r rowlog.Row) { prompt = r.Value("system_prompt_hash") }, l.session)
+	if l.spares && sqlitefile.IsDamaged(err) {
+		l.pieces.Buffer = lines().AppendRowless(l.pieces.Buffer[:0], l.session)
+		return nil
+	}
 	if err != nil {
 		return err
 	}
@@ -86,6 +92,9 @@ func (l *Log) begin() error {
 		return nil
 	}
 	_, err = l.rows(rowlog.Selection{Kind: rowlog.TypeRow, Table: l.tables[promptTable], Where: "hash = ?", Order: "hash"}, nil, prompt)
+	if l.spares && sqlitefile.IsDamaged(err) {
+		return nil
+	}
 	return err
 }
 
@@ -195,23 +204,34 @@ func (l *Log) children() error {
 	if !l.tables[sessionTable].Has("parent_session_id") {
 		return nil
 	}
-	t := table{l.tables[sessionTable]}
+	all, err := l.cameFrom()
 	var begun, linked []string
-	err := rowlog.Each(l.ctx, rowlog.For(l.db, "list what came from it"), func(rows *sql.Rows) error {
-		var id, source, config string
-		if err := rows.Scan(&id, &source, &config); err != nil {
-			return err
-		}
-		if source == "subagent" || readMarks(config).Delegate == l.session {
-			begun = append(begun, id)
+	for _, s := range all {
+		if s.Source == "subagent" || s.marks.Delegate == l.session {
+			begun = append(begun, s.ID)
 		} else {
-			linked = append(linked, id)
+			linked = append(linked, s.ID)
 		}
-		return nil
-	}, "SELECT id, "+t.Text("source")+", "+t.Text("model_config")+" FROM sessions WHERE parent_session_id = ? ORDER BY id", l.session)
+	}
 	l.pieces.Buffer = rowlog.AppendChildren(l.pieces.Buffer, begun)
 	l.pieces.Buffer = rowlog.AppendSessions(l.pieces.Buffer, typeLinked, linked)
 	return err
+}
+
+// cameFrom are the sessions that came from this one, in the order of their ids; with a
+// damaged page those whose rows can be read.
+func (l *Log) cameFrom() ([]Session, error) {
+	t := table{l.tables[sessionTable]}
+	all, err := rowlog.Read(l.ctx, rowlog.For(l.db, "list what came from it"), readSession, "SELECT "+t.listed()+" FROM sessions WHERE parent_session_id = ? ORDER BY id", l.session)
+	if !l.spares || !sqlitefile.IsDamaged(err) {
+		return all, err
+	}
+	if all, err = gather(l.ctx, l.db, t); sqlitefile.IsDamaged(err) {
+		err = nil
+	}
+	all = slices.DeleteFunc(all, func(s Session) bool { return s.Parent != l.session })
+	slices.SortFunc(all, func(x, y Session) int { return strings.Compare(x.ID, y.ID) })
+	return all, err
 }
 
 func (l *Log) failure(err error) error { return rowlog.Failure(l.check, l.session, err) }

@@ -114,6 +114,11 @@ func (w *Writer) same(ctx context.Context, tx *sql.Tx, p Proof) error {
 // of another session has, as in a database of another home that was used there.
 var errTaken = errors.New("another session of this database has a row of the same number")
 
+// Accepts returns why the rows of logs cannot be put back, see [rowlog.Tables.Accept].
+func (d *Database) Accepts(ctx context.Context, next func() (io.ReadCloser, error)) error {
+	return d.tables.Accept(ctx, d.conn, lines(), next)
+}
+
 // Insert puts the rows of logs back, all or nothing, and returns how many were
 // missing. read opens the logs one after the other and ends with io.EOF. The
 // first one is what was asked for: if there is a session of its id with other rows
@@ -174,7 +179,7 @@ func (in *insertion) do(query string, args ...any) error {
 func (in *insertion) log(log io.Reader, first bool) error {
 	in.session, in.passed = "", false
 	return lines().EachRow(log, func(r rowlog.Row) error {
-		if err := in.w.Fits(r); err != nil {
+		if err := in.w.Tables.Fits(r); err != nil {
 			return err
 		}
 		if transient(r.Table) || r.Table == metaTable {

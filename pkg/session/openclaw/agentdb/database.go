@@ -26,8 +26,8 @@ type Database struct {
 func Open(ctx context.Context, f File) (*Database, error) {
 	d := &Database{}
 	var err error
-	d.Database, err = sqlitefile.Open(ctx, f, func(ctx context.Context, conn *sql.Conn) error {
-		d.conn = conn
+	d.Database, err = sqlitefile.Open(ctx, f, func(ctx context.Context, db *sqlitefile.Database) error {
+		d.Database, d.conn = db, db.Conn()
 		return d.checkSchema(ctx)
 	})
 	if err != nil {

@@ -13,6 +13,8 @@ import (
 	"sync"
 
 	"github.com/klauspost/compress/zstd"
+
+	"github.com/sessctl/sessctl/pkg/session/rowlog"
 )
 
 // Log is a session's log as a file of the file era would have it: the records
@@ -46,32 +48,32 @@ type row struct {
 // a row holds none.
 func (d *Database) Log(ctx context.Context, session string) (*Log, error) {
 	l := &Log{ctx: ctx, db: d, session: session, large: row{index: -1}}
-	rows, err := d.conn.QueryContext(ctx, `SELECT seq, event_json IS NULL, `+d.columns.eventBytes()+`
-FROM transcript_events WHERE session_id = ? ORDER BY seq`, session)
-	if err != nil {
-		return nil, fmt.Errorf("read session %s: %w", session, err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var seq int64
-		var packed bool
-		var length sql.NullInt64
-		if err := rows.Scan(&seq, &packed, &length); err != nil {
-			return nil, fmt.Errorf("read session %s: %w", session, err)
-		}
-		if packed && length.Int64 == 0 {
-			return nil, l.rowError(seq, errors.New("it holds no record"))
-		}
-		l.size += length.Int64 + 1
-		l.rows = append(l.rows, place{seq, l.size})
-	}
-	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("read session %s: %w", session, err)
+	if err := rowlog.WithoutIndex(l.look); err != nil {
+		return nil, err
 	}
 	if len(l.rows) == 0 {
 		return nil, fmt.Errorf("read session %s: %w", session, fs.ErrNotExist)
 	}
 	return l, d.Unchanged()
+}
+
+// look finds the places of all records.
+func (l *Log) look(indexed string) error {
+	l.size, l.rows = 0, nil
+	return rowlog.Each(l.ctx, rowlog.For(l.db.conn, "read session "+l.session), func(rows *sql.Rows) error {
+		var seq int64
+		var packed bool
+		var length sql.NullInt64
+		if err := rows.Scan(&seq, &packed, &length); err != nil {
+			return err
+		}
+		if packed && length.Int64 == 0 {
+			return l.rowError(seq, errors.New("it holds no record"))
+		}
+		l.size += length.Int64 + 1
+		l.rows = append(l.rows, place{seq, l.size})
+		return nil
+	}, `SELECT seq, event_json IS NULL, `+l.db.columns.eventBytes()+` FROM transcript_events`+indexed+` WHERE session_id = ? ORDER BY seq`, l.session)
 }
 
 // Size returns the length of the log in bytes.
@@ -104,11 +106,17 @@ func (l *Log) fill(p []byte, offset int64) error {
 		copy(p, l.large.line[offset-l.start(first):])
 		return nil
 	}
+	return rowlog.WithoutIndex(func(indexed string) error { return l.copy(p, offset, [2]int{first, last}, indexed) })
+}
+
+// copy reads the rows of a range.
+func (l *Log) copy(p []byte, offset int64, of [2]int, indexed string) error {
+	first, last := of[0], of[1]
 	query := `SELECT seq, CAST(event_json AS BLOB), NULL FROM transcript_events`
 	if l.db.columns.zstd {
 		query = `SELECT seq, CAST(event_json AS BLOB), event_zstd FROM transcript_events`
 	}
-	rows, err := l.db.conn.QueryContext(l.ctx, query+` WHERE session_id = ? AND seq BETWEEN ? AND ? ORDER BY seq`,
+	rows, err := l.db.conn.QueryContext(l.ctx, query+indexed+` WHERE session_id = ? AND seq BETWEEN ? AND ? ORDER BY seq`,
 		l.session, l.rows[first].seq, l.rows[last].seq)
 	if err != nil {
 		return fmt.Errorf("read session %s: %w", l.session, err)

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/sessctl/sessctl/pkg/session/rowlog"
@@ -53,44 +54,62 @@ func (c columns) eventBytes() string {
 }
 
 // Sessions returns the sessions in the order of their ids. With a
-// [*sqlitefile.DamagedError] it returns those that the windows of the runtime name, and
-// of those that lie on a damaged page what lies before it.
+// [*sqlitefile.DamagedError] it returns those of which records can be read.
 func (d *Database) Sessions(ctx context.Context) ([]Session, error) {
 	all, err := d.sessions(ctx)
-	if !sqlitefile.IsDamaged(err) {
-		return all, err
+	if damage := err; sqlitefile.IsDamaged(err) {
+		if all, err = d.each(ctx); err == nil {
+			err = d.Spare(damage)
+		}
 	}
-	damage := err
-	if all, err = d.windows(ctx); err != nil {
+	if err != nil {
 		return nil, err
 	}
-	err = d.weighEach(ctx, all, damage)
-	return slices.DeleteFunc(all, func(s Session) bool { return s.Records == 0 }), err
+	var hidden []string
+	all = slices.DeleteFunc(all, func(s Session) bool {
+		if s.Records == 0 && d.hasRecords(ctx, s.ID) {
+			hidden = append(hidden, s.ID)
+		}
+		return s.Records == 0
+	})
+	return all, d.Listed(nil, hidden)
 }
 
-// windows are the sessions that the windows of the runtime name, not weighed.
-func (d *Database) windows(ctx context.Context) ([]Session, error) {
-	return rowlog.All(ctx, rowlog.For(d.conn, "list sessions"), func(s *Session) []any { return []any{&s.ID, &s.Key, &s.Model} },
-		"SELECT w.session_id, coalesce(w.session_key, ''), "+d.modelColumn()+" FROM session_windows w ORDER BY w.session_id")
+// hasRecords reports whether there are records of a session, or nobody can tell.
+func (d *Database) hasRecords(ctx context.Context, session string) (has bool) {
+	err := d.conn.QueryRowContext(ctx, "SELECT count(*) > 0 FROM transcript_events WHERE session_id = ?", session).Scan(&has)
+	return has || err != nil
 }
 
-// weighEach weighs the records of one session after the other.
-func (d *Database) weighEach(ctx context.Context, all []Session, damage error) error {
+// each are the sessions that the windows of the runtime and its records name, weighed one
+// after the other. Of one whose window cannot be read the key is not known.
+func (d *Database) each(ctx context.Context) ([]Session, error) {
+	of := func(s Session) string { return s.ID }
+	all, err := rowlog.Gathering[Session]{
+		Purpose: rowlog.For(d.conn, "list sessions"), Columns: "session_id, coalesce(session_key, ''), " + d.modelColumn(), Table: "session_windows", Key: "session_id",
+		Named: []string{"session_id FROM transcript_events"}, ID: of, Lost: func(id string) Session { return Session{ID: id} },
+		Read: func(rows *sql.Rows, s *Session) error { return rows.Scan(&s.ID, &s.Key, &s.Model) },
+	}.Run(ctx)
+	if err != nil && !sqlitefile.IsDamaged(err) {
+		return nil, err
+	}
 	var size, at sql.NullInt64
-	w := rowlog.Weighing[Session]{Conn: d.conn, All: all, ID: func(s Session) string { return s.ID }, Into: []any{&size, &at}}
+	w := rowlog.Weighing[Session]{Conn: d.conn, All: all, ID: of, Into: []any{&size, &at}}
 	w.Query = "SELECT session_id, " + d.columns.eventBytes() + ", created_at FROM transcript_events"
 	w.Take = func(s *Session) {
 		s.Records++
 		s.Bytes += size.Int64 + 1
-		s.Changed = time.UnixMilli(at.Int64)
+		if when := time.UnixMilli(at.Int64); when.After(s.Changed) {
+			s.Changed = when
+		}
 	}
-	return w.Each(ctx, damage)
+	return all, d.Spare(w.Run(ctx))
 }
 
 // modelColumn is the model of a window, as an expression.
 func (d *Database) modelColumn() string {
 	if d.columns.model {
-		return "coalesce(w.model, '')"
+		return "coalesce(model, '')"
 	}
 	return "''"
 }
@@ -110,10 +129,15 @@ LEFT JOIN session_windows w ON w.session_id = t.session_id
 ORDER BY t.session_id`)
 }
 
-// Nodes returns the routing keys in their order.
+// Nodes returns the routing keys in their order. One whose row lies on a damaged page is
+// left out, and [Database.Sessions] tells of it.
 func (d *Database) Nodes(ctx context.Context) ([]Node, error) {
-	return rowlog.All(ctx, rowlog.For(d.conn, "list keys"), func(n *Node) []any { return []any{&n.Key, &n.Session, &n.Entry} },
-		"SELECT session_key, current_session_id, entry_json FROM session_nodes ORDER BY session_key")
+	all, err := rowlog.Gathering[Node]{
+		Purpose: rowlog.For(d.conn, "list keys"), Columns: "session_key, current_session_id, entry_json", Table: "session_nodes", Key: "session_key",
+		Read: func(rows *sql.Rows, n *Node) error { return rows.Scan(&n.Key, &n.Session, &n.Entry) }, ID: func(n Node) string { return n.Key },
+	}.Run(ctx)
+	slices.SortFunc(all, func(x, y Node) int { return strings.Compare(x.Key, y.Key) })
+	return all, d.Spare(err)
 }
 
 // Cold returns the sessions in cold storage in the order of their ids.
@@ -143,7 +167,7 @@ func (d *Database) MainKey(ctx context.Context) (string, error) {
 	}
 	keys, err := rowlog.Column[string](ctx, rowlog.For(d.conn, "read the main key"), "SELECT main_key FROM session_key_contract WHERE main_key <> '' LIMIT 1")
 	if err != nil || len(keys) == 0 {
-		return defaultMain, err
+		return defaultMain, d.Spare(err)
 	}
 	return keys[0], nil
 }

@@ -1,6 +1,7 @@
 package sessiondb
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -37,17 +38,18 @@ type Database struct {
 func Open(ctx context.Context, f File) (*Database, error) {
 	d := &Database{}
 	var err error
-	d.Database, err = sqlitefile.Open(ctx, f, func(ctx context.Context, conn *sql.Conn) (err error) {
-		d.conn = conn
-		if d.tables, err = readSchema(ctx, conn); err == nil {
-			err = d.tables.Seek(ctx, conn, "session_id", "message_id")
+	d.Database, err = sqlitefile.Open(ctx, f, func(ctx context.Context, db *sqlitefile.Database) (err error) {
+		d.conn = db.Conn()
+		if d.tables, err = readSchema(ctx, d.conn); err == nil {
+			err = d.tables.Seek(ctx, d.conn, "session_id", "message_id")
 		}
 		if err == nil {
 			_, read := extra(d.tables)
-			d.Unread, err = d.tables.Unread(ctx, conn, boardTable, func(name string) bool { return read[name] != "" })
+			d.Unread, err = d.tables.Unread(ctx, d.conn, boardTable, func(name string) bool { return read[name] != "" })
 		}
 		if err == nil {
-			d.Schema, err = lastMigration(ctx, conn, d.tables)
+			d.Schema, err = lastMigration(ctx, d.conn, d.tables)
+			err = db.Spare(err)
 		}
 		return err
 	})
@@ -147,33 +149,65 @@ type Session struct {
 	Bytes     int64     // of the data of its messages and parts
 	Changed   time.Time // when the runtime has changed it last
 	Archived  bool      // put away by a person
+	Rowless   bool      // its row lies on a damaged page: what is known of it say its messages
 }
 
 // Sessions returns the sessions, the one that was changed last first. It reads
-// no more of a row than its beginning.
+// no more of a row than its beginning. With a [*sqlitefile.DamagedError] it returns those
+// of which a row or messages can be read.
 func (d *Database) Sessions(ctx context.Context) ([]Session, error) {
-	t := d.tables[sessionTable]
-	all, err := rowlog.Read(ctx, rowlog.For(d.conn, "list sessions"), func(rows *sql.Rows, s *Session) error {
-		var changed int64
-		err := rows.Scan(&s.ID, &s.Parent, &s.Directory, &s.Title, &s.Version, &s.Model, &s.Workspace, &changed, &s.Archived)
-		s.Changed = time.UnixMilli(changed)
-		return err
-	}, "SELECT id, "+t.Text("parent_id")+", directory, title, version, "+t.Text("model")+", "+t.Text("workspace_id")+
-		", time_updated, "+t.Text("time_archived")+" <> '' FROM session ORDER BY time_updated DESC, id")
+	all, err := gather(ctx, d.conn, d.tables[sessionTable])
+	if err = d.Spare(err); err == nil {
+		err = d.weigh(ctx, all)
+	}
 	if err != nil {
 		return nil, err
 	}
-	return all, d.weigh(ctx, all)
+	for i := range all {
+		if all[i].Rowless {
+			all[i].Changed = d.lastMessage(ctx, all[i].ID)
+		}
+	}
+	slices.SortFunc(all, func(x, y Session) int { return cmp.Or(y.Changed.Compare(x.Changed), cmp.Compare(x.ID, y.ID)) })
+	all, rowless, hidden := rowlog.Sift(all, func(s Session) (string, bool, int) { return s.ID, s.Rowless, s.Messages })
+	return all, d.Listed(rowless, hidden)
+}
+
+// gather reads the rows of all sessions, in no certain order.
+func gather(ctx context.Context, conn rowlog.Querier, t rowlog.Table) ([]Session, error) {
+	return rowlog.Gathering[Session]{
+		Purpose: rowlog.For(conn, "list sessions"), Table: t.Name, Key: "id", Named: []string{"session_id FROM message"}, ID: idOf,
+		Columns: "id, " + t.Text("parent_id") + ", directory, title, version, " + t.Text("model") + ", " + t.Text("workspace_id") + ", time_updated, " + t.Text("time_archived") + " <> ''",
+		Lost:    func(id string) Session { return Session{ID: id, Rowless: true} },
+		Read: func(rows *sql.Rows, s *Session) error {
+			var changed int64
+			err := rows.Scan(&s.ID, &s.Parent, &s.Directory, &s.Title, &s.Version, &s.Model, &s.Workspace, &changed, &s.Archived)
+			s.Changed = time.UnixMilli(changed)
+			return err
+		},
+	}.Run(ctx)
+}
+
+func idOf(s Session) string { return s.ID }
+
+// lastMessage is when the last message of a session was begun; now if nobody knows.
+func (d *Database) lastMessage(ctx context.Context, session string) time.Time {
+	var at sql.NullInt64
+	err := d.conn.QueryRowContext(ctx, "SELECT max(time_created) FROM message WHERE session_id = ?", session).Scan(&at)
+	if err != nil || !at.Valid {
+		return time.Now()
+	}
+	return time.UnixMilli(at.Int64)
 }
 
 // weigh counts the messages of all sessions and the bytes of their rows. The
 // tables are read in the order in which they lie: by an index every row would be
 // looked for.
 func (d *Database) weigh(ctx context.Context, all []Session) error {
-	damaged := (*sqlitefile.DamagedError)(nil)
+	t := d.tables[sessionTable]
 	for _, name := range []string{messageTable, partTable} {
 		var size sql.NullInt64
-		w := rowlog.Weighing[Session]{Conn: d.conn, All: all, ID: func(s Session) string { return s.ID }, Into: []any{&size}}
+		w := rowlog.Weighing[Session]{Conn: d.conn, All: all, ID: idOf, Into: []any{&size}}
 		w.Query = "SELECT session_id, octet_length(data) FROM " + name
 		w.Take = func(s *Session) {
 			s.Bytes += size.Int64
@@ -181,18 +215,11 @@ func (d *Database) weigh(ctx context.Context, all []Session) error {
 				s.Messages++
 			}
 		}
-		if err := w.Run(ctx); err != nil && !errors.As(err, &damaged) {
+		if err := d.Spare(w.Run(ctx)); err != nil {
 			return err
 		}
 	}
-	err := d.tables[projectTable].Reach(ctx, d.conn, sessionTable, "project_id", "id")
-	if err != nil && !errors.As(err, &damaged) {
-		return err
-	}
-	if damaged != nil {
-		return errors.Join(damaged, d.Unchanged())
-	}
-	return d.Unchanged()
+	return d.Spare(d.tables[projectTable].Reach(ctx, d.conn, t, "project_id", "id"))
 }
 
 // Parts says what the database is made of, the largest part first. Every page is

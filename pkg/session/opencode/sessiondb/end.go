@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io/fs"
 	"time"
+
+	"github.com/sessctl/sessctl/pkg/session/sqlitefile"
 )
 
 // end of a message's data, as far as it tells where the context begins.
@@ -39,6 +41,9 @@ func (d endData) counted() bool {
 func (d *Database) Recent(ctx context.Context, session string) (string, error) {
 	var reverted bool
 	err := d.conn.QueryRowContext(ctx, "SELECT "+d.tables[sessionTable].Text("revert")+" <> '' FROM session WHERE id = ?", session).Scan(&reverted)
+	if sqlitefile.IsDamaged(err) {
+		return "", nil // what can be read of it is read as a whole
+	}
 	if err != nil || reverted {
 		return "", ignoreNoRows(err)
 	}
@@ -69,6 +74,9 @@ func (d *Database) Recent(ctx context.Context, session string) (string, error) {
 		case m.Role == "assistant" && m.counted():
 			counted = true
 		}
+	}
+	if sqlitefile.IsDamaged(rows.Err()) {
+		return "", nil
 	}
 	return "", rows.Err()
 }

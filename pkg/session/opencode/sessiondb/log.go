@@ -24,7 +24,7 @@ type Log struct {
 	messages []string // ids that are still to be written, in their order
 	after    int64    // number of the last event that was written, of a journal
 	events   bool     // it is the log of a journal
-	spares   bool     // a project on a damaged page is left out, which the listing tells
+	spares   bool     // what lies on a damaged page beside its messages is left out, which the listing tells
 	whole    bool     // it has its header and its end
 	written  int64    // rows that go with the session: all but that of its project
 	pieces   rowlog.Pieces
@@ -42,8 +42,8 @@ func (d *Database) Since(ctx context.Context, session, message string) (*Log, er
 	return openLog(ctx, d.conn, d.tables, stretch{session, message, true}, d.Unchanged)
 }
 
-// stretch is a session from a message on; "" is all of it. Who only reads it is spared a
-// project on a damaged page; who changes it is not.
+// stretch is a session from a message on; "" is all of it. Who only reads it is spared
+// what lies on a damaged page beside its messages; who changes it is not.
 type stretch struct {
 	session, from string
 	spares        bool
@@ -68,7 +68,7 @@ func openLog(ctx context.Context, db rowlog.Querier, tables rowlog.Tables, of st
 // messageIDs are the messages of a session in the order in which the runtime
 // sends them.
 func messageIDs(ctx context.Context, db rowlog.Querier, tables rowlog.Tables, session string) ([]string, error) {
-	return rowlog.Column[string](ctx, rowlog.For(db, "read session "+session), "SELECT id FROM message WHERE "+tables[messageTable].Of("session_id", "?")+" ORDER BY time_created, id", session)
+	return rowlog.OfSession[string](ctx, rowlog.For(db, "read session "+session), tables[messageTable], "id", " ORDER BY time_created, id", session)
 }
 
 // begin writes the session and the project that it needs. What the project
@@ -76,6 +76,10 @@ func messageIDs(ctx context.Context, db rowlog.Querier, tables rowlog.Tables, se
 func (l *Log) begin() error {
 	var project any
 	found, err := l.rows(selection{kind: typeSession, table: sessionTable, where: "id = ?", order: "id"}, func(r Row) { project = r.Value("project_id") }, l.session)
+	if l.spares && sqlitefile.IsDamaged(err) {
+		l.pieces.Buffer = lines().AppendRowless(l.pieces.Buffer[:0], l.session)
+		return nil
+	}
 	if err != nil {
 		return err
 	}
@@ -142,7 +146,7 @@ func (l *Log) next() error {
 // end writes what is no message: parts without one, rows of other tables, the
 // sessions that its agents have begun, and that there is a journal.
 func (l *Log) end() error {
-	_, err := l.rows(selection{kind: typePart, table: partTable, where: l.tables[partTable].Of("session_id", "?") + " AND message_id NOT IN (SELECT id FROM message)", order: "id"}, nil, l.session)
+	_, err := l.rows(selection{kind: typePart, table: partTable, where: l.tables[partTable].Of("session_id", "?") + " AND message_id NOT IN (SELECT id FROM message" + rowlog.Whole + ")", order: "id"}, nil, l.session)
 	names, where := extra(l.tables)
 	for _, name := range names {
 		if err == nil {
@@ -161,8 +165,26 @@ func (l *Log) end() error {
 // children names the sessions that its agents have begun.
 func (l *Log) children() error {
 	ids, err := childrenOf(l.ctx, l.db, l.tables, l.session)
+	if l.spares && sqlitefile.IsDamaged(err) {
+		ids, err = l.foundChildren()
+	}
 	l.pieces.Buffer = rowlog.AppendChildren(l.pieces.Buffer, ids)
 	return err
+}
+
+// foundChildren are those whose rows can be read.
+func (l *Log) foundChildren() (ids []string, err error) {
+	all, err := gather(l.ctx, l.db, l.tables[sessionTable])
+	for _, s := range all {
+		if s.Parent == l.session {
+			ids = append(ids, s.ID)
+		}
+	}
+	slices.Sort(ids)
+	if sqlitefile.IsDamaged(err) {
+		err = nil
+	}
+	return ids, err
 }
 
 func childrenOf(ctx context.Context, db rowlog.Querier, tables rowlog.Tables, session string) ([]string, error) {
@@ -176,11 +198,17 @@ func childrenOf(ctx context.Context, db rowlog.Querier, tables rowlog.Tables, se
 func (l *Log) journal() error {
 	var n, last int64
 	var id string
-	err := l.db.QueryRowContext(l.ctx, "SELECT count(*), coalesce(max(seq), 0) FROM event WHERE aggregate_id = ?", l.session).Scan(&n, &last)
-	if err != nil || n == 0 {
-		return err
+	err := rowlog.WithoutIndex(func(indexed string) error {
+		return l.db.QueryRowContext(l.ctx, "SELECT count(*), coalesce(max(seq), 0) FROM event"+indexed+" WHERE aggregate_id = ?", l.session).Scan(&n, &last)
+	})
+	if err == nil && n > 0 {
+		err = l.db.QueryRowContext(l.ctx, "SELECT id FROM event WHERE aggregate_id = ? AND seq = ?", l.session, last).Scan(&id)
 	}
-	if err := l.db.QueryRowContext(l.ctx, "SELECT id FROM event WHERE aggregate_id = ? AND seq = ?", l.session, last).Scan(&id); err != nil {
+	if l.spares && sqlitefile.IsDamaged(err) { // nothing of what was said is in it
+		l.pieces.Buffer = append(l.pieces.Buffer, `{"type":"`+typeJournal+`","damaged":true}`+"\n"...)
+		return nil
+	}
+	if err != nil || n == 0 {
 		return err
 	}
 	l.pieces.Buffer = append(l.pieces.Buffer, `{"type":"`+typeJournal+`","events":`...)

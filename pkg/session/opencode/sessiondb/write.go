@@ -223,6 +223,11 @@ func (w *Writer) same(log io.Reader, sum, id string) error {
 	return nil
 }
 
+// Accepts returns why the rows of logs cannot be put back, see [rowlog.Tables.Accept].
+func (d *Database) Accepts(ctx context.Context, next func() (io.ReadCloser, error)) error {
+	return d.tables.Accept(ctx, d.conn, lines(), next)
+}
+
 // Insert puts the rows of logs back, all or nothing, and returns how many rows
 // were missing. read opens the logs one after the other and ends with io.EOF. A
 // row that is there must be the same: a session of the same id with others is an
