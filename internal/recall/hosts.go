@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/sessctl/sessctl/internal/failure"
 	"github.com/sessctl/sessctl/internal/selection"
@@ -34,11 +35,14 @@ func CheckHost(host string) error {
 	return nil
 }
 
+// longestHost is how many characters the name of a host may have.
+const longestHost = 255
+
 // IsHostName reports whether ssh takes a text for the name of a host, as people write
 // it: what comes from another host may be anything.
 func IsHostName(host string) bool {
 	odd := strings.IndexFunc(host, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }) >= 0
-	return host != "" && !strings.HasPrefix(host, "-") && !odd
+	return host != "" && utf8.ValidString(host) && utf8.RuneCountInString(host) <= longestHost && !strings.HasPrefix(host, "-") && !odd
 }
 
 // mostAnswer bounds, in bytes, what one host may answer.

@@ -1,11 +1,9 @@
 package recall
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"time"
 
@@ -40,15 +38,21 @@ type PushDocument struct {
 
 // OwnHost is the name of this host in the shared memory.
 func OwnHost(a *workspace.Settings) (string, error) {
-	if name := a.Config.Memory.Remote.Host; name != "" {
-		if !IsHostName(name) {
-			return "", failure.Usage("write the name by which ssh reaches this host", "memory.remote.host: %q is not the name of a host", name)
+	return HostNamed(a.Config.Memory.Remote.Host, os.Hostname)
+}
+
+// HostNamed is the name of a host: the configured one, else that of the machine. One
+// that could not be an argument of ssh on other hosts is refused.
+func HostNamed(configured string, ofMachine func() (string, error)) (name string, err error) {
+	what, hint := "memory.remote.host", "write the name by which ssh reaches this host"
+	if name = configured; name == "" {
+		what, hint = "the name of this machine", "set memory.remote.host to the name by which ssh reaches it"
+		if name, err = ofMachine(); err != nil {
+			return "", failure.Usage(hint, "this machine has no name: %w", err)
 		}
-		return name, nil
 	}
-	name, err := os.Hostname()
-	if err != nil || name == "" {
-		return "", failure.Usage("set memory.remote.host", "this machine has no name: %w", cmp.Or(err, fs.ErrNotExist))
+	if !IsHostName(name) {
+		return "", failure.Usage(hint, "%s: %q is not the name of a host", what, name)
 	}
 	return name, nil
 }

@@ -453,7 +453,7 @@ GRANT EXECUTE ON FUNCTION add_quarters(bigint[], integer), tend_indexes(integer,
 
 ALTER TABLE hosts ENABLE ROW LEVEL SECURITY;
 CREATE POLICY hosts_read ON hosts FOR SELECT USING (true);
-CREATE POLICY hosts_register ON hosts FOR INSERT TO sessctl_host WITH CHECK (role = current_user);
+CREATE POLICY hosts_register ON hosts FOR INSERT TO sessctl_host WITH CHECK (role = current_user AND role <> 'sessctl_host'); -- all hosts are that
 CREATE POLICY hosts_touch ON hosts FOR UPDATE TO sessctl_host USING (role = current_user) WITH CHECK (role = current_user);
 
 ALTER TABLE records ENABLE ROW LEVEL SECURITY;

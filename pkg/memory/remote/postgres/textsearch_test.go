@@ -183,7 +183,7 @@ func TestTextSearchTellsHostsNothing(t *testing.T) {
 		"SELECT has_words()",
 		"SELECT words_of('a')",
 	} {
-		if _, err := a.try(t, "mallory", statement); err == nil {
+		if _, err := a.try(t, "mallory", statement, false); err == nil {
 			t.Errorf("mallory: %s", statement)
 		}
 	}
