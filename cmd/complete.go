@@ -44,7 +44,7 @@ func completeFlags() map[string]completer {
 		"host": completeHosts, "manager": words(unattended.ManagerNames()...), "every": words("5m", "30m", "1h", "6h", "1d"), "on-calendar": words("hourly", "daily", "weekly", "*-*-* 03:00"), "program": nil,
 		"action": words("compacted", "remembered", "archived", "undone", "trash", "purge", "undelete", "restore"), "state": words(audit.EventStates()...), "type": words(outbox.Types()...),
 		"config": nil, "pprof": nil, "data-dir": nil, "to": nil, "output": nil, "file": nil, "check": nil, "head": nil, "textfile": nil, "html": nil, "tls-cert": nil, "tls-key": nil, // files
-		"memory forget text": nil,
+		"memory forget text": nil, "cwd": nil, "in": words(steps.IntoRuntimes()...), "tools": words("mixed", "mapped", "text"),
 	}
 }
 
@@ -54,7 +54,7 @@ func completeArguments() map[string]completer {
 		"schedule install": completeSchedules, "schedule show": completeSchedules, "schedule remove": completeSchedules,
 		"hook install": words(hooks.Names()...), "hook remove": words(hooks.Names()...), "hook run": words(hooks.Names()...),
 		"archives show": completeArchives, "restore": completeArchives, "archives verify": completeArchives, "archives upload": completeArchives,
-		"undo": completeReceipts, "shrink": words(removal.Shrinkable()...),
+		"continue": completeSessions, "undo": completeReceipts, "shrink": words(removal.Shrinkable()...),
 		"run": completeProfiles, "schedule failed": completeProfiles,
 		"pin": completePins, "events show": completeEvents, "events retry": completeEvents, "events test": completeTargets,
 	}

@@ -43,7 +43,7 @@ func (a *app) groups() []group {
 		{"Agents", []*cobra.Command{
 			inBrief(newHookCommand(a), "act when sessions end"), inBrief(newReplayContextCommand(a), "what a model gets"),
 			inBrief(newMCPCommand(a), "memory as a tool"), inBrief(newPushCommand(a), "to a shared memory"),
-			inBrief(newBriefCommand(a), "what to know at a start"),
+			inBrief(newBriefCommand(a), "what to know at a start"), inBrief(newContinueCommand(a), "in another agent"),
 		}},
 		{"Many hosts", []*cobra.Command{
 			inBrief(newFleetCommand(a), "one memory for all"), inBrief(newServeCommand(a), "answer over HTTP"), inBrief(newMetricsCommand(a), "for Prometheus"),

@@ -36,11 +36,22 @@ type Message struct {
 	Line      int        `json:"line"`                   // of the log, 1-based; 0 for what was put in
 	// core is the message as the runtime sends it, or "": see session.Message.
 	// Whoever changes the message empties it.
-	core string
+	core   string
+	time   int64
+	images int
 	// failed says that the model call behind an assistant's message did not end
 	// by itself.
 	failed bool
 }
+
+// Time is when the message was said, in epoch milliseconds; 0 if the log does not tell.
+func (m Message) Time() int64 { return m.time }
+
+// Images is how many images were left out of the text.
+func (m Message) Images() int { return m.images }
+
+// Failed reports whether the call of the model that an answer is of did not end by itself.
+func (m Message) Failed() bool { return m.failed }
 
 // ToolCall is a call that an assistant's message makes.
 type ToolCall struct {
@@ -60,6 +71,7 @@ const (
 // newMessage copies what a message says.
 func newMessage(m *session.Message) Message {
 	x := Message{Role: roleOf(m), Reason: ReasonKept, Line: m.Line, IsError: m.IsError && m.Role == session.RoleToolResult, core: string(m.Core)}
+	x.time = m.Time
 	x.failed = m.Role == session.RoleAssistant && (m.IsError || string(m.StopReason) == "aborted" || string(m.StopReason) == "error")
 	if m.Role == session.RoleInjected && x.Role == User {
 		x.Injected = orElse(string(m.CustomType), "unknown")
@@ -79,6 +91,7 @@ func newMessage(m *session.Message) Message {
 		case session.PartText, session.PartCommand:
 			said.Parts = append(said.Parts, p)
 		case session.PartImage:
+			x.images++
 			said.Parts = append(said.Parts, session.Part{Kind: session.PartText, Text: []byte("[image left out]")})
 		}
 	}

@@ -93,6 +93,9 @@ type Traits struct {
 	// layout, or "" if the log's path tells no such place; nil if there never is
 	// one.
 	ArchiveDir func(log string) string
+	// Tools are its names of the tools that other runtimes have too; none for a runtime in
+	// which no session is begun with what was said in another.
+	Tools ToolNames
 	// Attached lists, by their SHA-256 in hexadecimal, the files that the records
 	// of a log name and that lie elsewhere: without them a copy of the log is not
 	// the whole session. nil for a runtime whose logs are whole.
@@ -144,6 +147,9 @@ type Capabilities struct {
 	Recorder  Recorder
 	Successor Successor
 	Guard     Guard
+
+	// What begins a session with what was said in another runtime.
+	Beginner Beginner
 
 	// What concerns the database that sessions lie in.
 	Shrinker  Shrinker

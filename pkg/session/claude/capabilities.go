@@ -10,8 +10,8 @@ func Traits() session.Traits {
 		Runtime: session.RuntimeClaude, Homes: []string{"~/.claude/projects"}, Variables: []string{"CLAUDE_CONFIG_DIR"},
 		Formats:      []session.Format{session.FormatClaude, session.FormatClaudeHistory},
 		Outputs:      true,
-		SummaryStyle: session.StyleCheckpoint,
-		Titles:       []session.TitleRecord{{Key: "type", Is: "custom-title", Field: "customTitle"}, {Key: "type", Is: "ai-title", Field: "aiTitle"}},
+		SummaryStyle: session.StyleCheckpoint, Tools: tools(),
+		Titles: []session.TitleRecord{{Key: "type", Is: "custom-title", Field: "customTitle"}, {Key: "type", Is: "ai-title", Field: "aiTitle"}},
 	}
 }
 
@@ -19,6 +19,6 @@ func Traits() session.Traits {
 func (s *Store) Capabilities() session.Capabilities {
 	return session.Capabilities{
 		Traits: Traits(), Strategies: []session.Strategy{session.StrategyNone},
-		Liveness: s, Adviser: s, Source: s, Counter: s, Restorer: s,
+		Liveness: s, Adviser: s, Source: s, Counter: s, Restorer: s, Beginner: s,
 	}
 }

@@ -9,7 +9,7 @@ func Traits() session.Traits {
 	return session.Traits{
 		Runtime: session.RuntimeCodex, Homes: []string{"~/.codex"}, Variables: []string{"CODEX_HOME"},
 		Formats:      []session.Format{session.FormatCodex, session.FormatCodexBare, session.FormatCodexJSON},
-		SummaryStyle: session.StyleCheckpoint,
+		SummaryStyle: session.StyleCheckpoint, Tools: tools(),
 	}
 }
 
@@ -17,6 +17,6 @@ func Traits() session.Traits {
 func (s *Store) Capabilities() session.Capabilities {
 	return session.Capabilities{
 		Traits: Traits(), Strategies: []session.Strategy{session.StrategyNone},
-		Liveness: s, Adviser: s, Counter: s, Restorer: s,
+		Liveness: s, Adviser: s, Counter: s, Restorer: s, Beginner: s,
 	}
 }

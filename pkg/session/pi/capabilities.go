@@ -9,7 +9,7 @@ func Traits() session.Traits {
 	return session.Traits{
 		Runtime: session.RuntimePi, Homes: []string{"~/.pi/agent/sessions"}, Variables: []string{"PI_CODING_AGENT_DIR", "PI_CODING_AGENT_SESSION_DIR"},
 		Formats: []session.Format{session.FormatPi, session.FormatFragment}, Kin: []session.Format{session.FormatOpenClaw}, AppendOnly: true, CountsLines: true,
-		NextStart: nextStart, SummaryStyle: session.StyleCheckpoint,
+		NextStart: nextStart, SummaryStyle: session.StyleCheckpoint, Tools: tools(),
 		Titles: []session.TitleRecord{{Key: "type", Is: "session_info", Field: "name"}},
 	}
 }
@@ -29,7 +29,7 @@ func (s *Store) Capabilities() session.Capabilities {
 		Traits: Traits(), Strategies: []session.Strategy{session.StrategyOverlay, session.StrategyRotate}, Keep: session.Keep{Tokens: keepRecentTokens},
 		Liveness: s, Counter: s,
 		Rotator: s, Overlayer: s, Shortener: s, Carrier: s, Disposer: s,
-		Restorer: s, Recorder: s, Successor: s,
+		Restorer: s, Recorder: s, Successor: s, Beginner: s,
 		WithTailCache: s.WithTailCache, WithWorkers: s.withWorkers,
 	}
 }

@@ -1,0 +1,45 @@
+package cmd
+
+import (
+	"io"
+	"strings"
+
+	"github.com/sessctl/sessctl/internal/steps"
+	"github.com/spf13/cobra"
+)
+
+func newContinueCommand(a *app) *cobra.Command {
+	var o steps.ContinueOptions
+	c := &cobra.Command{
+		Use:   "continue SESSION --in RUNTIME",
+		Short: "Go on with a session in another agent, with all that was said and done",
+		Long:  steps.ContinueHelp,
+		Example: `  sessctl continue 0199f3a2 --in codex --dry-run
+  sessctl continue agent:coordinator:main --in claude --cwd ~/project --budget 60000
+  sessctl continue --file old.jsonl --in pi`,
+		Args: usageArgs(cobra.MaximumNArgs(1)),
+		RunE: func(c *cobra.Command, args []string) error {
+			o.Session = strings.Join(args, "")
+			doc, err := steps.Continue(c.Context(), a.Run, o)
+			if err != nil {
+				return err
+			}
+			if doc.Notes = a.Notes; a.JSON {
+				return a.printJSON(doc)
+			}
+			_, err = io.WriteString(a.Out, steps.DescribeContinue(doc))
+			return err
+		},
+	}
+	fs := c.Flags()
+	fs.StringVar(&o.File, "file", "", "any session `file` of any runtime, in any place")
+	fs.StringVar(&o.In, "in", "", "the `runtime` that goes on")
+	fs.StringVar(&o.Cwd, "cwd", "", "the working `directory` in which it goes on (default: the session's, else this one)")
+	fs.StringVar(&o.Tools, "tools", "mixed", "calls: mixed (the target's name, else their own), mapped (else as text), text")
+	fs.Int64Var(&o.Budget, "budget", 0, "at most about this many `tokens`: a summary takes the place of older turns (0: all)")
+	fs.BoolVar(&o.KeepSecrets, "keep-secrets", false, "leave secrets as they are, for the same provider")
+	fs.BoolVar(&o.DryRun, "dry-run", false, "print what would arrive and change nothing")
+	fs.DurationVar(&o.Quiet, "quiet-period", 0, "go on with no session that changed within this `duration` (default 1m)")
+	fromConfig(fs, "quiet-period", "compaction.quiet_period")
+	return c
+}
