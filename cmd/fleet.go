@@ -89,7 +89,9 @@ command lines of all programs, use that. A join that was cut off can be repeated
 		Example: `  sessctl fleet join -
   sessctl fleet join - --no-schedule < line.txt`,
 		Args: usageArgs(cobra.ExactArgs(1)),
-		RunE: func(c *cobra.Command, args []string) error { return runFleetJoin(c.Context(), a, args[0], o, noSchedule) },
+		RunE: func(c *cobra.Command, args []string) error {
+			return runFleetJoin(c.Context(), a, args[0], o, noSchedule)
+		},
 	}
 	c.Flags().BoolVar(&noSchedule, "no-schedule", false, "install no timer")
 	c.Flags().BoolVar(&o.User, "user", false, "a timer of this user (the default unless root)")
