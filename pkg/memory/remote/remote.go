@@ -31,6 +31,12 @@ var (
 	// ErrOtherRole is returned when the name of the host belongs to another role of
 	// the server: whoever connects may not push under it.
 	ErrOtherRole = fmt.Errorf("%w: the name of this host belongs to another role", ErrNotAllowed)
+	// ErrNoRights is returned when whoever connects may not use the tables: its rights
+	// were revoked, or it never had them. The error says which the owner grants.
+	ErrNoRights = fmt.Errorf("%w: its owner has not granted this role the rights of a host", ErrNotAllowed)
+	// ErrTLS is returned when the certificate of the server is not one that is trusted
+	// here, or not that of the name by which it was reached.
+	ErrTLS = fmt.Errorf("%w: TLS", ErrNotAllowed)
 	// ErrOtherMemory is returned, before anything is changed there, when what the
 	// server has under the name of a host came from another memory than the one
 	// that pushes: another machine has that name too, or this memory was rebuilt.
