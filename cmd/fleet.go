@@ -21,9 +21,8 @@ func newFleetCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "fleet",
 		Short: "Make hosts share one memory: set up the server, invite hosts, join",
-		Long: `Let many hosts share one memory on a PostgreSQL server (docs/fleet.md): the owner of
-the server sets it up and invites hosts, each host joins with the line that was
-printed for it, and pushes from then on by itself.`,
+		Long: `Let many hosts share one memory on a PostgreSQL server (docs/fleet.md): its owner
+invites hosts, each joins with its line, and from then on pushes by itself.`,
 		Example: `  sudo -u postgres sessctl fleet init --server db.example.org alpha beta
   sessctl fleet join -
   sessctl recall --everywhere "who moved the release"`,
@@ -43,13 +42,9 @@ until the host has joined. To invite more hosts, run it again.
 
 A superuser of the server also makes the database, its owner and the extension
 pgvector. With --server, on the machine of the server as its account, hosts can
-reach it under that name afterwards, with TLS alone: a certificate is made if there
-is none, pg_hba.conf gets a rule for the hosts of the fleet, and listen_addresses is
-set. What was changed is told on stderr.
-
-memory.remote.url and the usual variables and files of PostgreSQL say where the
-server is. PGUSER counts before the role of that address. Of a cluster of Weaviate
-the collections are made; it has no roles, and nobody is invited.`,
+reach it under that name afterwards, with TLS alone: docs/fleet.md says what is
+changed for that. PGUSER counts before the role of memory.remote.url. A cluster of
+Weaviate has no roles, and nobody is invited to it.`,
 		Example: `  sudo -u postgres sessctl fleet init --server db.example.org alpha beta
   PGUSER=sessctl sessctl fleet init gamma
   sessctl fleet init`,
@@ -103,10 +98,8 @@ func newFleetHostsCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "hosts",
 		Short: "Say when each host last pushed, uploaded and read its archives",
-		Long: `List the hosts of the shared memory: how many records each has there, when a push of it
-last came to its end, when a run last had all its archives off-site, and when a run
-last read them in full. Hosts tell this at the end of a push. What is not known is -.
-sessctl status --fleet says which hosts need somebody.`,
+		Long: `List the hosts of the shared memory, as they told at the end of their last push. What
+is not known is -. sessctl status --fleet says which hosts need somebody.`,
 		Example: `  sessctl fleet hosts`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			doc, err := fleet.Hosts(c.Context(), a.Run)
@@ -130,10 +123,9 @@ func newFleetRemoveCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "remove HOST",
 		Short: "Take a host out: its records in the shared memory, and its right to push",
-		Long: `As the owner of the server, take a host out: it can push no more, its records are
-removed from the shared memory, and so is its role. What the host itself remembers
-stays there; what it has forgotten stays forgotten for all. For a host that is gone
-for good this removes the last copy of its memory.`,
+		Long: `As the owner of the server, remove the role of a host and its records from the shared
+memory. What the host itself remembers stays there; for one that is gone for good
+this removes the last copy of its memory.`,
 		Example: `  PGUSER=postgres sessctl fleet remove laptop --yes`,
 		Args:    usageArgs(cobra.ExactArgs(1)),
 		RunE: func(c *cobra.Command, args []string) error {

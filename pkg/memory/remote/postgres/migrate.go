@@ -57,8 +57,8 @@ func (m *Memory) readVersion(ctx context.Context) error {
 	err := m.transact(ctx, readOnly, func(tx pgx.Tx) error {
 		var there, barred bool
 		var role string
-		err := tx.QueryRow(ctx, `SELECT to_regclass($1) IS NOT NULL, EXISTS (SELECT FROM pg_namespace WHERE nspname = $2 AND NOT has_schema_privilege(oid, 'USAGE')), current_user`,
-			schemaName+".migrations", schemaName).Scan(&there, &barred, &role)
+		err := tx.QueryRow(ctx, `SELECT barred, CASE WHEN barred THEN false ELSE to_regclass($2) IS NOT NULL END, current_user
+			FROM (SELECT EXISTS (SELECT FROM pg_namespace WHERE nspname = $1 AND NOT has_schema_privilege(oid, 'USAGE')) AS barred) b`, schemaName, schemaName+".migrations").Scan(&barred, &there, &role)
 		m.version = 0
 		switch {
 		case err == nil && barred:

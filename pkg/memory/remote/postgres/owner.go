@@ -197,7 +197,7 @@ func (m *Memory) Tell(ctx context.Context, host string, h remote.Health) error {
 }
 
 // ChangePassword gives the role that connects another password.
-func (m *Memory) ChangePassword(ctx context.Context, password string) error {
+func ChangePassword(ctx context.Context, m *Memory, password string) error {
 	verifier, err := verifierOf(password)
 	if err == nil {
 		err = m.exec(ctx, "ALTER ROLE CURRENT_USER PASSWORD "+literal(verifier))
