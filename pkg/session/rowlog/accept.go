@@ -15,7 +15,8 @@ import (
 var ErrDamagedPages = errors.New("it has damaged pages, and a damaged database is not written to")
 
 // Sound returns an error that wraps [ErrDamagedPages] if a page of a database is damaged.
-// Every page is looked at.
+// Every page is looked at, but for those after a table of a kind that only its program
+// knows: that ends the check.
 func Sound(ctx context.Context, conn Querier) error {
 	said, err := Column[string](ctx, For(conn, "check its pages"), "PRAGMA quick_check(100)")
 	for _, text := range said { // what else it says is of rows, and no damage
@@ -28,7 +29,7 @@ func Sound(ctx context.Context, conn Querier) error {
 	if sqlitefile.IsDamaged(err) {
 		return fmt.Errorf("%w: %w", ErrDamagedPages, err)
 	}
-	return err
+	return ctx.Err()
 }
 
 // reference is a foreign key of one column.

@@ -319,19 +319,25 @@ func Column[T any](ctx context.Context, p Purpose, query string, args ...any) ([
 
 // CountMessages returns how many rows a session has in the table of its messages.
 func (t Table) CountMessages(ctx context.Context, conn Querier, session string) (n int, err error) {
-	counts, err := OfSession[int](ctx, For(conn, "count messages of "+session), t, "count(*)", "", session)
+	counts, err := OfSession[int](ctx, For(conn, "count messages of "+session), Asked{Table: t, Expression: "count(*)"}, session)
 	if err != nil {
 		return 0, err
 	}
 	return counts[0], nil
 }
 
-// OfSession returns an expression of the rows of a table that belong to a session. more
-// is what follows the condition. Where an index has a damaged page the table is read
-// without it.
-func OfSession[T any](ctx context.Context, p Purpose, t Table, expression, more, session string) (all []T, err error) {
+// Asked is what is asked for of the rows of a table that belong to a session: an
+// expression, and what follows the condition.
+type Asked struct {
+	Table            Table
+	Expression, More string
+}
+
+// OfSession returns what is asked for of a session. Where an index has a damaged page the
+// table is read without it.
+func OfSession[T any](ctx context.Context, p Purpose, a Asked, session string) (all []T, err error) {
 	err = WithoutIndex(func(indexed string) error {
-		all, err = Column[T](ctx, p, "SELECT "+expression+" FROM "+Quoted(t.Name)+indexed+" WHERE "+t.Of("session_id", "?")+more, session)
+		all, err = Column[T](ctx, p, "SELECT "+a.Expression+" FROM "+Quoted(a.Table.Name)+indexed+" WHERE "+a.Table.Of("session_id", "?")+a.More, session)
 		return err
 	})
 	return all, err
@@ -352,6 +358,8 @@ type Selection struct {
 	Where, Order string
 	Args         []any // of Where
 	Most         int   // bytes after which no further row is begun; 0 for all rows
+
+	indexed string // " NOT INDEXED" to read the table without an index
 }
 
 // AppendRows appends rows of a table as lines and returns how many. each, if it is
@@ -359,13 +367,14 @@ type Selection struct {
 // damaged page: then the table is read without it.
 func (f Format) AppendRows(ctx context.Context, db Querier, to []byte, s Selection, each func(Row)) (all []byte, n int, err error) {
 	err = WithoutIndex(func(indexed string) error {
-		all, n, err = f.appendRows(ctx, db, to, s, indexed, each)
+		s.indexed = indexed
+		all, n, err = f.appendRows(ctx, db, to, s, each)
 		return err
 	})
 	return all, n, err
 }
 
-func (f Format) appendRows(ctx context.Context, db Querier, to []byte, s Selection, indexed string, each func(Row)) (_ []byte, n int, err error) {
+func (f Format) appendRows(ctx context.Context, db Querier, to []byte, s Selection, each func(Row)) (_ []byte, n int, err error) {
 	r := Row{Table: s.Table.Name}
 	var list []string
 	for _, c := range s.Table.Columns {
@@ -375,10 +384,10 @@ func (f Format) appendRows(ctx context.Context, db Querier, to []byte, s Selecti
 		}
 	}
 	where := s.Where
-	if indexed != "" {
+	if s.indexed != "" {
 		where = strings.ReplaceAll(where, Whole, wholeUnaided)
 	}
-	rows, err := db.QueryContext(ctx, "SELECT "+strings.Join(list, ", ")+" FROM "+Quoted(s.Table.Name)+indexed+" WHERE "+where+" ORDER BY "+s.Order, s.Args...)
+	rows, err := db.QueryContext(ctx, "SELECT "+strings.Join(list, ", ")+" FROM "+Quoted(s.Table.Name)+s.indexed+" WHERE "+where+" ORDER BY "+s.Order, s.Args...)
 	if err != nil {
 		return to, 0, err
 	}

@@ -69,7 +69,7 @@ func openLog(ctx context.Context, db rowlog.Querier, tables rowlog.Tables, sessi
 func (l *Log) open(which string) error {
 	err := l.begin()
 	if err == nil {
-		l.messages, err = rowlog.OfSession[int64](l.ctx, rowlog.For(l.db, "list messages"), l.tables[messageTable], "id", which+" ORDER BY +id", l.session)
+		l.messages, err = rowlog.OfSession[int64](l.ctx, rowlog.For(l.db, "list messages"), rowlog.Asked{Table: l.tables[messageTable], Expression: "id", More: which + " ORDER BY +id"}, l.session)
 	}
 	return l.failure(err)
 }

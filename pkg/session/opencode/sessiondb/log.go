@@ -68,7 +68,7 @@ func openLog(ctx context.Context, db rowlog.Querier, tables rowlog.Tables, of st
 // messageIDs are the messages of a session in the order in which the runtime
 // sends them.
 func messageIDs(ctx context.Context, db rowlog.Querier, tables rowlog.Tables, session string) ([]string, error) {
-	return rowlog.OfSession[string](ctx, rowlog.For(db, "read session "+session), tables[messageTable], "id", " ORDER BY time_created, id", session)
+	return rowlog.OfSession[string](ctx, rowlog.For(db, "read session "+session), rowlog.Asked{Table: tables[messageTable], Expression: "id", More: " ORDER BY time_created, id"}, session)
 }
 
 // begin writes the session and the project that it needs. What the project
