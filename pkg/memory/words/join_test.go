@@ -6,25 +6,27 @@ import (
 	"testing"
 )
 
-// Segments whose records interleave are joined as if they were one; a record that
-// two of them have is damage.
+// Segments of records one behind the other are joined as if they were one. A record that
+// two of them have is damage, and those that interleave have to be sorted.
 func TestPostingsAreJoined(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 300 {
-		parts, last := make([][]byte, 1+r.IntN(4)), make([]int64, 4)
 		var want []byte
+		parts := make([][]byte, 1+r.IntN(4))
 		record, before := int64(0), int64(0)
-		for range r.IntN(50) {
-			record += 1 + r.Int64N(300)
-			part, times := r.IntN(len(parts)), uint32(1+r.IntN(3))
-			parts[part] = appendPosting(parts[part], last[part], record, times)
-			last[part] = record
-			want = appendPosting(want, before, record, times)
-			before = record
+		for i := range parts {
+			for inPart := int64(0); len(parts[i]) == 0 || r.IntN(20) > 0; before, inPart = record, record {
+				record += 1 + r.Int64N(300)
+				times := uint32(1 + r.IntN(3))
+				parts[i] = appendPosting(parts[i], inPart, record, times)
+				want = appendPosting(want, before, record, times)
+			}
 		}
-		m := mergeOf(parts)
-		if joined := m.join(); joined != (len(want) > 0) || !slices.Equal(m.data, want) {
-			t.Fatalf("joined %v: %x, want %x", joined, m.data, want)
+		if m := mergeOf(parts); !m.join() || !slices.Equal(m.data, want) || m.records != countOf(want) {
+			t.Fatalf("joined %x of %d records, want %x", m.data, m.records, want)
+		}
+		if slices.Reverse(parts); len(parts) > 1 && mergeOf(parts).join() {
+			t.Fatalf("postings that stand before those of the segment before were joined: %x", parts)
 		}
 	}
 	for _, parts := range [][][]byte{
@@ -36,6 +38,12 @@ func TestPostingsAreJoined(t *testing.T) {
 			t.Errorf("damaged postings %x were joined", parts)
 		}
 	}
+}
+
+func countOf(data []byte) (n int64) {
+	for p := (postings{data: data}); p.next(); n++ {
+	}
+	return n
 }
 
 func mergeOf(parts [][]byte) *wordMerge {

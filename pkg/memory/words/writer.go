@@ -382,7 +382,6 @@ type wordMerge struct {
 	found   []posting
 	data    []byte
 	records int64 // in data, of join
-	heads   []postings
 }
 
 // mergedSegment is a segment that is read to be merged, and its entry.
@@ -487,39 +486,23 @@ func (m *wordMerge) write(out *segmentWriter) error {
 	return out.add(m.same[0].term, int64(len(m.found)), m.data)
 }
 
-// join puts the postings of a term together when no record is gone. It returns false
-// where they are not as they were written: write says so.
+// join puts the postings of a term together as they are written, when no record is gone:
+// those of a segment stand behind those of the one before. It returns false where they
+// do not, or are not as they were written: write sorts them, or says so.
 func (m *wordMerge) join() bool {
-	m.heads = m.heads[:0]
+	m.data, m.records = m.data[:0], 0
+	last := int64(0)
 	for _, s := range m.same {
 		p := postings{data: s.data}
-		if p.next() {
-			m.heads = append(m.heads, p)
-		} else if p.torn {
+		if !p.next() || p.record <= last {
+			return false
+		}
+		m.data = append(appendPosting(m.data, last, p.record, p.times), p.data...)
+		for m.records++; p.next(); m.records++ {
+		}
+		if last = p.record; p.torn {
 			return false
 		}
 	}
-	m.data, m.records = m.data[:0], 0
-	for last := int64(0); len(m.heads) > 0; m.records++ {
-		first := 0
-		for i := range m.heads {
-			if m.heads[i].record < m.heads[first].record {
-				first = i
-			}
-		}
-		p := &m.heads[first]
-		if p.record == last {
-			return false
-		}
-		m.data = appendPosting(m.data, last, p.record, p.times)
-		last = p.record
-		if p.next() {
-			continue
-		}
-		if p.torn {
-			return false
-		}
-		m.heads = slices.Delete(m.heads, first, first+1)
-	}
-	return m.records > 0
+	return true
 }
