@@ -77,10 +77,12 @@ accept-postgres: ## the shared memory on a real PostgreSQL with pgvector (from D
 	sh testdata/postgresql/install.sh
 	CGO_ENABLED=0 SESSCTL_LONG=1 $(GO) test -count=1 -timeout 4h -v -run . ./pkg/memory/remote/... ./internal/postgres
 	CGO_ENABLED=0 $(GO) test -count=1 -timeout 10m -v -run TestSharedMemory ./internal/e2e
-	CGO_ENABLED=0 $(GO) test -count=1 -timeout 10m -v -run 'TestScript/fleet_' .
+	CGO_ENABLED=0 SESSCTL_FAULTS=1 $(GO) test -count=1 -timeout 10m -v -run 'TestScript/fleet_' .
+	CGO_ENABLED=0 $(GO) test -count=1 -timeout 10m -v -run TestYarnnn ./pkg/session/adapters
 
-load-postgres: ## 20 hosts push 300,000 records to a real PostgreSQL at once, which is killed twice (20 minutes, 5 GB)
+load-postgres: ## 100,000 generated records of 2,000 hosts in a real PostgreSQL: room, locks, 50 questions at once; then 20 hosts push 300,000 at once, and it is killed twice (30 minutes, 5 GB)
 	sh testdata/postgresql/install.sh
+	CGO_ENABLED=0 SESSCTL_LONG=1 POSTGRES_FLEET=$${POSTGRES_FLEET:-2000} POSTGRES_GENERATED=$${POSTGRES_GENERATED:-100000} $(GO) test -count=1 -timeout 1h -v -run 'TestGenerated$$' ./pkg/memory/remote/postgres
 	CGO_ENABLED=0 SESSCTL_LONG=1 POSTGRES_HOSTS=$${POSTGRES_HOSTS:-20} POSTGRES_RECORDS=$${POSTGRES_RECORDS:-15000} $(GO) test -count=1 -timeout 4h -v -run 'TestLoad$$' ./pkg/memory/remote/postgres
 
 accept-cluster: ## the shared memory on three nodes of Weaviate (built from the Go module proxy, 130 MB), two of them killed (15 minutes, the build included)

@@ -100,9 +100,14 @@ func (d database) summary(n int) (summary, metadata string) {
 }
 
 // A message of any size comes in pieces, and the log is that of one statement,
-// byte for byte.
+// byte for byte: straight from the server and behind a pooler in transaction mode.
 func TestYarnnnLogOfLongMessages(t *testing.T) {
 	dsn := startPostgres(t)
+	pooled, stop, err := postgres.Pooler(dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stop()
 	d := newDatabase(t, dsn)
 	d.session(1, time.Now().Add(-time.Hour))
 	d.say(1, time.Now().Add(-time.Hour), "user")
@@ -116,24 +121,44 @@ func TestYarnnnLogOfLongMessages(t *testing.T) {
 	if err := d.QueryRow(t.Context(), `SELECT string_agg(to_jsonb(m)::text, E'\n' ORDER BY m.sequence_number) || E'\n' FROM session_messages m WHERE session_id = $1`, sessionID(1)).Scan(&want); err != nil {
 		t.Fatal(err)
 	}
-	store := yarnnn.Open(dsn, yarnnn.Options{})
-	defer store.Close()
-	log, err := store.OpenLog(t.Context(), session.Ref{ID: sessionID(1)})
-	if err != nil {
+	for _, way := range []string{dsn, pooled} {
+		store := yarnnn.Open(way, yarnnn.Options{})
+		defer store.Close()
+		if _, got, _ := strings.Cut(openLog(t, store, find(t, store, 1)), "\n"); got != want {
+			t.Errorf("%d bytes, want %d", len(got), len(want))
+		}
+		log, err := store.OpenLog(t.Context(), session.Ref{ID: sessionID(1)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		d.say(1, time.Now(), "user") // after it was opened: not in it
+		all, err := io.ReadAll(log)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := log.Close(); err != nil {
+			t.Error(err)
+		}
+		if _, got, _ := strings.Cut(string(all), "\n"); got != want {
+			t.Errorf("%d bytes, want %d", len(got), len(want))
+		}
+		d.run("DELETE FROM session_messages WHERE sequence_number = (SELECT max(sequence_number) FROM session_messages)")
+		if _, err := store.OpenLog(t.Context(), session.Ref{ID: sessionID(2)}); !errors.Is(err, session.ErrBusy) {
+			t.Error("a session that is gone:", err)
+		}
+		annotated(t, store, d)
+	}
+}
+
+// annotated: a summary is written by a store, and read by another connection.
+func annotated(t *testing.T, store *yarnnn.Store, d database) {
+	t.Helper()
+	ref := find(t, store, 1)
+	if err := store.Annotate(t.Context(), annotation(t, store, ref, "what was said")); err != nil {
 		t.Fatal(err)
 	}
-	d.say(1, time.Now(), "user") // after it was opened: not in it
-	all, err := io.ReadAll(log)
-	if err != nil {
-		t.Fatal(err)
+	if summary, _ := d.summary(1); !strings.Contains(summary, "what was said") {
+		t.Errorf("the summary is %q", summary)
 	}
-	if err := log.Close(); err != nil {
-		t.Error(err)
-	}
-	if _, got, _ := strings.Cut(string(all), "\n"); got != want {
-		t.Errorf("%d bytes, want %d", len(got), len(want))
-	}
-	if _, err := store.OpenLog(t.Context(), session.Ref{ID: sessionID(2)}); !errors.Is(err, session.ErrBusy) {
-		t.Error("a session that is gone:", err)
-	}
+	d.run("UPDATE chat_sessions SET summary = NULL, context_metadata = '{}'")
 }

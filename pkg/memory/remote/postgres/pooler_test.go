@@ -3,119 +3,32 @@
 package postgres_test
 
 import (
-	"bytes"
-	"encoding/binary"
-	"io"
 	"net"
-	"path/filepath"
-	"strings"
 	"testing"
 
+	server "github.com/sessctl/sessctl/internal/postgres"
 	"github.com/sessctl/sessctl/pkg/memory/remote/postgres"
 )
 
-// pooler is a pooler in transaction mode, as PgBouncer is: each transaction of a
-// host is given another of two connections. It returns how to connect to it.
-func pooler(t *testing.T, dsn string) string {
-	t.Helper()
-	return between(t, dsn, pool)
-}
-
-// between puts something between hosts and a server: it serves each connection of a
-// host, and is told the socket of the server. It returns how to connect to it.
+// between is [server.Between] for the time of a test.
 func between(t *testing.T, dsn string, serve func(host net.Conn, server string)) string {
 	t.Helper()
-	at, dir := strings.TrimPrefix(strings.Fields(dsn)[0], "host="), t.TempDir()
-	listener, err := net.Listen("unix", filepath.Join(dir, ".s.PGSQL.5432"))
+	way, stop, err := server.Between(dsn, serve)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = listener.Close() })
-	go func() {
-		for {
-			host, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			go serve(host, filepath.Join(at, ".s.PGSQL.5432"))
-		}
-	}()
-	return strings.Replace(dsn, at, dir, 1)
-}
-
-// pool serves one host until it ends.
-func pool(host net.Conn, server string) {
-	defer host.Close()
-	startup, err := message(host, 0)
-	if err != nil || bytes.Contains(startup, []byte("timeout")) || bytes.Contains(startup, []byte("search_path")) {
-		return // poolers refuse such parameters
-	}
-	var servers [2]net.Conn
-	for i := range servers {
-		if servers[i], err = net.Dial("unix", server); err != nil {
-			return
-		}
-		defer servers[i].Close()
-		told := io.Discard
-		if i == 0 {
-			told = host
-		}
-		if _, err := servers[i].Write(startup); err != nil || relay(told, servers[i]) == 0 {
-			return
-		}
-	}
-	for now := 0; ; {
-		said, err := message(host, 1)
-		if err != nil || said[0] == 'X' {
-			return
-		}
-		if _, err := servers[now].Write(said); err != nil {
-			return
-		}
-		if said[0] != 'Q' && said[0] != 'S' {
-			continue
-		}
-		switch relay(host, servers[now]) {
-		case 0:
-			return
-		case 'I': // no transaction is open
-			now = 1 - now
-		}
-	}
-}
-
-// relay hands out what the server says until it is ready, and returns its state, 0 if
-// it has ended.
-func relay(host io.Writer, server io.Reader) byte {
-	for {
-		said, err := message(server, 1)
-		if err == nil {
-			_, err = host.Write(said)
-		}
-		if err != nil {
-			return 0
-		}
-		if said[0] == 'Z' {
-			return said[5]
-		}
-	}
-}
-
-// message reads a message whose length comes after so many bytes.
-func message(from io.Reader, kind int) ([]byte, error) {
-	head := make([]byte, kind+4)
-	if _, err := io.ReadFull(from, head); err != nil {
-		return nil, err
-	}
-	rest := make([]byte, binary.BigEndian.Uint32(head[kind:])-4)
-	_, err := io.ReadFull(from, rest)
-	return append(head, rest...), err
+	t.Cleanup(stop)
+	return way
 }
 
 // TestConformanceByPooler: a shared memory behind a pooler in transaction mode is one.
 func TestConformanceByPooler(t *testing.T) {
 	dsn := database(t, shared(t))
-	way := pooler(t, dsn)
+	way, stop, err := server.Pooler(dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(stop)
 	m := open(t, postgres.Options{URL: way, SetUp: true})
 	conform(t, dsn, way)
 	s := store(t)

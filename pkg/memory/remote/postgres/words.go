@@ -130,12 +130,25 @@ func (x *index) earliest(ctx context.Context, q memory.Query, n int) ([]int64, e
 	return pgx.CollectRows(found, pgx.RowTo[int64])
 }
 
+// telling are the terms that choose among rows, with their weights: to rank a row by
+// one that says next to nothing takes as long as by the others.
+func (x *index) telling(terms []string) (lexemes []string, weights []float64) {
+	const least = 0.05 // of the weight of the rarest
+	most := 0.0
+	for _, term := range terms {
+		most = max(most, x.statistics.Weight(term))
+	}
+	for _, term := range terms {
+		if w := x.statistics.Weight(term); w >= least*most {
+			lexemes, weights = append(lexemes, lexeme(term)), append(weights, w)
+		}
+	}
+	return lexemes, weights
+}
+
 // matching returns the best of the rows that match, by BM25 over terms.
 func (x *index) matching(ctx context.Context, q memory.Query, m memory.Match, terms []string, n int) ([]int64, error) {
-	lexemes, weights := make([]string, len(terms)), make([]float64, len(terms))
-	for i, term := range terms {
-		lexemes[i], weights[i] = lexeme(term), x.statistics.Weight(term)
-	}
+	lexemes, weights := x.telling(terms)
 	where, args := condition(q, 5)
 	list, err := x.score(ctx, terms, `SELECT r.key, r.length, tsvectorsend(r.terms) FROM (SELECT r.key, r.length, r.terms FROM records r
 		WHERE r.terms @@ $1::tsquery AND `+where+`
