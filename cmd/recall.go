@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/sessctl/sessctl/internal/steps"
 	"github.com/sessctl/sessctl/internal/wording"
 	"github.com/sessctl/sessctl/internal/workspace"
+	"github.com/sessctl/sessctl/pkg/compact"
 	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -36,6 +38,7 @@ func addRecallFlags(o *recall.Options, fs *pflag.FlagSet) {
 	fs.StringVar(&o.Rank, "rank", "", "how to rank: hybrid, text, vector or seed (default hybrid)")
 	fs.IntVar(&o.Neighbors, "neighbors", 0, "show `n` pieces of the session before and after each hit too (default: one beside a hit of up to 900 bytes)")
 	fs.BoolVar(&o.Full, "full", false, "show whole texts, not their beginnings")
+	fs.StringVar(&o.On, "on", "", "with --everywhere, only what this `host` remembers")
 	fs.BoolVar(&o.Everywhere, "everywhere", false, "ask the memory that many hosts share (memory.remote.url; see sessctl push)")
 	fs.BoolVar(&o.ForModel, "for-model", false, "print what the tool memory_recall returns: at most 4 KiB and 10 hits, without what running sessions have in their contexts")
 	addHostsFlags(&o.HostsOption, fs)
@@ -167,8 +170,7 @@ func runRecallOfHosts(ctx context.Context, a *app, o recall.Options) error {
 }
 
 // renderRecall prints hits for people and for models. Whatever a session said
-// stands behind "   | ", so that no line of it can be taken for one of ours, and
-// between two lines that say what it is.
+// stands behind "   | ", so that no line of it can be taken for one of ours.
 //
 // If there is none the exit code is that of a search that found nothing.
 func renderRecall(a *app, o recall.Options, doc recall.Document) error {
@@ -187,11 +189,13 @@ func renderRecall(a *app, o recall.Options, doc recall.Document) error {
 	}
 	p := newPassagePrinter(a, doc.Query, o.Full)
 	var b strings.Builder
-	b.WriteString(session.RecallBegin + "\n\n")
 	if doc.State != nil {
 		b.WriteString(steps.DescribeBrief(*doc.State) + "\n")
 	}
 	for i, h := range doc.Hits {
+		if a.OutTTY && h.Category == compact.CategoryHistory {
+			h.Category = "" // nearly all are
+		}
 		fmt.Fprintf(&b, "%d. %s\n   %s\n", i+1, recall.HitLine(h), h.Origin())
 		if h.Source.Page != "" && h.Host == "" { // another host's pages are opened there
 			fmt.Fprintf(&b, "   %s\n", wording.Visible(h.Source.Page))
@@ -208,7 +212,6 @@ func renderRecall(a *app, o recall.Options, doc recall.Document) error {
 		}
 		b.WriteByte('\n')
 	}
-	b.WriteString(session.RecallEnd + "\n")
-	_, err := a.Out.Write([]byte(b.String()))
+	_, err := io.WriteString(a.Out, recall.Quoted(b.String(), a.OutTTY))
 	return err
 }

@@ -2,12 +2,12 @@ package cmd
 
 import (
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/sessctl/sessctl/internal/failure"
 	"github.com/sessctl/sessctl/internal/recall"
 	"github.com/sessctl/sessctl/internal/workspace"
-	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/spf13/pflag"
 )
 
@@ -38,11 +38,9 @@ func renderWork(a *app, o recall.Options, doc recall.Document) error {
 	}
 	p := recall.WorkPrinter{PassagePrinter: newPassagePrinter(a, doc.Query, o.Full), Source: recall.WorkSource}
 	var b strings.Builder
-	b.WriteString(session.RecallBegin + "\n\n")
 	for i, h := range doc.Work {
 		fmt.Fprintf(&b, "%d. %s\n", i+1, p.Hit(h))
 	}
-	b.WriteString(session.RecallEnd + "\n")
-	_, err := a.Out.Write([]byte(b.String()))
+	_, err := io.WriteString(a.Out, recall.Quoted(b.String(), a.OutTTY))
 	return err
 }

@@ -105,7 +105,7 @@ func newest(dir string) string {
 func (h *Home) args() []string {
 	args := slices.Clone(h.Command.Args)
 	for i := range args {
-		args[i] = strings.NewReplacer("$ARCHIVE", h.archive, "$RECEIPT", h.receipt, "$DIR", h.Dir).Replace(args[i])
+		args[i] = strings.NewReplacer("$ARCHIVE", h.archive, "$RECEIPT", h.receipt, "$DIR", h.Dir, "$LOG", h.Log()).Replace(args[i])
 	}
 	return args
 }

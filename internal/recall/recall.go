@@ -37,8 +37,9 @@ type Options struct {
 	Full      bool
 	// Everywhere asks the memory that hosts share.
 	Everywhere bool
-	ForModel   bool // print what memory_recall returns
-	Elsewhere  bool // leave out what running sessions still have in their contexts: whoever asks would find its own question
+	On         string // the host that remembers it
+	ForModel   bool   // print what memory_recall returns
+	Elsewhere  bool   // leave out what running sessions still have in their contexts: whoever asks would find its own question
 
 	Kind       string // of facts, or KindWork
 	Superseded bool
@@ -54,6 +55,9 @@ type Options struct {
 func (o *Options) Validate() error {
 	if o.Everywhere && o.Asked() {
 		return failure.Usage("--everywhere asks one server that has the memories of all hosts, --host each host by ssh", "--everywhere and --host exclude each other")
+	}
+	if o.On != "" && !o.Everywhere {
+		return failure.Usage("say --everywhere too", "--on names a host of the shared memory")
 	}
 	if o.AsksWork() {
 		if err := o.validateWork(); err != nil {
@@ -452,8 +456,11 @@ const titleCells = 60
 
 // HitLine says whose a hit is.
 func HitLine(h Hit) string {
-	line := fmt.Sprintf("%s  %s  %s  fit %.2f  %s session %s", wording.Visible(cmp.Or(h.ProjectName, h.Agent, "?")), wording.DayOf(h.CreatedAt), wording.Visible(h.Category), h.Fit,
-		wording.Visible(h.Runtime), wording.Visible(cmp.Or(h.Session, "not known")))
+	line := wording.Visible(cmp.Or(h.ProjectName, h.Agent, "?")) + "  " + wording.DayOf(h.CreatedAt)
+	if h.Category != "" {
+		line += "  " + wording.Visible(h.Category)
+	}
+	line += fmt.Sprintf("  fit %.2f  %s session %s", h.Fit, wording.Visible(h.Runtime), wording.Visible(cmp.Or(h.Session, "not known")))
 	if h.Title != "" {
 		line += "  \"" + wording.FirstLine(h.Title, titleCells) + "\""
 	}
@@ -480,6 +487,15 @@ func source(s audit.RecallSource) string {
 		return fmt.Sprintf("line %d of %s (not archived)", s.FirstLine, wording.Visible(s.Path))
 	}
 	return fmt.Sprintf("sessctl archives show %s --lines %d-%d", wording.Visible(s.Archive), s.FirstLine, s.LastLine)
+}
+
+// Quoted puts what sessions said between two lines that tell a model so. A person at a
+// terminal sees it.
+func Quoted(text string, terminal bool) string {
+	if terminal {
+		return text
+	}
+	return session.RecallBegin + "\n\n" + text + session.RecallEnd + "\n"
 }
 
 // Indent puts spaces before each line of a text.

@@ -108,20 +108,20 @@ func Continue(ctx context.Context, run *workspace.Run, o ContinueOptions) (doc C
 	if err != nil || o.DryRun {
 		return doc, err
 	}
-	if err := begin(ctx, run, into, plan); err != nil {
+	if err := begin(ctx, run, into, plan, s.Ref, o.Quiet); err != nil {
 		return doc, err
 	}
 	doc.Session, doc.Path, doc.Command = plan.ID, plan.Path, plan.Command
 	return doc, nil
 }
 
-// begin writes the log, and looks at what is there then.
-func begin(ctx context.Context, run *workspace.Run, into session.Store, plan session.Begun) error {
-	lock, err := run.Lock(ctx)
+// begin finishes what earlier runs began, writes the log, and looks at what is there then.
+func begin(ctx context.Context, run *workspace.Run, into session.Store, plan session.Begun, of session.Ref, quiet time.Duration) error {
+	w, err := workspace.Open(ctx, run, workspace.Mode{Reason: "continue", Recover: workspace.RecoveryOf(run, of, quiet)})
 	if err != nil {
 		return err
 	}
-	defer lock.Unlock()
+	defer w.Close()
 	if err := into.Capabilities().Beginner.Begin(ctx, plan); err != nil {
 		return err
 	}

@@ -34,6 +34,7 @@ var unreadPlaces = []unreadPlace{
 	{"Letta Code", "~/.letta/lc-local-backend/conversations/*/messages.jsonl", session.CauseProgram},
 	{"Antigravity", "~/.gemini/antigravity*/conversations/*.db", session.CauseProgram},
 	{"Antigravity", "~/.gemini/antigravity*/conversations/*.pb", session.CauseProgram},
+	{"Antigravity", "~/.gemini/antigravity*/brain/*/.system_generated/logs/transcript.jsonl", session.CauseProgram},
 	{"Continue", "~/.continue/sessions/*-*.json", session.CauseProgram},
 	{"gptme", "$XDG_DATA_HOME/gptme/logs/*/conversation.jsonl", session.CauseProgram},
 	{"OpenHands", "~/.openhands/conversations/*/base_state.json", session.CauseProgram},

@@ -62,7 +62,7 @@ var causes = []struct {
 	{CauseMissing, false, "its runtime is told to keep sessions there, and it is not there", "directories that runtimes are told to keep sessions in are not there", "mount or make it, or mend the settings that name it"},
 	{CauseNewer, false, "the schema is newer than those that are known", "databases have a newer schema than those that are known", "look for a newer sessctl"},
 	{CauseOlder, false, "the schema is older than those that were tried", "databases have an older schema than those that were tried", "sessctl archive --all; then copy the file, and start the program once, which brings its database up to date: that may remove tables"},
-	{CauseTable, false, "it has tables with text that is not read", "tables have text that is not read", "keep a copy of the database before its program is updated, which may remove them: what they say is in no archive"},
+	{CauseTable, false, "it has tables with text that is not read", "tables have text that is not read", "keep a copy of the database before its program is updated, which may remove them: sessctl archives none of that"},
 	{CauseName, false, "its name, or how it begins, is none of those that are read", "files have names, or beginnings, that are not read", "keep the files: sessctl archives none of them"},
 	{CauseAlone, false, "there is no such database, and the transcripts beside its place are read", "databases are not there, and the transcripts beside their places are read", "put back the database if there was one: it may hold more than the transcripts"},
 	{CausePlace, false, "it lies where its runtime puts no log", "logs lie where their runtime puts none", "keep them: sessctl archives none of them there; it does where the runtime keeps its logs"},

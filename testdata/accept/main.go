@@ -77,7 +77,7 @@ func run(ctx context.Context, o options) (failed int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	wanted := slices.DeleteFunc(scenarios(), func(s scenario) bool { return !strings.Contains(s.name, o.only) })
+	wanted := slices.DeleteFunc(append(scenarios(), ferries()...), func(s scenario) bool { return !strings.Contains(s.name, o.only) })
 	runtimes := install(ctx, cache, wanted)
 	model, err := startModel(filepath.Join(work, "requests.jsonl"))
 	if err != nil {

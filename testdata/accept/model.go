@@ -38,9 +38,17 @@ type request struct {
 	Users    int             `json:"users"` // user messages: 1 is a fresh session
 	Last     string          `json:"last"`  // the last of them
 	said     []message       // all messages but the system's
+	answers  []answered      // what Codex tells of the model's own, in order with said
 	told     string          // by the system: its messages, and the developer's
 	messages json.RawMessage // as they came
 	call     *toolCall       // that the last user message asks for, if it was not made yet
+}
+
+// answered is what the model said before, where a request does not have it among what was
+// said: before how many messages.
+type answered struct {
+	before int
+	text   string
 }
 
 // message is one message of a request.

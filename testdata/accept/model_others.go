@@ -46,6 +46,7 @@ func (q responseRequest) seen() request {
 		case x.Type == "message" || x.Type == "":
 			text, _ := textOf(x.Content)
 			seen.told += text
+			seen.answers = append(seen.answers, answered{len(seen.said), text})
 		}
 	}
 	seen.call = nextCall(seen.said)

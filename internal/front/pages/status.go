@@ -21,11 +21,6 @@ func Status(a *workspace.Run, doc *audit.StatusDocument) string {
 			line("", p.Advice)
 		}
 	}
-	for _, u := range doc.Unread {
-		if !u.Broken { // what is broken is a problem
-			line("not read", a.Tilde(u.Note().Text()))
-		}
-	}
 	for _, p := range doc.Due {
 		line("due", fmt.Sprintf("%s: %s; %s", p.What, wording.Count(int64(p.Count)), p.Advice))
 	}

@@ -264,6 +264,26 @@ func (t Tables) Unread(ctx context.Context, conn Querier, also string, read func
 	return filled, nil
 }
 
+// Orphaned adds to unread a table of messages that has rows of sessions which are not in
+// their table any more. The messages must have been sought ([Tables.Seek]) or have an
+// index by session_id: one value after the other is looked up in it.
+func (t Tables) Orphaned(ctx context.Context, conn Querier, unread []string, messages, sessions string) ([]string, error) {
+	from, column := "main."+Quoted(messages), "session_id"
+	if slices.Contains(t[messages].sought, column) {
+		from, column = Quoted(t[messages].placesOf(column)), "value"
+	}
+	var some bool
+	err := conn.QueryRowContext(ctx, fmt.Sprintf(`WITH RECURSIVE ids(id) AS (SELECT min(%[1]s) FROM %[2]s UNION ALL SELECT (SELECT min(%[1]s) FROM %[2]s WHERE %[1]s > ids.id) FROM ids WHERE ids.id IS NOT NULL)
+		SELECT EXISTS (SELECT 1 FROM ids WHERE id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM main.%[3]s s WHERE s.id = ids.id))`, column, from, Quoted(sessions))).Scan(&some)
+	if err != nil && !sqlitefile.IsDamaged(err) { // what is on other pages can be read
+		return nil, fmt.Errorf("look for rows without their session: %w", err)
+	}
+	if some {
+		unread = append(unread, messages+" of sessions that are gone")
+	}
+	return unread, nil
+}
+
 // Purpose is a connection and what it is asked for. Errors say that.
 type Purpose struct {
 	Querier

@@ -228,7 +228,7 @@ func classify(err error) error {
 	case errors.As(err, &known):
 		return classifyCode(known)
 	case remote.IsTLS(err):
-		return fmt.Errorf("%w: TLS: %w", remote.ErrNotAllowed, withoutWay(err))
+		return fmt.Errorf("%w: %w", remote.ErrTLS, withoutWay(err))
 	case errors.As(err, &unreachable), errors.As(err, &network), errors.Is(err, context.DeadlineExceeded), pgconn.SafeToRetry(err), isGone(err):
 		return fmt.Errorf("%w: %w", remote.ErrUnreachable, withoutWay(err))
 	}

@@ -80,6 +80,9 @@ func (d *Database) readSchema(ctx context.Context) (err error) {
 	if err == nil {
 		d.Unread, err = d.tables.Unread(ctx, d.conn, threadTable, func(name string) bool { return name == messageTable })
 	}
+	if err == nil {
+		d.Unread, err = d.tables.Orphaned(ctx, d.conn, d.Unread, messageTable, "sessions")
+	}
 	return err
 }
 

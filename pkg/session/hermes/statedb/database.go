@@ -74,6 +74,9 @@ func Open(ctx context.Context, f File) (*Database, error) {
 		if err == nil {
 			d.Unread, err = d.tables.Unread(ctx, d.conn, "", func(name string) bool { return name == messageTable })
 		}
+		if err == nil {
+			d.Unread, err = d.tables.Orphaned(ctx, d.conn, d.Unread, messageTable, sessionTable)
+		}
 		return err
 	})
 	if err != nil {

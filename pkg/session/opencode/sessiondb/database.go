@@ -48,6 +48,9 @@ func Open(ctx context.Context, f File) (*Database, error) {
 			d.Unread, err = d.tables.Unread(ctx, d.conn, boardTable, func(name string) bool { return read[name] != "" })
 		}
 		if err == nil {
+			d.Unread, err = d.tables.Orphaned(ctx, d.conn, d.Unread, "message", "session")
+		}
+		if err == nil {
 			d.Schema, err = lastMigration(ctx, d.conn, d.tables)
 			err = db.Spare(err)
 		}
