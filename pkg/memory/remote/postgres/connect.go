@@ -124,7 +124,9 @@ func connect(ctx context.Context, url string, adjust ...func(*pgx.ConnConfig)) (
 	if err != nil {
 		return nil, fmt.Errorf("connect: %w", classify(err))
 	}
-	_, _ = conn.Exec(ctx, notice) // not every system has all of it
+	ctx, cancel := context.WithTimeout(ctx, config.ConnectTimeout)
+	defer cancel()
+	_, _ = conn.Exec(ctx, notice) // not every system has all of it; where nothing gets through the next request says so
 	return conn, nil
 }
 
