@@ -77,6 +77,7 @@ accept-postgres: ## the shared memory on a real PostgreSQL with pgvector (from D
 	sh testdata/postgresql/install.sh
 	CGO_ENABLED=0 SESSCTL_LONG=1 $(GO) test -count=1 -timeout 4h -v -run . ./pkg/memory/remote/... ./internal/postgres
 	CGO_ENABLED=0 $(GO) test -count=1 -timeout 10m -v -run TestSharedMemory ./internal/e2e
+	CGO_ENABLED=0 SESSCTL_FAULTS=1 $(GO) test -count=1 -timeout 10m -v -run 'TestScript/fleet_' .
 	CGO_ENABLED=0 $(GO) test -count=1 -timeout 10m -v -run TestYarnnn ./pkg/session/adapters
 
 load-postgres: ## 100,000 generated records of 2,000 hosts in a real PostgreSQL: room, locks, 50 questions at once; then 20 hosts push 300,000 at once, and it is killed twice (30 minutes, 5 GB)

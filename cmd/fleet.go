@@ -11,6 +11,7 @@ import (
 	"github.com/sessctl/sessctl/internal/fleet"
 	"github.com/sessctl/sessctl/internal/recall"
 	"github.com/sessctl/sessctl/internal/unattended"
+	"github.com/sessctl/sessctl/internal/wording"
 	"github.com/sessctl/sessctl/internal/workspace"
 	"github.com/sessctl/sessctl/pkg/operate"
 	"github.com/spf13/cobra"
@@ -20,14 +21,13 @@ func newFleetCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "fleet",
 		Short: "Make hosts share one memory: set up the server, invite hosts, join",
-		Long: `Let many hosts share one memory on a PostgreSQL server (docs/fleet.md): the owner of
-the server sets it up and invites hosts, each host joins with the line that was
-printed for it, and pushes from then on by itself.`,
+		Long: `Let many hosts share one memory on a PostgreSQL server (docs/fleet.md): its owner
+invites hosts, each joins with its line, and from then on pushes by itself.`,
 		Example: `  sudo -u postgres sessctl fleet init --server db.example.org alpha beta
   sessctl fleet join -
   sessctl recall --everywhere "who moved the release"`,
 	}
-	c.AddCommand(newFleetInitCommand(a), newFleetJoinCommand(a))
+	c.AddCommand(newFleetInitCommand(a), newFleetJoinCommand(a), newFleetHostsCommand(a), newFleetRemoveCommand(a))
 	return c
 }
 
@@ -42,13 +42,9 @@ until the host has joined. To invite more hosts, run it again.
 
 A superuser of the server also makes the database, its owner and the extension
 pgvector. With --server, on the machine of the server as its account, hosts can
-reach it under that name afterwards, with TLS alone: a certificate is made if there
-is none, pg_hba.conf gets a rule for the hosts of the fleet, and listen_addresses is
-set. What was changed is told on stderr.
-
-memory.remote.url and the usual variables and files of PostgreSQL say where the
-server is. PGUSER counts before the role of that address. Of a cluster of Weaviate
-the collections are made; it has no roles, and nobody is invited.`,
+reach it under that name afterwards, with TLS alone: docs/fleet.md says what is
+changed for that. PGUSER counts before the role of memory.remote.url. A cluster of
+Weaviate has no roles, and nobody is invited to it.`,
 		Example: `  sudo -u postgres sessctl fleet init --server db.example.org alpha beta
   PGUSER=sessctl sessctl fleet init gamma
   sessctl fleet init`,
@@ -74,6 +70,7 @@ the collections are made; it has no roles, and nobody is invited.`,
 
 func newFleetJoinCommand(a *app) *cobra.Command {
 	var noSchedule bool
+	var o unattended.ScheduleOptions
 	c := &cobra.Command{
 		Use:   "join LINE",
 		Short: "Join the shared memory with the line that fleet init printed for this host",
@@ -87,24 +84,73 @@ command lines of all programs, use that. A join that was cut off can be repeated
 		Example: `  sessctl fleet join -
   sessctl fleet join - --no-schedule < line.txt`,
 		Args: usageArgs(cobra.ExactArgs(1)),
-		RunE: func(c *cobra.Command, args []string) error { return runFleetJoin(c.Context(), a, args[0], noSchedule) },
+		RunE: func(c *cobra.Command, args []string) error {
+			return runFleetJoin(c.Context(), a, args[0], o, noSchedule)
+		},
 	}
 	c.Flags().BoolVar(&noSchedule, "no-schedule", false, "install no timer")
+	c.Flags().BoolVar(&o.User, "user", false, "a timer of this user (the default unless root)")
+	c.Flags().StringVar(&o.Manager, "manager", "", "what starts it: `systemd`, launchd or cron (default: the one of this machine)")
 	return c
 }
 
-// longestLine bounds, in bytes, a line that is read from stdin.
-const longestLine = 64 << 10
-
-func runFleetJoin(ctx context.Context, a *app, line string, noSchedule bool) error {
-	if line == "-" {
-		text, err := io.ReadAll(io.LimitReader(a.In, longestLine))
-		if err != nil {
-			return fmt.Errorf("read the line: %w", err)
-		}
-		line = string(text)
+func newFleetHostsCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "hosts",
+		Short: "Say when each host last pushed, uploaded and read its archives",
+		Long: `List the hosts of the shared memory, as they told at the end of their last push. What
+is not known is -. sessctl status --fleet says which hosts need somebody.`,
+		Example: `  sessctl fleet hosts`,
+		RunE: func(c *cobra.Command, _ []string) error {
+			doc, err := fleet.Hosts(c.Context(), a.Run)
+			if err != nil {
+				return err
+			}
+			if doc.Notes = a.Notes; a.JSON {
+				return a.printJSON(doc)
+			}
+			t := table{columns: []column{{name: "HOST", least: 6}, {name: "RECORDS", right: true}, {name: "PUSHED"}, {name: "UPLOADED"}, {name: "READ IN FULL"}, {name: "WRONG", least: 10}}, empty: "no host has pushed yet"}
+			for i := range doc.Hosts {
+				t.rows = append(t.rows, doc.Hosts[i].Cells())
+			}
+			return a.printListOf(false, nil, t, t.rows)
+		},
 	}
-	i, err := fleet.ParseLine(line)
+}
+
+func newFleetRemoveCommand(a *app) *cobra.Command {
+	var yes bool
+	c := &cobra.Command{
+		Use:   "remove HOST",
+		Short: "Take a host out: its records in the shared memory, and its right to push",
+		Long: `As the owner of the server, remove the role of a host and its records from the shared
+memory. What the host itself remembers stays there; for one that is gone for good
+this removes the last copy of its memory.`,
+		Example: `  PGUSER=postgres sessctl fleet remove laptop --yes`,
+		Args:    usageArgs(cobra.ExactArgs(1)),
+		RunE: func(c *cobra.Command, args []string) error {
+			if !yes {
+				if err := a.confirm("remove the records of " + args[0] + " from the shared memory?"); err != nil {
+					return err
+				}
+			}
+			doc, err := fleet.Remove(c.Context(), a.Run, args[0])
+			if err != nil {
+				return err
+			}
+			if doc.Notes = a.Notes; a.JSON {
+				return a.printJSON(doc)
+			}
+			_, err = fmt.Fprintf(a.Out, "%s is no host of %s any more; %s removed there\n", wording.Visible(doc.Host), wording.Visible(doc.Server), wording.Plural(doc.Records, "record"))
+			return err
+		},
+	}
+	c.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
+	return c
+}
+
+func runFleetJoin(ctx context.Context, a *app, line string, o unattended.ScheduleOptions, noSchedule bool) error {
+	i, err := fleet.ReadLine(line, a.In)
 	if err != nil {
 		return err
 	}
@@ -113,10 +159,10 @@ func runFleetJoin(ctx context.Context, a *app, line string, noSchedule bool) err
 		return err
 	}
 	if !noSchedule {
-		doc.Schedule = scheduleJoined(ctx, a)
+		doc.Schedule = scheduleJoined(ctx, a, o)
 	}
 	pushed, err := pushJoined(ctx, a)
-	doc.Pushed, doc.ThereNow = err == nil, pushed.ThereNow
+	doc.Pushed, doc.ThereNow = err == nil && pushed.Schema > 0, pushed.ThereNow
 	if doc.Notes = a.Notes; a.JSON {
 		return errors.Join(a.printJSON(doc), err)
 	}
@@ -126,11 +172,10 @@ func runFleetJoin(ctx context.Context, a *app, line string, noSchedule bool) err
 
 // scheduleJoined installs what pushes every night. A host that has nothing which starts
 // jobs has joined all the same.
-func scheduleJoined(ctx context.Context, a *app) string {
+func scheduleJoined(ctx context.Context, a *app, o unattended.ScheduleOptions) string {
 	quiet := a.inner()
 	defer quiet.Leave()
 	quiet.JSON = true // whose document nobody reads
-	var o unattended.ScheduleOptions
 	err := o.Validate([]string{operate.DefaultProfile})
 	if err == nil {
 		err = runScheduleInstall(ctx, quiet, o)

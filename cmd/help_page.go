@@ -26,7 +26,7 @@ func (a *app) groups() []group {
 		{"Keep", []*cobra.Command{
 			inBrief(newArchiveCommand(a), "copy every byte, checked"), inBrief(newRestoreCommand(a), "put a log back"),
 			inBrief(newArchivesCommand(a), "list, show, check, prune"), inBrief(newPinCommand(a), "never delete these"),
-			inBrief(newProveCommand(a), "what was kept"),
+			inBrief(newProveCommand(a), "what was kept"), inBrief(newPushCommand(a), "to a shared memory"),
 		}},
 		{"Make small", []*cobra.Command{
 			inBrief(newCompactCommand(a), "archive, remember, cut"), inBrief(newUndoCommand(a), "take that back"),
@@ -42,11 +42,11 @@ func (a *app) groups() []group {
 		}},
 		{"Agents", []*cobra.Command{
 			inBrief(newHookCommand(a), "act when sessions end"), inBrief(newReplayContextCommand(a), "what a model gets"),
-			inBrief(newMCPCommand(a), "memory as a tool"), inBrief(newPushCommand(a), "to a shared memory"),
+			inBrief(newMCPCommand(a), "memory as a tool"), inBrief(newServeCommand(a), "answer over HTTP"),
 			inBrief(newBriefCommand(a), "what to know at a start"), inBrief(newContinueCommand(a), "in another agent"),
 		}},
 		{"Many hosts", []*cobra.Command{
-			inBrief(newFleetCommand(a), "one memory for all"), inBrief(newServeCommand(a), "answer over HTTP"), inBrief(newMetricsCommand(a), "for Prometheus"),
+			inBrief(newFleetCommand(a), "one memory for all"), inBrief(newMetricsCommand(a), "for Prometheus"),
 		}},
 		{"Settings", []*cobra.Command{
 			inBrief(newConfigCommand(a), "what is set, and where"), inBrief(newVersionCommand(a), "of this program"),

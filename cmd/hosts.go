@@ -3,15 +3,12 @@ package cmd
 import (
 	"context"
 	"encoding/json"
-	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/sessctl/sessctl/internal/failure"
 	"github.com/sessctl/sessctl/internal/recall"
 	"github.com/sessctl/sessctl/internal/selection"
 	"github.com/sessctl/sessctl/internal/workspace"
-	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -80,20 +77,8 @@ func askHosts[Document any](ctx context.Context, a *app, o *selection.HostsOptio
 
 // completeHosts are the hosts that ~/.ssh/config names.
 func completeHosts(a *app, _ *cobra.Command) (hosts []selection.Candidate) {
-	text, err := durable.ReadSmall(filepath.Join(a.Home(), ".ssh", "config"), 1<<20)
-	if err != nil {
-		return nil
-	}
-	for line := range strings.Lines(string(text)) {
-		words := strings.Fields(line)
-		if len(words) < 2 || !strings.EqualFold(words[0], "Host") {
-			continue
-		}
-		for _, host := range words[1:] {
-			if recall.CheckHost(host) == nil && !strings.ContainsAny(host, "*?!") {
-				hosts = append(hosts, selection.Candidate{ID: host})
-			}
-		}
+	for _, host := range recall.KnownHosts(a.Home()) {
+		hosts = append(hosts, selection.Candidate{ID: host})
 	}
 	return hosts
 }

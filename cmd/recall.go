@@ -37,6 +37,7 @@ func addRecallFlags(o *recall.Options, fs *pflag.FlagSet) {
 	fs.StringVar(&o.Rank, "rank", "", "how to rank: hybrid, text, vector or seed (default hybrid)")
 	fs.IntVar(&o.Neighbors, "neighbors", 0, "show `n` pieces of the session before and after each hit too (default: one beside a hit of up to 900 bytes)")
 	fs.BoolVar(&o.Full, "full", false, "show whole texts, not their beginnings")
+	fs.StringVar(&o.On, "on", "", "with --everywhere, only what this `host` remembers")
 	fs.BoolVar(&o.Everywhere, "everywhere", false, "ask the memory that many hosts share (memory.remote.url; see sessctl push)")
 	fs.BoolVar(&o.ForModel, "for-model", false, "print what the tool memory_recall returns: at most 4 KiB and 10 hits, without what running sessions have in their contexts")
 	addHostsFlags(&o.HostsOption, fs)

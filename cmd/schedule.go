@@ -185,32 +185,10 @@ func renderSchedules(a *app, o unattended.ScheduleOptions, rows []unattended.Sch
 }
 
 func printSchedule(a *app, o unattended.ScheduleOptions, row unattended.SchedulePlan, changed bool) error {
-	var b strings.Builder
-	what := fmt.Sprintf("%s (%s, %s)", row.Name, row.Manager, row.Scope)
-	switch {
-	case !changed && a.Quiet:
+	if !changed && a.Quiet {
 		return nil
-	case !changed:
-		fmt.Fprintf(&b, "%s is installed and runs %s: nothing to change\n", what, row.When)
 	}
-	for _, c := range row.Changes {
-		if c.Action != schedule.Keep {
-			fmt.Fprintf(&b, "%s %s\n", unattended.Doing(c.Action, o.DryRun), c.Path)
-			b.WriteString(c.Diff)
-		}
-	}
-	for _, c := range row.Commands {
-		if o.DryRun {
-			fmt.Fprintf(&b, "would run %s\n", c)
-		}
-	}
-	switch {
-	case changed && row.When != "" && !o.DryRun:
-		fmt.Fprintf(&b, "%s runs %s\n", what, row.When)
-	case changed && row.When == "" && !o.DryRun:
-		fmt.Fprintf(&b, "%s is removed\n", what)
-	}
-	_, err := io.WriteString(a.Out, shownText(a, b.String()))
+	_, err := io.WriteString(a.Out, shownText(a, unattended.Describe(row, changed, o.DryRun)))
 	return err
 }
 

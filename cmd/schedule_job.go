@@ -13,7 +13,6 @@ import (
 	"github.com/sessctl/sessctl/internal/steps"
 	"github.com/sessctl/sessctl/internal/unattended"
 	"github.com/sessctl/sessctl/internal/wording"
-	"github.com/sessctl/sessctl/internal/workspace"
 	"github.com/sessctl/sessctl/pkg/operate/schedule"
 	"github.com/spf13/cobra"
 )
@@ -80,7 +79,7 @@ func job(ctx context.Context, a *app, o unattended.ScheduleOptions, m schedule.M
 	if err := unattended.CheckOwners(j, stores); err != nil {
 		return j, err
 	}
-	options := jobOptions(a)
+	options := unattended.JobOptions(a.Run, a.fileConfig().GetStringSlice)
 	j.Arguments = append([]string{"run", o.Profile, "--lock-wait", "10m", "--quiet"}, options...)
 	if o.Profile == schedule.Monitor {
 		j.Arguments = append([]string{"monitor", "--quiet"}, options...)
@@ -114,21 +113,4 @@ func checkScheduled(a *app, profile string) error {
 	}
 	known := append(steps.ProfileNames(&a.Run.Settings), schedule.Monitor)
 	return failure.Usage(wording.DidYouMean(profile, known, "known: "+strings.Join(known, ", ")+"; the configuration describes profiles (docs/nightly.md)"), "unknown profile %q", profile)
-}
-
-// jobOptions are the options that are in force and that a run from elsewhere would
-// not have.
-func jobOptions(a *app) []string {
-	options := []string{"--data-dir", a.DataDir()}
-	if file := workspace.ConfigFile(&a.Run.Settings); workspace.Exists(file) || workspace.Exists(workspace.FleetFile(&a.Run.Settings)) {
-		options = append(options, "--config", workspace.Absolute(file))
-	}
-	options = append(options, unattended.StoreOptions(a.Global, a.fileConfig().GetStringSlice)...)
-	if a.Global.Runtime != "" {
-		options = append(options, "--runtime", a.Global.Runtime)
-	}
-	if a.Global.AllowRoot {
-		options = append(options, "--allow-root")
-	}
-	return options
 }

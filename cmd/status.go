@@ -8,6 +8,7 @@ import (
 
 	"github.com/sessctl/sessctl/internal/audit"
 	"github.com/sessctl/sessctl/internal/failure"
+	"github.com/sessctl/sessctl/internal/fleet"
 	"github.com/sessctl/sessctl/internal/front/pages"
 	"github.com/sessctl/sessctl/internal/recall"
 	"github.com/sessctl/sessctl/internal/selection"
@@ -17,6 +18,7 @@ import (
 
 func newStatusCommand(a *app) *cobra.Command {
 	var o selection.HostsOption
+	var ofFleet bool
 	c := &cobra.Command{
 		Use:   "status",
 		Short: "Say whether anything is wrong, and what to type",
@@ -32,7 +34,8 @@ so that cron mails only what is worth reading. The exit code is 3 where somethin
 is wrong or could not be looked at.`,
 		Example: `  sessctl status
   sessctl status --quiet
-  sessctl status --host alpha,beta`,
+  sessctl status --host alpha,beta
+  sessctl status --fleet`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if err := read(&o, c); err != nil {
 				return err
@@ -40,17 +43,21 @@ is wrong or could not be looked at.`,
 			if o.Asked() {
 				return runStatusOfHosts(c.Context(), a, o)
 			}
-			return runStatus(c.Context(), a)
+			return runStatus(c.Context(), a, ofFleet)
 		},
 	}
 	addHostsFlags(&o, c.Flags())
+	c.Flags().BoolVar(&ofFleet, "fleet", false, "say too which hosts of the shared memory have been silent")
 	return c
 }
 
-func runStatus(ctx context.Context, a *app) error {
+func runStatus(ctx context.Context, a *app, ofFleet bool) error {
 	doc, err := audit.Status(ctx, a.Run, unusableSettings(a))
 	if err != nil {
 		return err
+	}
+	if ofFleet {
+		fleet.Warn(ctx, a.Run, &doc)
 	}
 	if doc.Notes = a.Notes; a.JSON {
 		err = a.printJSON(doc)

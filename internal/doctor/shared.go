@@ -42,7 +42,7 @@ func examineShared(ctx context.Context, run *workspace.Run, report *findings) er
 		return err
 	}
 	report.ok("", "%s, %s, words by %s, tables of version %d: %s of %s, %s of %s", shared.Address(), counts.Engine, counts.Words, counts.Schema,
-		wording.Plural(counts.Records(), "record"), wording.Plural(len(counts.Hosts), "host"), wording.Plural(counts.Of(host), "record"), wording.Visible(host))
+		wording.Plural(counts.Records(), "record"), wording.Plural(counts.Remembered(), "host"), wording.Plural(counts.Of(host), "record"), wording.Visible(host))
 	if counts.Unused != "" {
 		report.note("", "the shared memory does not use "+counts.Unused, "as its owner: sessctl fleet init (docs/fleet.md)")
 	}

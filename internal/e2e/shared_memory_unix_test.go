@@ -4,11 +4,14 @@ package e2e_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -76,10 +79,11 @@ func TestSharedMemory(t *testing.T) {
 	t.Run("nothing is due after forgetting", func(t *testing.T) { nothingIsDue(t, server) })
 	t.Run("a name of another role", func(t *testing.T) { nameOfAnotherRole(t, server) })
 	t.Run("machines of one name", func(t *testing.T) { machinesOfOneName(t, server) })
+	t.Run("a network that is cut", func(t *testing.T) { networkIsCut(t, server) })
 }
 
 // host is a machine that pushes.
-type host struct{ home, name, dsn string }
+type host struct{ home, name, dsn, timeout string }
 
 // sessctl runs the program and returns what it printed; it must end with this
 // exit code.
@@ -94,7 +98,7 @@ func (h host) outputs(t *testing.T, exit int, arguments ...string) (out, told st
 	t.Helper()
 	var stdout, stderr strings.Builder
 	c := exec.CommandContext(t.Context(), buildProgram(t), arguments...)
-	c.Env = []string{"HOME=" + h.home, "PATH=" + os.Getenv("PATH"), "SESSCTL_MEMORY_REMOTE_URL=" + h.dsn, "SESSCTL_MEMORY_REMOTE_HOST=" + h.name}
+	c.Env = []string{"HOME=" + h.home, "PATH=" + os.Getenv("PATH"), "SESSCTL_MEMORY_REMOTE_URL=" + h.dsn, "SESSCTL_MEMORY_REMOTE_HOST=" + h.name, "SESSCTL_MEMORY_REMOTE_TIMEOUT=" + cmp.Or(h.timeout, "10s")}
 	c.Stdout, c.Stderr = &stdout, &stderr
 	err := c.Run()
 	if c.ProcessState == nil || c.ProcessState.ExitCode() != exit {
@@ -108,8 +112,8 @@ func (h host) outputs(t *testing.T, exit int, arguments ...string) (out, told st
 // asked for.
 func machinesOfOneName(t *testing.T, server *postgres.Server) {
 	sql(t, server.DSN, "CREATE DATABASE names")
-	first := host{filepath.Join(t.TempDir(), "home"), "localhost", strings.Replace(server.DSN, "dbname=postgres", "dbname=names", 1)}
-	second := host{filepath.Join(t.TempDir(), "home"), "localhost", first.dsn}
+	first := host{home: filepath.Join(t.TempDir(), "home"), name: "localhost", dsn: strings.Replace(server.DSN, "dbname=postgres", "dbname=names", 1)}
+	second := host{home: filepath.Join(t.TempDir(), "home"), name: "localhost", dsn: first.dsn}
 	for h, said := range map[host]string{first: "The heron of the first machine sleeps.", second: "The zebra of the second machine wakes."} {
 		talk(t, h.home, "both", []string{"The walrus of both machines swims."})
 		talk(t, h.home, strings.Fields(said)[1], []string{said})
@@ -150,6 +154,50 @@ func machinesOfOneName(t *testing.T, server *postgres.Server) {
 	recalled("heron", 0)
 }
 
+// networkIsCut: where nothing gets through any more and nothing is closed, a question is
+// answered by the memory of this host, a push ends, and what is forgotten here waits:
+// each says so after memory.remote.timeout. Afterwards all of it is done.
+func networkIsCut(t *testing.T, server *postgres.Server) {
+	h := newHost(t, server, "cut")
+	talk(t, h.home, "walrus", []string{"The walrus swims.", "The heron sleeps."})
+	h.sessctl(t, 0, "archive", "--all", "--remember")
+	h.sessctl(t, 0, "fleet", "init")
+	h.sessctl(t, 0, "push")
+	whole := h.dsn
+	for _, bytes := range []int64{0, 1500, 4000} { // while it connects, and later
+		way, stop, err := postgres.Between(whole, cutAfter(bytes))
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.dsn = way + " connect_timeout=2"
+		h.timeout = "2s"
+		out, told := h.outputs(t, 0, "recall", "--everywhere", "--rank", "text", "walrus swims")
+		if !strings.Contains(out, "The walrus swims.") || !strings.Contains(told, "cannot be reached") {
+			t.Errorf("recall after %d bytes: %s%s", bytes, out, told)
+		}
+		if out := h.sessctl(t, 75, "push", "--verify"); !strings.Contains(out, "cannot be reached") {
+			t.Errorf("push after %d bytes: %s", bytes, out)
+		}
+		stop()
+	}
+	h.dsn = whole
+	h.sessctl(t, 0, "push", "--verify")
+}
+
+// cutAfter serves a connection until so many bytes have come back from the server;
+// from then on nothing gets through, and nothing is closed.
+func cutAfter(most int64) func(host net.Conn, at string) {
+	return func(host net.Conn, at string) {
+		server, err := net.Dial("unix", at)
+		if err != nil {
+			return
+		}
+		go func() { _, _ = io.Copy(server, host) }()
+		_, _ = io.CopyN(host, server, most)
+		_, _ = io.Copy(io.Discard, server)
+	}
+}
+
 // nothingIsDue: doctor finds nothing to be told where the server was told already,
 // and another host foresees what it will forget.
 func nothingIsDue(t *testing.T, server *postgres.Server) {
@@ -158,7 +206,7 @@ func nothingIsDue(t *testing.T, server *postgres.Server) {
 	h.sessctl(t, 0, "archive", "--all", "--remember")
 	h.sessctl(t, 0, "fleet", "init")
 	h.sessctl(t, 0, "push")
-	other := host{filepath.Join(t.TempDir(), "home"), "other", h.dsn}
+	other := host{home: filepath.Join(t.TempDir(), "home"), name: "other", dsn: h.dsn}
 	talk(t, other.home, "walrus", []string{"The walrus swims.", "The heron sleeps."})
 	other.sessctl(t, 0, "archive", "--all", "--remember")
 	other.sessctl(t, 0, "push")
@@ -231,7 +279,7 @@ func nameOfAnotherRole(t *testing.T, server *postgres.Server) {
 // newHost is a machine that pushes to a database of its own.
 func newHost(t *testing.T, server *postgres.Server, name string) host {
 	sql(t, server.DSN, "CREATE DATABASE "+name)
-	return host{filepath.Join(t.TempDir(), "home"), name, strings.Replace(server.DSN, "dbname=postgres", "dbname="+name, 1)}
+	return host{home: filepath.Join(t.TempDir(), "home"), name: name, dsn: strings.Replace(server.DSN, "dbname=postgres", "dbname="+name, 1)}
 }
 
 // keepsNoSecret: what is pushed has none of the secrets of a session, in any table,
@@ -250,7 +298,7 @@ func keepsNoSecret(t *testing.T, server *postgres.Server) {
 	}
 	talk(t, home, "alpha", texts)
 	talk(t, home, "beta", []string{"The zebulonian heron sleeps by the quibblesome lake.", "Nobody else knows of the quibblesome lake."})
-	laptop := host{home, "laptop", server.DSN}
+	laptop := host{home: home, name: "laptop", dsn: server.DSN}
 	sessctl := func(arguments ...string) {
 		t.Helper()
 		laptop.sessctl(t, 0, arguments...)

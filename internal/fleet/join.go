@@ -61,10 +61,10 @@ func Join(ctx context.Context, run *workspace.Run, i Invitation) (doc JoinDocume
 	if err := keep(doc.File, c.URL, i.Host); err != nil {
 		return doc, err
 	}
-	if err := m.ChangePassword(ctx, own); err != nil {
+	if err := postgres.ChangePassword(ctx, m, own); err != nil {
 		return doc, workspace.ExplainShared(err)
 	}
-	return doc, nil
+	return doc, durable.MakeDir(run.DataDir(), 0o700) // no schedule begins without it
 }
 
 // joinedBefore sees whether the line was used by this very host.

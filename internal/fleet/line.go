@@ -5,6 +5,8 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"io"
 	"net/url"
 	"strings"
 
@@ -28,6 +30,21 @@ const linePrefix = "sessctl-fleet-1:"
 func (i Invitation) Line() string {
 	text, _ := json.Marshal(i) // four texts
 	return linePrefix + base64.RawURLEncoding.EncodeToString(text)
+}
+
+// longestLine bounds, in bytes, a line that is read from stdin.
+const longestLine = 64 << 10
+
+// ReadLine reads a line that is typed, or with - from stdin.
+func ReadLine(line string, in io.Reader) (Invitation, error) {
+	if line != "-" {
+		return ParseLine(line)
+	}
+	text, err := io.ReadAll(io.LimitReader(in, longestLine))
+	if err != nil {
+		return Invitation{}, fmt.Errorf("read the line: %w", err)
+	}
+	return ParseLine(string(text))
 }
 
 // ParseLine reads a line, or the command that has it. White space in it is passed over:

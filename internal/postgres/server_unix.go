@@ -85,6 +85,17 @@ func Available() bool {
 	return err == nil
 }
 
+// Exec carries out a statement on a server.
+func Exec(ctx context.Context, dsn, statement string) error {
+	conn, err := pgx.Connect(ctx, dsn)
+	if err != nil {
+		return err
+	}
+	defer conn.Close(ctx)
+	_, err = conn.Exec(ctx, statement)
+	return err
+}
+
 // Directory is where the socket of the server is.
 func (s *Server) Directory() string { return s.dir }
 

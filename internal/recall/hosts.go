@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"unicode"
@@ -17,6 +18,7 @@ import (
 	"github.com/sessctl/sessctl/internal/selection"
 	"github.com/sessctl/sessctl/internal/wording"
 	"github.com/sessctl/sessctl/internal/workspace"
+	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/hooks"
 )
 
@@ -43,6 +45,26 @@ const longestHost = 255
 func IsHostName(host string) bool {
 	odd := strings.IndexFunc(host, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }) >= 0
 	return host != "" && utf8.ValidString(host) && utf8.RuneCountInString(host) <= longestHost && !strings.HasPrefix(host, "-") && !odd
+}
+
+// KnownHosts are the hosts that .ssh/config of a home directory names.
+func KnownHosts(home string) (hosts []string) {
+	text, err := durable.ReadSmall(filepath.Join(home, ".ssh", "config"), 1<<20)
+	if err != nil {
+		return nil
+	}
+	for line := range strings.Lines(string(text)) {
+		words := strings.Fields(line)
+		if len(words) < 2 || !strings.EqualFold(words[0], "Host") {
+			continue
+		}
+		for _, host := range words[1:] {
+			if IsHostName(host) && !strings.ContainsAny(host, "*?!") {
+				hosts = append(hosts, host)
+			}
+		}
+	}
+	return hosts
 }
 
 // mostAnswer bounds, in bytes, what one host may answer.

@@ -7,11 +7,13 @@ import (
 	"os"
 	"time"
 
+	"github.com/sessctl/sessctl/internal/audit"
 	"github.com/sessctl/sessctl/internal/failure"
 	"github.com/sessctl/sessctl/internal/wording"
 	"github.com/sessctl/sessctl/internal/workspace"
 	"github.com/sessctl/sessctl/pkg/memory"
 	"github.com/sessctl/sessctl/pkg/memory/remote"
+	"github.com/sessctl/sessctl/pkg/operate"
 )
 
 // PushOptions are the options of push.
@@ -102,7 +104,36 @@ func Push(ctx context.Context, run *workspace.Run, t Transfer, doc *PushDocument
 		bar.Draw("index", 0, 1)
 		doc.Indexed, err = t.Shared.Index(ctx, model)
 	}
+	if err == nil {
+		err = tellHealth(ctx, run, t.Shared, doc.Host)
+	}
 	return workspace.ExplainShared(err)
+}
+
+// listener is a shared memory that keeps how its hosts are.
+type listener interface {
+	Tell(ctx context.Context, host string, h remote.Health) error
+}
+
+// tellHealth tells how this host is, as the records of its runs say: one that is under way
+// is told by the next.
+func tellHealth(ctx context.Context, run *workspace.Run, shared workspace.SharedMemory, host string) error {
+	to, ok := shared.(listener)
+	if !ok {
+		return nil
+	}
+	runs, err := audit.ListedRuns(ctx, run)
+	if err != nil {
+		runs = nil // doctor says so; a push is not for that
+	}
+	h := remote.Health{Archives: run.Config.Archive.Remote}
+	if at := operate.LastRead(runs); !at.IsZero() {
+		h.Verified = at.UnixMilli()
+	}
+	if at := operate.LastDone(runs, operate.StepArchiveUpload); !at.IsZero() {
+		h.Uploaded = at.UnixMilli()
+	}
+	return to.Tell(ctx, host, h)
 }
 
 // TellNotes says what a push has met that its line does not say.

@@ -37,8 +37,9 @@ type Options struct {
 	Full      bool
 	// Everywhere asks the memory that hosts share.
 	Everywhere bool
-	ForModel   bool // print what memory_recall returns
-	Elsewhere  bool // leave out what running sessions still have in their contexts: whoever asks would find its own question
+	On         string // the host that remembers it
+	ForModel   bool   // print what memory_recall returns
+	Elsewhere  bool   // leave out what running sessions still have in their contexts: whoever asks would find its own question
 
 	Kind       string // of facts, or KindWork
 	Superseded bool
@@ -54,6 +55,9 @@ type Options struct {
 func (o *Options) Validate() error {
 	if o.Everywhere && o.Asked() {
 		return failure.Usage("--everywhere asks one server that has the memories of all hosts, --host each host by ssh", "--everywhere and --host exclude each other")
+	}
+	if o.On != "" && !o.Everywhere {
+		return failure.Usage("say --everywhere too", "--on names a host of the shared memory")
 	}
 	if o.AsksWork() {
 		if err := o.validateWork(); err != nil {

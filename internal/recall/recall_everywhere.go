@@ -21,7 +21,7 @@ import (
 func recallEverywhere(ctx context.Context, run *workspace.Run, o Options) (Document, error) {
 	o.Everywhere = false
 	doc, err := askShared(ctx, run, o)
-	if !remote.IsLater(err) {
+	if !remote.IsLater(err) || o.On != "" {
 		return doc, err
 	}
 	why := "the shared memory cannot be reached"
@@ -55,6 +55,9 @@ func askShared(ctx context.Context, run *workspace.Run, o Options) (Document, er
 }
 
 func askOpened(ctx context.Context, run *workspace.Run, shared workspace.SharedMemory, o Options, query memory.Query) (doc Document, err error) {
+	if query.Host, err = knownHost(ctx, shared, o.On); err != nil {
+		return doc, err
+	}
 	if query.Session, err = sharedSession(ctx, shared, o.Session); err != nil {
 		return doc, err
 	}
@@ -164,6 +167,18 @@ func sharedSession(ctx context.Context, shared workspace.SharedMemory, name stri
 		return "", &failure.Error{Code: "ambiguous", Exit: failure.ExitUsage, Hint: "give more of the id: " + strings.Join(ids, ", "), Err: fmt.Errorf("several sessions start with %q", name)}
 	}
 	return cmp.Or(ids[0], name), nil
+}
+
+// knownHost is a host that has records there, "" if none was named.
+func knownHost(ctx context.Context, shared workspace.SharedMemory, name string) (string, error) {
+	if name == "" {
+		return "", nil
+	}
+	counts, err := shared.Count(ctx)
+	if err == nil && counts.Of(name) == 0 {
+		err = &failure.Error{Code: "unknown_host", Exit: failure.ExitFailed, Hint: "sessctl fleet hosts lists those that it has", Err: fmt.Errorf("the shared memory has no records of a host %q", name)}
+	}
+	return name, err
 }
 
 // unsentHere is what the shared memory does not know yet of this host.

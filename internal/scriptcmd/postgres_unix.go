@@ -4,7 +4,9 @@ package scriptcmd
 
 import (
 	"context"
+	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/sessctl/sessctl/internal/postgres"
@@ -23,6 +25,15 @@ func postgresServer(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Setenv("PGHOST", server.Directory())
 	ts.Setenv("PGPORT", strconv.Itoa(port))
 	ts.Setenv("PGUSER", "postgres")
+}
+
+// psql STATEMENT carries out a statement as the superuser, in the database sessctl of the
+// server at PGHOST.
+func psql(ts *testscript.TestScript, neg bool, args []string) {
+	way := fmt.Sprintf("host=%s port=%s user=postgres dbname=sessctl", ts.Getenv("PGHOST"), ts.Getenv("PGPORT"))
+	if err := postgres.Exec(context.Background(), way, strings.Join(args, " ")); (err != nil) != neg {
+		ts.Fatalf("%v: %v", args, err)
+	}
 }
 
 // HasPostgres reports whether such a server can be started here.

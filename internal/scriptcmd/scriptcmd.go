@@ -20,6 +20,7 @@ func Commands() map[string]func(*testscript.TestScript, bool, []string) {
 		"count":     count,
 		"embedder":  embedder,
 		"postgres":  postgresServer,
+		"psql":      psql,
 		"storage":   storage,
 		"broken":    broken,
 		"exit":      exitStatus,

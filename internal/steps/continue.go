@@ -108,7 +108,7 @@ func Continue(ctx context.Context, run *workspace.Run, o ContinueOptions) (doc C
 	if err != nil || o.DryRun {
 		return doc, err
 	}
-	if err := begin(ctx, run, into, plan, s.Ref, o.Quiet); err != nil {
+	if err := begin(ctx, run, into, plan, workspace.Mode{Reason: "continue", Recover: workspace.RecoveryOf(run, s.Ref, o.Quiet)}); err != nil {
 		return doc, err
 	}
 	doc.Session, doc.Path, doc.Command = plan.ID, plan.Path, plan.Command
@@ -116,8 +116,8 @@ func Continue(ctx context.Context, run *workspace.Run, o ContinueOptions) (doc C
 }
 
 // begin finishes what earlier runs began, writes the log, and looks at what is there then.
-func begin(ctx context.Context, run *workspace.Run, into session.Store, plan session.Begun, of session.Ref, quiet time.Duration) error {
-	w, err := workspace.Open(ctx, run, workspace.Mode{Reason: "continue", Recover: workspace.RecoveryOf(run, of, quiet)})
+func begin(ctx context.Context, run *workspace.Run, into session.Store, plan session.Begun, mode workspace.Mode) error {
+	w, err := workspace.Open(ctx, run, mode)
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package unattended
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"runtime"
 	"slices"
@@ -197,14 +198,40 @@ func ScheduleFailed(p *schedule.Plan, err error) error {
 	return ExplainSchedule(err)
 }
 
-// Doing is an action as a word.
-func Doing(action schedule.Action, dryRun bool) string {
+// doing is an action as a word.
+func doing(action schedule.Action, dryRun bool) string {
 	done := map[schedule.Action]string{schedule.Create: "wrote", schedule.Replace: "changed", schedule.Remove: "removed"}
 	will := map[schedule.Action]string{schedule.Create: "would write", schedule.Replace: "would change", schedule.Remove: "would remove"}
 	if dryRun {
 		return will[action]
 	}
 	return done[action]
+}
+
+// Describe says what was done for a schedule, or would be.
+func Describe(row SchedulePlan, changed, dryRun bool) string {
+	var b strings.Builder
+	what := fmt.Sprintf("%s (%s, %s)", row.Name, row.Manager, row.Scope)
+	if !changed {
+		fmt.Fprintf(&b, "%s is installed and runs %s: nothing to change\n", what, row.When)
+	}
+	for _, c := range row.Changes {
+		if c.Action != schedule.Keep {
+			fmt.Fprintf(&b, "%s %s\n%s", doing(c.Action, dryRun), c.Path, c.Diff)
+		}
+	}
+	for _, c := range row.Commands {
+		if dryRun {
+			fmt.Fprintf(&b, "would run %s\n", c)
+		}
+	}
+	switch {
+	case changed && row.When != "" && !dryRun:
+		fmt.Fprintf(&b, "%s runs %s\n", what, row.When)
+	case changed && !dryRun:
+		fmt.Fprintf(&b, "%s is removed\n", what)
+	}
+	return b.String()
 }
 
 // ScheduleFile is one text of `schedule show --json`.

@@ -104,6 +104,23 @@ func StoreOptions(o workspace.Options, file func(key string) []string) (options 
 	return options
 }
 
+// JobOptions are the options that are in force and that a run from elsewhere would not
+// have. file is what the configuration files say of a key.
+func JobOptions(a *workspace.Run, file func(key string) []string) []string {
+	options := []string{"--data-dir", a.DataDir()}
+	if path := workspace.ConfigFile(&a.Settings); workspace.Exists(path) || workspace.Exists(workspace.FleetFile(&a.Settings)) {
+		options = append(options, "--config", workspace.Absolute(path))
+	}
+	options = append(options, StoreOptions(a.Global, file)...)
+	if a.Global.Runtime != "" {
+		options = append(options, "--runtime", a.Global.Runtime)
+	}
+	if a.Global.AllowRoot {
+		options = append(options, "--allow-root")
+	}
+	return options
+}
+
 // JobEnvironment are the variables that are in force and that the job would not
 // have. What may be a secret is not among them: units and crontabs can be read by
 // others.

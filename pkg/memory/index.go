@@ -70,6 +70,9 @@ type Models struct {
 	Own     bool     // the model that was asked for did
 	Others  []string // models that did, by name
 	Without []string // agents that have vectors of others only; unless one agent was asked for
+	// Elsewhere says that the vectors of the others are those of other hosts, where
+	// alone they can be made anew.
+	Elsewhere bool
 }
 
 // Ask answers a query from an index: Result is that of [Store.Recall].

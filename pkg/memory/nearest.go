@@ -72,6 +72,8 @@ func (r *recall) explainNone(ctx context.Context) error {
 		r.goByWords("")
 	case others == "":
 		r.goByWords("nothing has a vector yet; found by words only")
+	case asked == RankHybrid && models.Elsewhere:
+		r.goByWords(byWordsElsewhere(others))
 	case asked == RankHybrid:
 		r.goByWords(fmt.Sprintf("memory has vectors of %s, not of %s; found by words only until sessctl memory reindex", others, r.model))
 	default:
@@ -87,9 +89,17 @@ func (r *recall) noteOthers(ctx context.Context) error {
 		return nil
 	}
 	models, err := r.index.Models(ctx, "", r.model)
+	if err == nil && models.Elsewhere && len(models.Others) > 0 {
+		r.notice = byWordsElsewhere(strings.Join(models.Others, ", "))
+	}
 	if err != nil || len(models.Without) == 0 {
 		return err
 	}
 	r.notice = fmt.Sprintf("memory has no vectors of %s of %s; found by words only until sessctl memory reindex", r.model, strings.Join(models.Without, ", "))
 	return nil
+}
+
+// byWordsElsewhere says what is found by words because other hosts have another embedder.
+func byWordsElsewhere(others string) string {
+	return "what hosts with another embedder (" + others + ") have sent was found by words only"
 }

@@ -39,6 +39,7 @@ type Query struct {
 	Agent        agentset.Set
 	Runtime      string
 	Session      string
+	Host         string // that remembers it: of a shared memory only
 	Category     string
 	Since, Until int64   // epoch milliseconds, Until not included; 0 = open
 	Limit        int     // hits, 5 if 0

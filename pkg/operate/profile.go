@@ -113,6 +113,18 @@ func LastRead(runs []RunRecord) (at time.Time) {
 	return at
 }
 
+// LastDone is when a step was last done and ended well, the zero time if it never was.
+func LastDone(runs []RunRecord, step string) (at time.Time) {
+	for _, r := range runs {
+		for _, s := range r.Steps {
+			if s.Step == step && s.Outcome == OK && s.Started.After(at) {
+				at = s.Started
+			}
+		}
+	}
+	return at
+}
+
 // badness orders outcomes, the worst first.
 var badness = [...]Outcome{Interrupted, Damaged, Failed, Partial, Skipped, Busy, OK}
 

@@ -125,6 +125,11 @@ func (p *Pusher) foreseeState(ctx context.Context, o outlook, f *Forecast) (doub
 		return false, err
 	}
 	f.SetBack, doubtful = judge(o.counts.Stamped, o.counts.Host(p.Host), pushed)
+	identity, err := p.Local.Identity(ctx)
+	if err != nil {
+		return doubtful, err
+	}
+	f.SetBack = f.SetBack && !p.renamed(o.counts, identity)
 	told, err := p.Local.CountSharedTombstones(ctx, p.Server)
 	if err != nil {
 		return doubtful, err

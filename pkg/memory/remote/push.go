@@ -109,7 +109,14 @@ func (p *Pusher) look(ctx context.Context, r *Report) (err error) {
 	if r.SetBack, p.doubtful = judge(counts.Stamped, p.there, noted); !r.SetBack {
 		return nil
 	}
+	r.SetBack = !p.renamed(counts, p.identity)
 	return p.Local.ForgetShared(ctx, p.Server)
+}
+
+// renamed reports whether this host has another name than the one under which its memory
+// has pushed, or is a copy of the host that did: the server was not set back then.
+func (p *Pusher) renamed(counts Counts, identity string) bool {
+	return counts.Host(p.Host).Memory == "" && slices.ContainsFunc(counts.Hosts, func(h HostCount) bool { return h.Host != p.Host && h.Memory == identity })
 }
 
 // judge compares when a server says that a host has pushed last with what is noted

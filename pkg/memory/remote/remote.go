@@ -31,6 +31,12 @@ var (
 	// ErrOtherRole is returned when the name of the host belongs to another role of
 	// the server: whoever connects may not push under it.
 	ErrOtherRole = fmt.Errorf("%w: the name of this host belongs to another role", ErrNotAllowed)
+	// ErrNoRights is returned when whoever connects may not use the tables: its rights
+	// were revoked, or it never had them. The error says which the owner grants.
+	ErrNoRights = fmt.Errorf("%w: its owner has not granted this role the rights of a host", ErrNotAllowed)
+	// ErrTLS is returned when the certificate of the server is not one that is trusted
+	// here, or not that of the name by which it was reached.
+	ErrTLS = fmt.Errorf("%w: TLS", ErrNotAllowed)
 	// ErrOtherMemory is returned, before anything is changed there, when what the
 	// server has under the name of a host came from another memory than the one
 	// that pushes: another machine has that name too, or this memory was rebuilt.
@@ -110,6 +116,16 @@ type HostCount struct {
 	Memory   string `json:"memory"`    // identity of the memory whose records they are, "" if that is not known
 	// OfOtherRole says that whoever asks may not push under this name.
 	OfOtherRole bool `json:"-"`
+	Health
+}
+
+// Health is how a host is, as it tells itself at the end of a push. Times are epoch
+// milliseconds, 0 if that is not known: not every engine keeps them.
+type Health struct {
+	Seen     int64  `json:"seen"`     // the end of its last push
+	Uploaded int64  `json:"uploaded"` // when all its archives were last off-site
+	Verified int64  `json:"verified"` // when it last read its archives in full, and all were whole
+	Archives string `json:"archives"` // where they are off-site, "" if nowhere
 }
 
 // Host is what is there of one host, nothing if it is not known.
@@ -129,6 +145,14 @@ func (c Counts) Of(host string) int { return c.Host(host).Records }
 func (c Counts) Records() (n int) {
 	for _, h := range c.Hosts {
 		n += h.Records
+	}
+	return n
+}
+
+// Remembered is how many hosts have records: a name stays when they are gone.
+func (c Counts) Remembered() (n int) {
+	for _, h := range c.Hosts {
+		n += min(h.Records, 1)
 	}
 	return n
 }

@@ -124,7 +124,9 @@ func connect(ctx context.Context, url string, adjust ...func(*pgx.ConnConfig)) (
 	if err != nil {
 		return nil, fmt.Errorf("connect: %w", classify(err))
 	}
-	_, _ = conn.Exec(ctx, notice) // not every system has all of it
+	ctx, cancel := context.WithTimeout(ctx, config.ConnectTimeout)
+	defer cancel()
+	_, _ = conn.Exec(ctx, notice) // not every system has all of it; where nothing gets through the next request says so
 	return conn, nil
 }
 
@@ -226,7 +228,7 @@ func classify(err error) error {
 	case errors.As(err, &known):
 		return classifyCode(known)
 	case remote.IsTLS(err):
-		return fmt.Errorf("%w: TLS: %w", remote.ErrNotAllowed, withoutWay(err))
+		return fmt.Errorf("%w: %w", remote.ErrTLS, withoutWay(err))
 	case errors.As(err, &unreachable), errors.As(err, &network), errors.Is(err, context.DeadlineExceeded), pgconn.SafeToRetry(err), isGone(err):
 		return fmt.Errorf("%w: %w", remote.ErrUnreachable, withoutWay(err))
 	}

@@ -125,7 +125,7 @@ func (m *Memory) Count(ctx context.Context) (c remote.Counts, err error) {
 		c.Unused = "pg_textsearch: " + c.Unused
 	}
 	err = m.transact(ctx, readOnly, func(tx pgx.Tx) error {
-		found, err := tx.Query(ctx, "SELECT name, records, last_push, memory, role <> current_user AND row_security_active('hosts') FROM hosts ORDER BY name")
+		found, err := tx.Query(ctx, "SELECT name, records, last_push, memory, role <> current_user AND row_security_active('hosts'), heard, uploaded, verified, archives FROM hosts ORDER BY name")
 		if err == nil {
 			c.Hosts, err = pgx.CollectRows(found, pgx.RowToStructByPos[remote.HostCount])
 		}

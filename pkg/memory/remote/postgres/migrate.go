@@ -55,9 +55,15 @@ func (m *Memory) checkTables(ctx context.Context, pgvector string) (err error) {
 // readVersion reads the version of the tables, 0 if there are none.
 func (m *Memory) readVersion(ctx context.Context) error {
 	err := m.transact(ctx, readOnly, func(tx pgx.Tx) error {
-		var there bool
-		err := tx.QueryRow(ctx, "SELECT to_regclass('"+schemaName+".migrations') IS NOT NULL").Scan(&there)
-		if m.version = 0; err != nil || !there {
+		var there, barred bool
+		var role string
+		err := tx.QueryRow(ctx, `SELECT barred, CASE WHEN barred THEN false ELSE to_regclass($2) IS NOT NULL END, current_user
+			FROM (SELECT EXISTS (SELECT FROM pg_namespace WHERE nspname = $1 AND NOT has_schema_privilege(oid, 'USAGE')) AS barred) b`, schemaName, schemaName+".migrations").Scan(&barred, &there, &role)
+		m.version = 0
+		switch {
+		case err == nil && barred:
+			return fmt.Errorf("%w (GRANT sessctl_host, sessctl_reader TO %s)", remote.ErrNoRights, quoted(role))
+		case err != nil || !there:
 			return err
 		}
 		return tx.QueryRow(ctx, "SELECT coalesce(max(version), 0) FROM migrations").Scan(&m.version)

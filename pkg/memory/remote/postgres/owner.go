@@ -144,8 +144,60 @@ func (o *Owner) Invite(ctx context.Context, host string, again bool) (password s
 	return password, nil
 }
 
+// Remove takes a host out: it can push no more, its records are removed, and so is its role
+// unless that has pushed for other hosts. What it has forgotten stays forgotten. It returns
+// how many records were removed; a removal that was cut off can be repeated.
+func (o *Owner) Remove(ctx context.Context, host string) (records int, err error) {
+	var role string
+	err = o.conn.QueryRow(ctx, "SELECT role FROM "+schemaName+".hosts WHERE name = $1", host).Scan(&role)
+	if errors.Is(err, pgx.ErrNoRows) {
+		role, err = host, nil // it was invited, and has not pushed
+	}
+	if err == nil {
+		err = o.exec(ctx, "UPDATE "+schemaName+".hosts SET role = current_user, memory = '', last_push = 0, heard = 0, uploaded = 0, verified = 0, archives = '' WHERE name = $1", host)
+	}
+	for n := 1; n > 0 && err == nil; records += n {
+		n, err = o.removeSome(ctx, host)
+	}
+	if err == nil {
+		err = o.dropRole(ctx, role)
+	}
+	if err != nil {
+		return records, fmt.Errorf("remove %s: %w", host, classify(err))
+	}
+	return records, nil
+}
+
+// removeSome removes records of a host, few enough that others do not wait for it.
+func (o *Owner) removeSome(ctx context.Context, host string) (int, error) {
+	ctx, cancel := context.WithTimeout(ctx, o.options.Timeout)
+	defer cancel()
+	tag, err := o.conn.Exec(ctx, "DELETE FROM "+schemaName+".records WHERE key = ANY (ARRAY(SELECT r.key FROM "+schemaName+".records r JOIN "+schemaName+".hosts h ON h.host = r.host WHERE h.name = $1 LIMIT 500))", host)
+	return int(tag.RowsAffected()), err
+}
+
+// dropRole removes the role of a host that no host has any more.
+func (o *Owner) dropRole(ctx context.Context, role string) error {
+	var ours bool
+	err := o.conn.QueryRow(ctx, "SELECT EXISTS (SELECT FROM pg_auth_members m JOIN pg_roles g ON g.oid = m.roleid JOIN pg_roles r ON r.oid = m.member WHERE r.rolname = $1 AND g.rolname = 'sessctl_host' AND r.rolname <> current_user) AND NOT EXISTS (SELECT FROM "+schemaName+".hosts WHERE role = $1)", role).Scan(&ours)
+	if err != nil || !ours {
+		return err
+	}
+	_, err = o.conn.Exec(ctx, "DROP ROLE "+quoted(role))
+	return err
+}
+
+// Tell notes how a host is.
+func (m *Memory) Tell(ctx context.Context, host string, h remote.Health) error {
+	const update = "UPDATE " + schemaName + ".hosts SET heard = (extract(epoch FROM clock_timestamp()) * 1000)::bigint, uploaded = $2, verified = $3, archives = $4 WHERE name = $1"
+	if err := m.exec(ctx, update, host, h.Uploaded, h.Verified, h.Archives); err != nil {
+		return fmt.Errorf("tell how this host is: %w", err)
+	}
+	return nil
+}
+
 // ChangePassword gives the role that connects another password.
-func (m *Memory) ChangePassword(ctx context.Context, password string) error {
+func ChangePassword(ctx context.Context, m *Memory, password string) error {
 	verifier, err := verifierOf(password)
 	if err == nil {
 		err = m.exec(ctx, "ALTER ROLE CURRENT_USER PASSWORD "+literal(verifier))

@@ -62,6 +62,7 @@ func condition(q memory.Query, first int) (string, []any) {
 	add(pairs != nil, "r.runtime||'/'||r.agent=ANY(?)", pairs)
 	add(q.Runtime != "", "r.runtime=?", q.Runtime)
 	add(q.Session != "", "r.session=?", q.Session)
+	add(q.Host != "", "r.host=(SELECT o.host FROM hosts o WHERE o.name=?)", q.Host)
 	add(q.Category != "", "r.category=?", q.Category)
 	add(q.Since != 0, "r.created_at>=?", q.Since)
 	add(q.Until != 0, "r.created_at<?", q.Until)
@@ -110,26 +111,11 @@ func (x *index) Models(ctx context.Context, agent string, m embed.Model) (models
 		}
 		return nil
 	})
-	if err == nil && agent == "" && len(models.Others) > 0 {
-		models.Without, err = x.without(ctx, m)
-	}
+	models.Elsewhere = true
 	if err != nil {
 		return models, fmt.Errorf("list models: %w", err)
 	}
 	return models, nil
-}
-
-// without lists the agents that have vectors of other models only.
-func (x *index) without(ctx context.Context, m embed.Model) ([]string, error) {
-	// Agents are found one after another by the index: they are few.
-	found, err := x.tx.Query(ctx, `WITH RECURSIVE agents AS (SELECT min(agent) AS agent FROM records
-			UNION ALL SELECT (SELECT min(r.agent) FROM records r WHERE r.agent > a.agent) FROM agents a WHERE a.agent IS NOT NULL)
-		SELECT a.agent FROM agents a WHERE a.agent IS NOT NULL AND (SELECT 1 FROM records r WHERE r.model IS NOT NULL AND r.agent=a.agent LIMIT 1) IS NOT NULL
-			AND (SELECT 1 FROM records r WHERE r.model=(SELECT model FROM models WHERE fingerprint=$1) AND r.agent=a.agent LIMIT 1) IS NULL ORDER BY 1`, m.Fingerprint())
-	if err != nil {
-		return nil, err
-	}
-	return pgx.CollectRows(found, pgx.RowTo[string])
 }
 
 // Compare takes the question's vector. How the server goes by the index is said for

@@ -18,7 +18,8 @@ CREATE TABLE hosts (
   tokens    bigint NOT NULL DEFAULT 0, -- terms of all its records
   last_push bigint NOT NULL DEFAULT 0, -- epoch milliseconds
   memory    text   NOT NULL DEFAULT '', -- identity of the memory whose records it has: two machines may carry one name
-  uploaded  bigint NOT NULL DEFAULT 0,  -- epoch milliseconds: when the host last saw all its archives off-site
+  heard     bigint NOT NULL DEFAULT 0,  -- epoch milliseconds: when a push of the host last came to its end
+  uploaded  bigint NOT NULL DEFAULT 0,  -- when a run of the host last had all its archives off-site
   verified  bigint NOT NULL DEFAULT 0,  -- and when it last read its archives
   archives  text   NOT NULL DEFAULT '' CHECK (length(archives) <= 1000) -- where its archives are off-site: s3://bucket/prefix
 );
@@ -438,7 +439,7 @@ END $$;
 GRANT USAGE ON SCHEMA sessctl TO sessctl_host, sessctl_reader;
 GRANT SELECT ON state, migrations, hosts, models, records, tombstones TO sessctl_host, sessctl_reader;
 GRANT SELECT ON term_counts TO sessctl_reader; -- it says which words others use
-GRANT INSERT (name), UPDATE (last_push, memory, uploaded, verified, archives) ON hosts TO sessctl_host;
+GRANT INSERT (name), UPDATE (last_push, memory, heard, uploaded, verified, archives) ON hosts TO sessctl_host;
 GRANT INSERT (fingerprint, name, dim) ON models TO sessctl_host;
 -- A host names no keys: one that another record has would hide that.
 GRANT DELETE, INSERT (host, model, id, digest, category, importance, created_at, runtime, agent, session, routing_key, archive, archive_path,

@@ -94,7 +94,7 @@ func (m *Memory) setUpWords(ctx context.Context) error {
 // the index of terms is asked: one of pg_textsearch knows words alone, and would
 // hand out all that do not pass too.
 func isUnfiltered(q memory.Query) bool {
-	return q.Agent == "" && q.Runtime == "" && q.Session == "" && q.Category == "" && q.Kind == "" && q.Since == 0 && q.Until == 0
+	return q.Agent == "" && q.Runtime == "" && q.Session == "" && q.Host == "" && q.Category == "" && q.Kind == "" && q.Since == 0 && q.Until == 0
 }
 
 // wordsOf is a question as words_of (schema.sql) writes the terms of a record.

@@ -32,6 +32,8 @@ func (m *Memory) transact(ctx context.Context, mode string, f func(tx pgx.Tx) er
 	if err != nil {
 		return classify(err)
 	}
+	// Whatever f waits for, it waits no longer.
+	defer context.AfterFunc(ctx, func() { _ = m.conn.PgConn().Conn().SetDeadline(time.Now()) })()
 	if err := f(tx); err != nil {
 		_ = tx.Rollback(ctx) // the error says more
 		return classify(err)

@@ -144,7 +144,7 @@ func (c *client) once(ctx context.Context, node string, q question, sent []byte)
 	}
 	response, err := c.http.Do(request)
 	if remote.IsTLS(err) {
-		return fmt.Errorf("%w: TLS: %w", remote.ErrNotAllowed, httpclient.WithoutURL(err))
+		return fmt.Errorf("%w: %w", remote.ErrTLS, httpclient.WithoutURL(err))
 	} else if err != nil {
 		return passingError{httpclient.WithoutURL(err), !errors.Is(err, context.DeadlineExceeded)}
 	}

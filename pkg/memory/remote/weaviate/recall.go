@@ -96,6 +96,9 @@ func filters(q memory.Query) (list []string) {
 			list = append(list, equal(f.property, marked(f.value)))
 		}
 	}
+	if q.Host != "" {
+		list = append(list, equal("host", remote.Storable(q.Host)))
+	}
 	if q.Since != 0 {
 		list = append(list, number("created_at", "GreaterThanEqual", q.Since))
 	}
