@@ -12,7 +12,6 @@ import (
 	"github.com/sessctl/sessctl/internal/front/tui"
 	"github.com/sessctl/sessctl/internal/recall"
 	"github.com/sessctl/sessctl/internal/steps"
-	"github.com/sessctl/sessctl/internal/wording"
 	"github.com/sessctl/sessctl/internal/workspace"
 	"github.com/sessctl/sessctl/pkg/browse"
 	"github.com/spf13/pflag"
@@ -69,19 +68,15 @@ func (b *browser) ask(ctx context.Context, question string) (hits []browse.Hit, 
 	}
 	passages := newPassagePrinter(own, question, false)
 	for _, h := range doc.Hits {
-		hit := browse.Hit{
+		hits = append(hits, browse.Hit{
 			Excerpt: passages.Hit(h.Text),
-			Heading: fmt.Sprintf("%s  %s  fit %.2f  %s", wording.DayOf(h.CreatedAt), cmp.Or(h.Agent, "?"), h.Fit, h.Category), Text: h.Text,
+			Heading: h.Heading(), Text: h.Text,
 			Place: browse.Place{
 				Archive: h.Source.Archive, First: h.Source.FirstLine, Last: h.Source.LastLine,
 				Session: browse.Session{Runtime: h.Runtime, Agent: h.Agent, ID: h.Session}, Title: h.Agent + "  " + cmp.Or(h.Session, h.Source.Archive),
 				Question: question,
 			},
-		}
-		if h.Source.Archive != "" {
-			hit.Heading += fmt.Sprintf("  line %d", h.Source.FirstLine)
-		}
-		hits = append(hits, hit)
+		})
 	}
 	if len(hits) == 0 {
 		return nil, recall.NothingFound(doc).Message, nil

@@ -15,7 +15,6 @@ import (
 	"github.com/sessctl/sessctl/internal/steps"
 	"github.com/sessctl/sessctl/internal/wording"
 	"github.com/sessctl/sessctl/internal/workspace"
-	"github.com/sessctl/sessctl/pkg/compact"
 	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -193,8 +192,8 @@ func renderRecall(a *app, o recall.Options, doc recall.Document) error {
 		b.WriteString(steps.DescribeBrief(*doc.State) + "\n")
 	}
 	for i, h := range doc.Hits {
-		if a.OutTTY && h.Category == compact.CategoryHistory {
-			h.Category = "" // nearly all are
+		if a.OutTTY {
+			h.Category = h.UncommonCategory()
 		}
 		fmt.Fprintf(&b, "%d. %s\n   %s\n", i+1, recall.HitLine(h), h.Origin())
 		if h.Source.Page != "" && h.Host == "" { // another host's pages are opened there

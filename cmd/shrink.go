@@ -235,12 +235,8 @@ func renderShrink(a *app, doc removal.ShrinkDocument, o removal.ShrinkOptions) e
 			return err
 		}
 	}
-	if doc.DryRun && len(doc.Databases) > 0 {
-		chosen := o.What
-		if len(chosen) == 0 {
-			chosen = removal.Shrinkable()
-		}
-		a.Hint("close the program, then: sessctl shrink " + strings.Join(chosen, " "))
+	if advice := doc.Advice(o); doc.DryRun && advice != "" {
+		a.Hint(advice)
 	}
 	return nil
 }

@@ -454,6 +454,26 @@ func (h Hit) Origin() string {
 // titleCells is how wide the title of a hit's session is, in columns of the terminal.
 const titleCells = 60
 
+// UncommonCategory is the category of a hit for a person, "" for that of nearly all.
+func (h Hit) UncommonCategory() string {
+	if h.Category == compact.CategoryHistory {
+		return ""
+	}
+	return h.Category
+}
+
+// Heading says in short whose a hit is and where it stands.
+func (h Hit) Heading() string {
+	text := fmt.Sprintf("%s  %s  fit %.2f", wording.DayOf(h.CreatedAt), cmp.Or(h.Agent, "?"), h.Fit)
+	if category := h.UncommonCategory(); category != "" {
+		text += "  " + category
+	}
+	if h.Source.Archive != "" {
+		text += fmt.Sprintf("  line %d", h.Source.FirstLine)
+	}
+	return text
+}
+
 // HitLine says whose a hit is.
 func HitLine(h Hit) string {
 	line := wording.Visible(cmp.Or(h.ProjectName, h.Agent, "?")) + "  " + wording.DayOf(h.CreatedAt)

@@ -61,6 +61,39 @@ func (o *ShrinkOptions) Nothing() string {
 // Changes reports whether anything is to be changed.
 func (o *ShrinkOptions) Changes() bool { return !o.DryRun && len(o.What) > 0 }
 
+// Advice is what a person types after a plan: what was chosen, else what frees something
+// and costs nothing that the program shows. Sessions are taken out where somebody asks for
+// that. It is "" where there is nothing to free.
+func (doc *ShrinkDocument) Advice(o ShrinkOptions) string {
+	chosen := o.What
+	if len(chosen) == 0 {
+		chosen = slices.DeleteFunc(Shrinkable(), func(what string) bool {
+			return !slices.ContainsFunc(doc.Databases, func(d ShrinkDatabase) bool { return d.frees(what) })
+		})
+	}
+	if len(chosen) == 0 || len(doc.Databases) == 0 {
+		return ""
+	}
+	return "close the program, then: sessctl shrink " + strings.Join(chosen, " ")
+}
+
+// frees reports whether a way that keeps all sessions may free something. The events of
+// old sessions are not among those of the journal: they would go with the sessions.
+func (d *ShrinkDatabase) frees(what string) bool {
+	events := d.hasJournal() && d.Journal.Count+d.Old.Count > 0
+	switch what {
+	case ShrinkJournal:
+		return events
+	case ShrinkDeleted:
+		return d.Deleted.Rows > 0
+	case ShrinkVacuum:
+		return events || d.Deleted.Rows > 0 || d.Before.Reclaimable > 0
+	}
+	return false
+}
+
+func (d *ShrinkDatabase) hasJournal() bool { return d.Found.Program == "" && !d.Found.OnlyDeleted }
+
 // LeastAge is how long nobody must have used a session that is removed.
 const LeastAge = 24 * time.Hour
 
@@ -414,7 +447,7 @@ func (d *ShrinkDatabase) DescribePlan(o ShrinkOptions) (text string) {
 	case !d.Found.OnlyDeleted && o.shows(ShrinkSessions):
 		text = fmt.Sprintf("  sessions  %s unused for %s, %s of messages and parts\n", wording.Count(int64(d.Old.Count)), o.OlderThan, wording.Bytes(d.Old.Bytes))
 	}
-	if d.Found.Program == "" && !d.Found.OnlyDeleted && o.shows(ShrinkJournal) {
+	if d.hasJournal() && o.shows(ShrinkJournal) {
 		text += fmt.Sprintf("  journal   %s superseded events of the others, %s\n", wording.Count(int64(d.Journal.Count)), wording.Bytes(d.Journal.Bytes))
 	}
 	return text + fmt.Sprintf("  vacuum    at least %s\n", wording.Bytes(d.Before.Reclaimable))

@@ -126,6 +126,9 @@ func (u *UndoRun) Failure(err error) error {
 		hint := ""
 		if archive := u.Request.Receipt.Archive; archive != nil {
 			hint = "sessctl restore " + archive.ID + " puts the log back without the runtime's index, with --to FILE into a file elsewhere"
+			if workspace.TraitsOf(u.Request.Receipt.Runtime).Irreversible {
+				hint = "sessctl restore " + archive.ID + " --to FILE writes the log into a file"
+			}
 		}
 		return &failure.Error{Code: "unsupported", Exit: failure.ExitFailed, Hint: hint, Path: u.Request.Receipt.Source.Path, Err: err}
 	}

@@ -94,11 +94,15 @@ func Depositable(s session.Store, entry archive.Entry, path string) string {
 // ElsewhereHint says what can be done with a session that came from no store of
 // this home.
 func ElsewhereHint(run *workspace.Run, entry archive.Entry) string {
+	into := "sessctl restore " + entry.ID + " --to FILE writes it elsewhere"
 	if session.Kind(entry.Kind) == session.KindDatabase { // nobody puts a file below a program that may have the new one open
-		return "sessctl restore " + entry.ID + " --to FILE writes it elsewhere"
+		return into
 	}
 	stores, err := run.OpenStores()
 	for _, s := range stores {
+		if can := s.Capabilities(); s.Runtime() == entry.Runtime && can.Restorer == nil && can.Depositor == nil {
+			return into
+		}
 		if _, ok := relocate.Into(s.Root(), entry.Source); ok && err == nil && !run.IsNamed(s) && s.Runtime() == entry.Runtime {
 			return "sessctl restore " + entry.ID + " --store " + entry.Runtime + "=" + session.ShellWord(s.Root()) + " puts it into the store of this home"
 		}

@@ -2,12 +2,15 @@ package smallpackages
 
 import (
 	"bytes"
+	"errors"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/sessctl/sessctl/internal/audit"
+	"github.com/sessctl/sessctl/internal/failure"
 	"github.com/sessctl/sessctl/internal/front/pages"
+	"github.com/sessctl/sessctl/internal/recall"
 	"github.com/sessctl/sessctl/internal/removal"
 	"github.com/sessctl/sessctl/internal/selection"
 	"github.com/sessctl/sessctl/internal/steps"
@@ -76,8 +79,32 @@ func TestNoUndoThatIsNone(t *testing.T) {
 		if strings.Contains(shown, "sessctl undo") == kind.Traits().Irreversible {
 			t.Errorf("%s: %s", kind.Name, shown)
 		}
+		receipt.Archive = &compact.Archived{ID: "0123456789abcdef"}
+		refused := &removal.UndoRun{Request: compact.UndoRequest{Receipt: receipt}}
+		var failed *failure.Error
+		if !errors.As(refused.Failure(session.ErrUnsupported), &failed) || strings.Contains(failed.Hint, "puts the log back") == kind.Traits().Irreversible {
+			t.Errorf("%s: %v", kind.Name, failed)
+		}
 		if row := audit.ReceiptRow(receipt, ""); (row.Undo == "") != kind.Traits().Irreversible {
 			t.Errorf("%s: %q", kind.Name, row.Undo)
+		}
+	}
+}
+
+// A hit in a list says its category where that is not what nearly all have, and its line.
+func TestHitHeading(t *testing.T) {
+	t.Parallel()
+	hit := recall.Hit{Agent: "w", Fit: 0.5, Category: compact.CategoryHistory}
+	hit.Source.FirstLine = 7
+	for want, change := range map[string]func(*recall.Hit){
+		"?  w  fit 0.50":                          func(*recall.Hit) {},
+		"?  w  fit 0.50  session_summary":         func(h *recall.Hit) { h.Category = compact.CategorySummary },
+		"?  w  fit 0.50  session_summary  line 7": func(h *recall.Hit) { h.Category, h.Source.Archive = compact.CategorySummary, "a" },
+	} {
+		of := hit
+		change(&of)
+		if got := of.Heading(); got != want {
+			t.Errorf("%q, not %q", got, want)
 		}
 	}
 }

@@ -19,7 +19,7 @@ func DueBy(part string, tokens int64) string {
 	return ""
 }
 
-// Threshold is when a session is due: "150,000 tokens or 80 % of its window". A part
+// Threshold is when a session is due: "150,000 tokens or 80 % of the window". A part
 // that is 0 does not decide.
 func Threshold(tokens, percent int64) string {
 	var parts []string
@@ -27,7 +27,7 @@ func Threshold(tokens, percent int64) string {
 		parts = append(parts, Count(tokens)+" tokens")
 	}
 	if percent > 0 {
-		parts = append(parts, fmt.Sprintf("%d %% of its window", percent))
+		parts = append(parts, fmt.Sprintf("%d %% of the window", percent))
 	}
 	return strings.Join(parts, " or ")
 }

@@ -17,7 +17,8 @@ import (
 type unreadPlace struct {
 	owner string // a runtime, or what people call a program that is not read
 	// pattern matches the files: below the home directory (~), the data directory of
-	// the user ($XDG_DATA_HOME), or else each store of the runtime.
+	// the user ($XDG_DATA_HOME), the directory of a variable, or else each store of the
+	// runtime.
 	pattern string
 	cause   session.Cause
 }
@@ -28,10 +29,14 @@ var unreadPlaces = []unreadPlace{
 	{"Kimi Code", "~/.kimi-code/sessions/*/*/agents/*/wire.jsonl", session.CauseProgram},
 	{"Kimi Code", "~/.kimi/sessions/*/*/context.jsonl", session.CauseProgram},
 	{"Grok", "~/.grok/sessions/*/*/chat_history.jsonl", session.CauseProgram},
+	{"Grok", "$GROK_HOME/sessions/*/*/chat_history.jsonl", session.CauseProgram},
 	{"Factory Droid", "~/.factory/sessions/*/*.jsonl", session.CauseProgram},
+	{"Factory Droid", "~/.factory/sessions/*.jsonl", session.CauseProgram}, // of earlier versions
+	{"Factory Droid", "$FACTORY_HOME_OVERRIDE/.factory/sessions/*/*.jsonl", session.CauseProgram},
 	{"Mistral Vibe", "~/.vibe/logs/session/*/messages.jsonl", session.CauseProgram},
 	{"Amp", "$XDG_DATA_HOME/amp/threads/*.json", session.CauseProgram},
 	{"Letta Code", "~/.letta/lc-local-backend/conversations/*/messages.jsonl", session.CauseProgram},
+	{"Letta Code", "$LETTA_LOCAL_BACKEND_DIR/conversations/*/messages.jsonl", session.CauseProgram},
 	{"Antigravity", "~/.gemini/antigravity*/conversations/*.db", session.CauseProgram},
 	{"Antigravity", "~/.gemini/antigravity*/conversations/*.pb", session.CauseProgram},
 	{"Antigravity", "~/.gemini/antigravity*/brain/*/.system_generated/logs/transcript.jsonl", session.CauseProgram},
@@ -153,13 +158,16 @@ func (run *Run) patterns(p unreadPlace) (patterns []string) {
 	switch {
 	case base == "~" && !named && run.Home() != "":
 		return []string{filepath.Join(quoteGlob(run.Home()), below)}
-	case base == "$XDG_DATA_HOME" && !named:
-		data := run.Getenv("XDG_DATA_HOME")
-		if !filepath.IsAbs(data) {
-			data = filepath.Join(run.Home(), ".local", "share")
+	case base[0] == '$' && !named:
+		dir := run.Getenv(base[1:])
+		if !filepath.IsAbs(dir) && base == "$XDG_DATA_HOME" {
+			dir = filepath.Join(run.Home(), ".local", "share")
 		}
-		return []string{filepath.Join(quoteGlob(data), below)}
-	case base == "~", base == "$XDG_DATA_HOME":
+		if filepath.IsAbs(dir) {
+			return []string{filepath.Join(quoteGlob(dir), below)}
+		}
+		return nil
+	case base == "~", base[0] == '$':
 		return nil
 	}
 	for _, store := range run.Opened {

@@ -117,8 +117,8 @@ func focusWords(focus string) []string {
 // head says what the summary is of.
 func (e *Extractive) head() string {
 	x := &e.seen
-	return fmt.Sprintf(extractiveTitle+"\n\nLines %d to %d, %s from people among %d%s%s. %s.\n",
-		x.firstLine, x.lastLine, count(x.people, "message"), x.messages, x.days(), e.where(), notWritten)
+	return fmt.Sprintf(extractiveTitle+"\n\nLines %d to %d, %s from people%s%s. %s.\n",
+		x.firstLine, x.lastLine, count(x.people, "message"), x.days(), e.where(), notWritten)
 }
 
 // where is the directory that the work is in.
