@@ -44,7 +44,8 @@ func completeFlags() map[string]completer {
 		"host": completeHosts, "manager": words(unattended.ManagerNames()...), "every": words("5m", "30m", "1h", "6h", "1d"), "on-calendar": words("hourly", "daily", "weekly", "*-*-* 03:00"), "program": nil,
 		"action": words("compacted", "remembered", "archived", "undone", "trash", "purge", "undelete", "restore"), "state": words(audit.EventStates()...), "type": words(outbox.Types()...),
 		"config": nil, "pprof": nil, "data-dir": nil, "to": nil, "output": nil, "file": nil, "check": nil, "head": nil, "textfile": nil, "html": nil, "tls-cert": nil, "tls-key": nil, // files
-		"memory forget text": nil, "cwd": nil, "in": words(steps.IntoRuntimes()...), "tools": words("mixed", "mapped", "text"),
+		"memory forget text": nil, "cwd": nil, "server": nil, "database": nil, "on": nil, // names
+		"in": words(steps.IntoRuntimes()...), "tools": words("mixed", "mapped", "text"),
 	}
 }
 

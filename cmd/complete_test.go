@@ -21,7 +21,7 @@ const freeFlags = " chars threshold keep-recent-tokens focus quiet-period max-ll
 var argumentName = regexp.MustCompile(`\b[A-Z]{2,}\b`)
 
 // freeArguments are what nobody can guess, and directories.
-const freeArguments = " QUERY DIR "
+const freeArguments = " QUERY DIR LINE HOST "
 
 // Every flag that takes a value says what is offered for it, and every entry of
 // the table is of a flag that there is.

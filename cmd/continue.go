@@ -14,9 +14,9 @@ func newContinueCommand(a *app) *cobra.Command {
 		Use:   "continue SESSION --in RUNTIME",
 		Short: "Go on with a session in another agent, with all that was said and done",
 		Long:  steps.ContinueHelp,
-		Example: `  sessctl continue 0199f3a2 --in codex --dry-run
+		Example: `  sessctl continue 4f0c1d2e --in codex --dry-run
   sessctl continue agent:coordinator:main --in claude --cwd ~/project --budget 60000
-  sessctl continue --file old.jsonl --in pi`,
+  sessctl continue --file session.jsonl --in pi`,
 		Args: usageArgs(cobra.MaximumNArgs(1)),
 		RunE: func(c *cobra.Command, args []string) error {
 			o.Session = strings.Join(args, "")

@@ -225,8 +225,8 @@ func TestDocumentedCommands(t *testing.T) {
 		blocks[page] = blocksOf(t, page)
 	}
 	home, archiveID, sessionID := sampleHome(t)
-	for _, dir := range []string{".claude", ".codex"} {
-		if err := os.Mkdir(filepath.Join(home, dir), 0o700); err != nil {
+	for _, dir := range []string{".claude/projects", ".codex/sessions"} {
+		if err := os.MkdirAll(filepath.Join(home, dir), 0o700); err != nil {
 			t.Fatal(err)
 		}
 	}

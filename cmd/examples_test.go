@@ -21,7 +21,7 @@ var notRunHere = map[string]string{
 	"sessctl serve":  "runs until it is stopped", "sessctl mcp": "speaks a protocol until stdin ends", "sessctl monitor --interval": "runs until it is stopped",
 	"sessctl schedule": "asks or changes the timers of the system", "sessctl hook run": "needs an event on stdin",
 	"sessctl archives upload": "needs object storage", "sessctl archives pull": "needs object storage", "sessctl archives verify --remote": "needs object storage", "sessctl archives prune --local-keep": "needs object storage",
-	"sessctl push": "needs a shared memory", "sessctl recall --everywhere": "needs a shared memory",
+	"sessctl push": "needs a shared memory", "sessctl fleet": "needs a PostgreSQL (testdata/script/fleet_*.txtar)", "sessctl status --fleet": "needs a shared memory", "sessctl recall --everywhere": "needs a shared memory",
 	"sessctl memory reindex --model ollama": "needs a model server", "sessctl events retry": "needs an event that could not be delivered", "sessctl events show": "needs an event", "sessctl events test": "needs a target",
 	"sessctl doctor --give-up": "needs a change that cannot be finished", "sessctl archives prune --undelete": "needs an archive in the trash", "sessctl clean --undelete": "needs a session in the trash",
 	"sessctl metrics --textfile":                  "writes below /var",
@@ -102,8 +102,8 @@ func sampleHome(t *testing.T) (home, archiveID, sessionID string) {
 func TestEveryExampleRuns(t *testing.T) {
 	tier.Rule(t)
 	home, archiveID, sessionID := sampleHome(t)
-	for _, runtime := range []string{".claude", ".codex"} {
-		if err := os.Mkdir(filepath.Join(home, runtime), 0o700); err != nil {
+	for _, runtime := range []string{".claude/projects", ".codex/sessions", ".pi/agent/sessions", "project"} {
+		if err := os.MkdirAll(filepath.Join(home, runtime), 0o700); err != nil {
 			t.Fatal(err)
 		}
 	}

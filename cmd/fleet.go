@@ -82,7 +82,7 @@ line is of no use to others afterwards.
 With - the line is read from stdin: on a machine with other users, who can see the
 command lines of all programs, use that. A join that was cut off can be repeated.`,
 		Example: `  sessctl fleet join -
-  sessctl fleet join - --no-schedule < line.txt`,
+  sessctl fleet join --no-schedule -`,
 		Args: usageArgs(cobra.ExactArgs(1)),
 		RunE: func(c *cobra.Command, args []string) error {
 			return runFleetJoin(c.Context(), a, args[0], o, noSchedule)
@@ -98,8 +98,8 @@ func newFleetHostsCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "hosts",
 		Short: "Say when each host last pushed, uploaded and read its archives",
-		Long: `List the hosts of the shared memory, as they told at the end of their last push. What
-is not known is -. sessctl status --fleet says which hosts need somebody.`,
+		Long: `List the hosts of the shared memory, as they told at the end of their last push.
+What is not known is -. sessctl status --fleet says which hosts need somebody.`,
 		Example: `  sessctl fleet hosts`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			doc, err := fleet.Hosts(c.Context(), a.Run)
@@ -123,9 +123,9 @@ func newFleetRemoveCommand(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "remove HOST",
 		Short: "Take a host out: its records in the shared memory, and its right to push",
-		Long: `As the owner of the server, remove the role of a host and its records from the shared
-memory. What the host itself remembers stays there; for one that is gone for good
-this removes the last copy of its memory.`,
+		Long: `As the owner of the server, remove the role of a host and its records from the
+shared memory. What the host itself remembers stays there; for one that is gone for
+good this removes the last copy of its memory.`,
 		Example: `  PGUSER=postgres sessctl fleet remove laptop --yes`,
 		Args:    usageArgs(cobra.ExactArgs(1)),
 		RunE: func(c *cobra.Command, args []string) error {

@@ -31,8 +31,8 @@ here is forgotten there and by all hosts; what others have forgotten is
 forgotten here.
 
 sessctl fleet join says which server, or memory.remote.url and the usual variables
-and files of PostgreSQL (PGHOST, PGSERVICE, PGPASSFILE, ...). It may also be a cluster of
-Weaviate: weaviate+https://NODE,NODE,NODE, with the key that
+and files of PostgreSQL (PGHOST, PGSERVICE, PGPASSFILE, ...). It may also be a
+cluster of Weaviate: weaviate+https://NODE,NODE,NODE, with the key that
 memory.remote.api_key_file or the variable WEAVIATE_API_KEY holds.
 
 The server notes which memory pushes under which host name. A push under the same

@@ -13,7 +13,7 @@ const Mark = "[redacted]"
 
 // Version names the rules: what is redacted by others has other texts. A change of any
 // rule makes it another.
-const Version = "3+" + publishedVersion
+const Version = "4+" + publishedVersion
 
 // Redact replaces what looks like a secret by [Mark] and returns how many places
 // there were. Text without any is returned unchanged.
@@ -266,6 +266,7 @@ func newRules() []rule {
 		anywhere([]string{"password>", "passwd>", "passphrase>", "secret>", "token>", "key>"}, `(?i)(<[a-z0-9_:-]*(?:passw(?:or)?d|passphrase|secret|token|api[_-]?key)>)[^<>\s]{4,}(</)`, "${1}"+Mark+"${2}"),
 		// Tokens of bots have no letters to begin with, only their shapes:
 		// Hugging Face, SendGrid, Telegram, Discord.
+		starting([]string{"sessctl-fleet-1:"}, `\bsessctl-fleet-1:[A-Za-z0-9_=-]{20,}`, Mark), // with which a host joins a fleet
 		starting([]string{`\bhf_`}, `\bhf_[A-Za-z0-9]{20,}`, Mark),
 		starting([]string{`\bSG.`}, `\bSG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}`, Mark),
 		anywhere([]string{":aa"}, `(?:\b|bot)[0-9]{8,10}:AA[A-Za-z0-9_-]{30,}`, Mark),

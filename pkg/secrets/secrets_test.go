@@ -43,6 +43,7 @@ var examples = []struct{ text, secret string }{
 	{`"x-api-key": "abcdefgh12345"`, "abcdefgh12345"},
 	{"postgres://shed:s3cretpw@db.example/shed", "s3cretpw"},
 	{"hf_abcdefghijklmnopqrstuvwx", "abcdefghij"},
+	{"sessctl fleet join sessctl-fleet-1:eyJ1cmwiOiJwb3N0Z3JlczovL2EifQ", "eyJ1cmwi"},
 	{"SG.abcdefghijklmnopqrst.uvwxyz0123456789ab", "uvwxyz0123"},
 	{"123456789:AAabcdefghijklmnopqrstuvwxyz0123456", "abcdefghij"},
 	{"password=herbst-laub-2019", "herbst"},
