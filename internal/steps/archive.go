@@ -95,7 +95,11 @@ func SessionsToArchive(ctx context.Context, run *workspace.Run, o ArchiveOptions
 		return o.Agreed.Of(selection.WithFamilies(all, chosen)), err
 	}
 	if o.Agent == "" {
-		all.Sessions = withUnreadDatabases(&all)
+		kept, err := keptFiles(ctx, run, &all)
+		if err != nil {
+			return nil, fmt.Errorf("look for archives of databases: %w", err)
+		}
+		all.Sessions = withUnreadDatabases(run, &all, kept)
 	}
 	return o.Agreed.Of(all.Sessions), nil
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/sessctl/sessctl/internal/workspace"
+	"github.com/sessctl/sessctl/pkg/archive"
 	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/sessctl/sessctl/pkg/session/sqlitefile"
 )
@@ -33,22 +34,24 @@ func (k *Keeper) noteDamage(s *workspace.Found, err error) {
 // unless they were among the sessions.
 func (k *Keeper) KeepDamaged(ctx context.Context, sessions []workspace.Found, doc *ArchiveDocument) {
 	all := workspace.Inventory{Sessions: sessions, NotRead: k.damaged}
-	for _, s := range withUnreadDatabases(&all)[len(sessions):] {
+	for _, s := range withUnreadDatabases(k.Run, &all, nil)[len(sessions):] {
 		doc.Add(k.Keep(ctx, &s))
 	}
 }
 
 // withUnreadDatabases are the sessions, and the files of the databases of which not all
 // was read. A reference that stands for the sessions of such a database is one of its
-// files.
-func withUnreadDatabases(all *workspace.Inventory) []workspace.Found {
+// files. What belongs to no session does not change any more: of a database that has such
+// messages one copy of each file is enough, and kept are the paths that have one.
+func withUnreadDatabases(run *workspace.Run, all *workspace.Inventory, kept map[string]bool) []workspace.Found {
 	sessions := slices.Clip(all.Sessions) // there may be 100,000
 	for _, u := range all.NotRead {
-		if u.Cause != session.CauseDamaged && u.Cause != session.CauseNoLog && u.Cause != session.CauseTables {
+		if u.Cause != session.CauseDamaged && u.Cause != session.CauseNoLog && u.Cause != session.CauseTables && u.Cause != session.CauseOrphans {
 			continue
 		}
 		for _, path := range []string{u.Path, u.Path + logEnd} {
-			file, ok := databaseFile(all, u, path)
+			file, ok := databaseFile(run, all, u, path)
+			ok = ok && !(u.Cause == session.CauseOrphans && kept[path])
 			if ok && !slices.ContainsFunc(sessions, func(s workspace.Found) bool { return s.Path == path }) {
 				sessions = append(sessions, file)
 			}
@@ -57,15 +60,42 @@ func withUnreadDatabases(all *workspace.Inventory) []workspace.Found {
 	return sessions
 }
 
+// keptFiles are the paths of files of databases that have an archive. They are looked for
+// where a database has messages of sessions that are gone.
+func keptFiles(ctx context.Context, run *workspace.Run, all *workspace.Inventory) (map[string]bool, error) {
+	if !slices.ContainsFunc(all.NotRead, func(u session.Unread) bool { return u.Cause == session.CauseOrphans }) {
+		return nil, nil
+	}
+	store, err := run.OpenArchive()
+	if err != nil {
+		return nil, err
+	}
+	entries, err := store.List(ctx, archive.Filter{})
+	kept := map[string]bool{}
+	for _, e := range entries {
+		if session.Kind(e.Kind) == session.KindDatabase {
+			kept[e.Source] = true
+		}
+	}
+	return kept, err
+}
+
 // databaseFile is a file of a database of which not all was read; false if it is not
 // there, or empty, or nobody knows the store.
-func databaseFile(all *workspace.Inventory, u session.Unread, path string) (workspace.Found, bool) {
-	i := slices.IndexFunc(all.Sessions, func(s workspace.Found) bool { return s.Runtime == u.Runtime && workspace.Below(s.Store, path) })
+func databaseFile(run *workspace.Run, all *workspace.Inventory, u session.Unread, path string) (workspace.Found, bool) {
+	of := workspace.Found{Ref: session.Ref{Agent: u.Runtime}} // where no session is left
+	for _, s := range run.Opened {
+		if s.Runtime() == u.Runtime && workspace.Below(s.Root(), path) {
+			of.Adapter, of.Store = s, s.Root()
+		}
+	}
+	if i := slices.IndexFunc(all.Sessions, func(s workspace.Found) bool { return s.Runtime == u.Runtime && workspace.Below(s.Store, path) }); i >= 0 {
+		of = all.Sessions[i]
+	}
 	info, err := os.Lstat(path)
-	if i < 0 || err != nil || !info.Mode().IsRegular() || info.Size() == 0 {
+	if of.Adapter == nil || err != nil || !info.Mode().IsRegular() || info.Size() == 0 {
 		return workspace.Found{}, false
 	}
-	of := all.Sessions[i]
 	return workspace.Found{Adapter: of.Adapter, Ref: session.Ref{
 		Runtime: u.Runtime, Agent: of.Agent, ID: session.CleanID(filepath.Base(path)), Store: of.Store, Path: path, Kind: session.KindDatabase,
 		Bytes: info.Size(), ModTime: info.ModTime(), State: session.StateUnsupported, Reason: u.Message,

@@ -279,7 +279,7 @@ func (t Tables) Orphaned(ctx context.Context, conn Querier, unread []string, mes
 		return nil, fmt.Errorf("look for rows without their session: %w", err)
 	}
 	if some {
-		unread = append(unread, messages+" of sessions that are gone")
+		unread = append(unread, messages+sqlitefile.Gone)
 	}
 	return unread, nil
 }
