@@ -139,7 +139,7 @@ func reach(ctx context.Context, run *workspace.Run, own *postgres.Owner, server 
 		i.URL = u.String()
 		return i, nil
 	}
-	mode := "verify-full"
+	var mode string
 	name, given, err := net.SplitHostPort(server)
 	switch {
 	case err != nil && server != "":

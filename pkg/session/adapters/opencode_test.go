@@ -353,7 +353,7 @@ func TestOpencodeMalformed(t *testing.T) {
 		"no database":             {"opencode.db", func(path string) error { return os.WriteFile(path, []byte("hello, this is text\n"), 0o600) }, 1, 1, true},
 		"empty":                   {"opencode.db", func(path string) error { return os.WriteFile(path, nil, 0o600) }, 1, 1, true},
 		"a directory":             {"opencode.db", func(path string) error { return os.Mkdir(path, 0o700) }, 1, 1, true},
-		"an id that is a path":    {"opencode.db", storyWith("UPDATE session SET id = '../evil' WHERE id = '" + fakesessiondb.Small + "'"), 4, 1, true},
+		"an id that is a path":    {"opencode.db", storyWith("PRAGMA foreign_keys = off; UPDATE session SET id = '../evil' WHERE id = '" + fakesessiondb.Small + "'; UPDATE message SET session_id = '../evil' WHERE session_id = '" + fakesessiondb.Small + "'"), 4, 1, true},
 		"no journal":              {"opencode.db", storyWith("DROP TABLE event; DROP TABLE event_sequence"), 5, 0, false},
 		"a parent that is itself": {"opencode.db", storyWith("UPDATE session SET parent_id = id"), 5, 0, false},
 		"a table of tomorrow":     {"opencode.db", storyWith("CREATE TABLE session_board (id, session_id, note); INSERT INTO session_board VALUES (1, '" + fakesessiondb.Small + "', 'x')"), 5, 0, false},
