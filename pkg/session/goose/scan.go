@@ -50,7 +50,7 @@ func (s *scanner) cursor() *jsonl.Cursor {
 }
 
 func (s *scanner) read(r *jsonl.Record) (known bool, err error) {
-	c, kind, inner := &s.line, "", []byte(nil)
+	c, kind, inner, table := &s.line, "", []byte(nil), []byte(nil)
 	if err := c.BeginObject(r.Raw); err != nil {
 		return false, err
 	}
@@ -61,6 +61,9 @@ func (s *scanner) read(r *jsonl.Record) (known bool, err error) {
 			kind = string(text)
 		case "row":
 			inner = c.Raw()
+		case "table":
+			text, _ := c.Bytes()
+			table = slices.Clone(text)
 		}
 	}
 	if err := c.End(); err != nil {
@@ -83,6 +86,9 @@ func (s *scanner) read(r *jsonl.Record) (known bool, err error) {
 				return true, err
 			}
 		}
+		return true, nil
+	case "lost":
+		result.CountUnknown(session.RowsLost, table)
 		return true, nil
 	case "row":
 		return true, nil

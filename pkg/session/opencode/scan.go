@@ -80,6 +80,9 @@ func (s *scanner) line(r *jsonl.Record) (known bool, err error) {
 			result.CountUnknown("table ", l.table)
 		}
 		return true, s.flush()
+	case "lost":
+		result.CountUnknown(session.RowsLost, l.table)
+		return true, nil
 	case "journal", "children":
 		return true, s.flush()
 	}

@@ -79,6 +79,19 @@ func (f Format) AppendRowless(to []byte, id string) []byte {
 	return append(to, '}', '}', '\n')
 }
 
+// typeLost is the type of a line that says of a table that rows of the session may be
+// missing.
+const typeLost = "lost"
+
+// AppendLost appends a line for each table of which rows of the session may lie on damaged
+// pages.
+func AppendLost(to []byte, tables []string) []byte {
+	for _, name := range tables {
+		to = append(AppendText(append(to, `{"type":"`+typeLost+`","table":`...), name), '}', '\n')
+	}
+	return to
+}
+
 // ErrRowless is returned for a log whose session had no row that could be read.
 var ErrRowless = errors.New("when it was archived the session's own row lay on a damaged page of the database: without it the messages cannot be put back")
 
@@ -179,7 +192,7 @@ func (f Format) Read(text []byte) (r Row, ok bool, err error) {
 		return r, false, ErrRowless
 	case l.Type == TypeRow:
 		r.Table = l.Table
-	case l.Type == TypeChildren || slices.Contains(f.Silent, l.Type):
+	case l.Type == TypeChildren || l.Type == typeLost || slices.Contains(f.Silent, l.Type):
 		return r, false, nil
 	case f.Tables[l.Type] != "":
 		r.Table = f.Tables[l.Type]

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/sessctl/sessctl/pkg/session/rowlog"
 	"github.com/sessctl/sessctl/pkg/session/sqlitefile"
 )
@@ -75,7 +76,7 @@ func (d *Database) readSchema(ctx context.Context) (err error) {
 		err = d.Spare(err)
 	}
 	if err == nil {
-		err = d.tables.Seek(ctx, d.conn, "session_id")
+		err = d.Spare(d.tables.Seek(ctx, d.conn, "session_id"))
 	}
 	if err == nil {
 		d.Unread, err = d.tables.Unread(ctx, d.conn, threadTable, func(name string) bool { return name == messageTable })
@@ -97,7 +98,7 @@ type Session struct {
 	Messages  int
 	Bytes     int64 // of its texts
 	Changed   time.Time
-	Rowless   bool // its row lies on a damaged page: what is known of it say its messages
+	Doubt     session.Reason // why not all of it is known; "" for none
 }
 
 // Sessions returns the sessions in the order of their ids. It reads no text. With a
@@ -105,7 +106,7 @@ type Session struct {
 func (d *Database) Sessions(ctx context.Context) ([]Session, error) {
 	t := d.tables[sessionTable]
 	all, err := rowlog.Gathering[Session]{
-		Purpose: rowlog.For(d.conn, "list sessions"), Table: sessionTable, Key: "id", Named: []string{"session_id FROM messages"},
+		Purpose: rowlog.For(d.conn, "list sessions"), Table: sessionTable, Key: "id", Named: d.tables[messageTable],
 		Columns: strings.Join([]string{"id", t.Text("parent_session_id"), t.Text("session_type"), t.Text("name"), t.Text("working_dir"), t.Text("total_tokens"), t.Text("updated_at")}, ", "),
 		Read: func(rows *sql.Rows, s *Session) error {
 			var tokens, updated string
@@ -115,7 +116,7 @@ func (d *Database) Sessions(ctx context.Context) ([]Session, error) {
 			return err
 		},
 		ID:   idOf,
-		Lost: func(id string) Session { return Session{ID: id, Rowless: true} },
+		Lost: func(id string) Session { return Session{ID: id, Doubt: session.ReasonRowless} },
 	}.Run(ctx)
 	if err = d.Spare(err); err == nil {
 		err = d.Spare(d.weigh(ctx, all))
@@ -124,7 +125,7 @@ func (d *Database) Sessions(ctx context.Context) ([]Session, error) {
 		return nil, err
 	}
 	slices.SortFunc(all, func(x, y Session) int { return strings.Compare(x.ID, y.ID) })
-	all, rowless, hidden := rowlog.Sift(all, func(s Session) (string, bool, int) { return s.ID, s.Rowless, s.Messages })
+	all, rowless, hidden := rowlog.Sift(d.tables, all, func(s *Session) (string, *session.Reason, int) { return s.ID, &s.Doubt, s.Messages })
 	return all, d.Listed(rowless, hidden)
 }
 
@@ -134,7 +135,7 @@ func idOf(s Session) string { return s.ID }
 func (d *Database) weigh(ctx context.Context, all []Session) error {
 	var size, at sql.NullInt64
 	w := rowlog.Weighing[Session]{Conn: d.conn, All: all, ID: idOf, Into: []any{&size, &at}}
-	w.Query = "SELECT session_id, octet_length(content_json), CAST(created_timestamp AS INTEGER) FROM messages"
+	w.Table, w.Sum = d.tables[messageTable], "octet_length(content_json), CAST(created_timestamp AS INTEGER)"
 	w.Take = func(s *Session) {
 		s.Messages++
 		s.Bytes += size.Int64

@@ -48,6 +48,7 @@ func (d *Database) Log(ctx context.Context, session string) (*Log, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read session %s: %w", session, err)
 	}
+	l.pieces.Buffer = rowlog.AppendLost(l.pieces.Buffer, d.tables.MayLack(session))
 	return l, nil
 }
 

@@ -69,7 +69,7 @@ func Open(ctx context.Context, f File) (*Database, error) {
 			err = db.Spare(err)
 		}
 		if err == nil {
-			err = d.tables.Seek(ctx, d.conn, "session_id")
+			err = db.Spare(d.tables.Seek(ctx, d.conn, "session_id"))
 		}
 		if err == nil {
 			d.Unread, err = d.tables.Unread(ctx, d.conn, "", func(name string) bool { return name == messageTable })
@@ -118,7 +118,7 @@ type Session struct {
 	// Started, Ended and Active are zero for a time that is not known. Active is
 	// the last sign of life as the program counts it when it prunes.
 	Started, Ended, Active time.Time
-	Rowless                bool // its row lies on a damaged page: what is known of it say its messages
+	Doubt                  session.Reason // why not all of it is known; "" for none
 
 	marks marks
 }
@@ -130,7 +130,7 @@ func (d *Database) ByActivity() bool { return d.tables[sessionTable].Has("last_a
 // Sessions returns the sessions in the order of their ids. It reads no text. With a
 // [*sqlitefile.DamagedError] it returns those of which a row or messages can be read.
 func (d *Database) Sessions(ctx context.Context) ([]Session, error) {
-	all, err := gather(ctx, d.conn, table{d.tables[sessionTable]})
+	all, err := gather(ctx, d.conn, d.tables)
 	if err = d.Spare(err); err == nil {
 		relate(all)
 		err = d.weigh(ctx, all)
@@ -139,15 +139,16 @@ func (d *Database) Sessions(ctx context.Context) ([]Session, error) {
 		return nil, err
 	}
 	slices.SortFunc(all, func(x, y Session) int { return strings.Compare(x.ID, y.ID) })
-	all, rowless, hidden := rowlog.Sift(all, func(s Session) (string, bool, int) { return s.ID, s.Rowless, s.Messages })
+	all, rowless, hidden := rowlog.Sift(d.tables, all, func(s *Session) (string, *session.Reason, int) { return s.ID, &s.Doubt, s.Messages })
 	return all, d.Listed(rowless, hidden)
 }
 
 // gather reads the rows of all sessions, in no certain order.
-func gather(ctx context.Context, conn rowlog.Querier, t table) ([]Session, error) {
+func gather(ctx context.Context, conn rowlog.Querier, tables rowlog.Tables) ([]Session, error) {
+	t := table{tables[sessionTable]}
 	return rowlog.Gathering[Session]{
-		Purpose: rowlog.For(conn, "list sessions"), Columns: t.listed(), Table: t.Name, Key: "id", Named: []string{"session_id FROM messages"},
-		Read: readSession, ID: idOf, Lost: func(id string) Session { return Session{ID: id, Rowless: true} },
+		Purpose: rowlog.For(conn, "list sessions"), Columns: t.listed(), Table: t.Name, Key: "id", Named: tables[messageTable],
+		Read: readSession, ID: idOf, Lost: func(id string) Session { return Session{ID: id, Doubt: session.ReasonRowless} },
 	}.Run(ctx)
 }
 
@@ -248,7 +249,7 @@ func (d *Database) weigh(ctx context.Context, all []Session) error {
 	var at sql.NullFloat64
 	var size int64
 	w := rowlog.Weighing[Session]{Conn: d.conn, All: all, ID: idOf, Into: []any{&at, &size}}
-	w.Query = "SELECT session_id, " + t.number("timestamp") + ", " + t.size(texts()...) + " FROM messages"
+	w.Table, w.Sum = t.Table, t.number("timestamp")+", "+t.size(texts()...)
 	w.Take = func(s *Session) {
 		s.Bytes += size
 		s.Messages++

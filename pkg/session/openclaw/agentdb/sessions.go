@@ -84,18 +84,19 @@ func (d *Database) hasRecords(ctx context.Context, session string) (has bool) {
 // each are the sessions that the windows of the runtime and its records name, weighed one
 // after the other. Of one whose window cannot be read the key is not known.
 func (d *Database) each(ctx context.Context) ([]Session, error) {
+	events := rowlog.Table{Name: "transcript_events"}
 	of := func(s Session) string { return s.ID }
 	all, err := rowlog.Gathering[Session]{
 		Purpose: rowlog.For(d.conn, "list sessions"), Columns: "session_id, coalesce(session_key, ''), " + d.modelColumn(), Table: "session_windows", Key: "session_id",
-		Named: []string{"session_id FROM transcript_events"}, ID: of, Lost: func(id string) Session { return Session{ID: id} },
+		Named: events, ID: of, Lost: func(id string) Session { return Session{ID: id} },
 		Read: func(rows *sql.Rows, s *Session) error { return rows.Scan(&s.ID, &s.Key, &s.Model) },
 	}.Run(ctx)
 	if err != nil && !sqlitefile.IsDamaged(err) {
 		return nil, err
 	}
 	var size, at sql.NullInt64
-	w := rowlog.Weighing[Session]{Conn: d.conn, All: all, ID: of, Into: []any{&size, &at}}
-	w.Query = "SELECT session_id, " + d.columns.eventBytes() + ", created_at FROM transcript_events"
+	w := rowlog.Weighing[Session]{Conn: d.conn, Table: events, All: all, ID: of, Into: []any{&size, &at}}
+	w.Sum = d.columns.eventBytes() + ", created_at"
 	w.Take = func(s *Session) {
 		s.Records++
 		s.Bytes += size.Int64 + 1

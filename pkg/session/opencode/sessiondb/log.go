@@ -54,6 +54,7 @@ func openLog(ctx context.Context, db rowlog.Querier, tables rowlog.Tables, of st
 	if err := l.begin(); err != nil {
 		return nil, fmt.Errorf("read session %s: %w", of.session, err)
 	}
+	l.pieces.Buffer = rowlog.AppendLost(l.pieces.Buffer, tables.MayLack(of.session))
 	ids, err := messageIDs(ctx, db, tables, of.session)
 	if err != nil {
 		return nil, err
@@ -174,7 +175,7 @@ func (l *Log) children() error {
 
 // foundChildren are those whose rows can be read.
 func (l *Log) foundChildren() (ids []string, err error) {
-	all, err := gather(l.ctx, l.db, l.tables[sessionTable])
+	all, err := gather(l.ctx, l.db, l.tables)
 	for _, s := range all {
 		if s.Parent == l.session {
 			ids = append(ids, s.ID)
