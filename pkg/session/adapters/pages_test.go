@@ -3,10 +3,12 @@ package adapters_test
 import (
 	"bytes"
 	"database/sql"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/sessctl/sessctl/internal/storetest"
 	"github.com/sessctl/sessctl/internal/tier"
@@ -80,9 +82,22 @@ func readPaged(t *testing.T, runtime, path string) (logs map[string][]byte, told
 		}
 		if told = told || err != nil; err == nil {
 			logs[ref.ID] = text
+			looksWell(t, s, ref)
 		}
 	}
 	return logs, told
+}
+
+// looksWell fails where a session whose log can be read cannot be looked at.
+func looksWell(t *testing.T, s session.Store, ref session.Ref) {
+	t.Helper()
+	_, err := s.Tail(t.Context(), ref)
+	if err == nil {
+		err = s.Capabilities().Liveness.Busy(t.Context(), session.BusyQuestion{Ref: ref, Now: time.Now()})
+	}
+	if err != nil && !errors.Is(err, session.ErrBusy) {
+		t.Errorf("%s: %v", ref.ID, err)
+	}
 }
 
 // saysAll reports whether a log has every message that another one has.

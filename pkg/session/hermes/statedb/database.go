@@ -278,7 +278,7 @@ func (d *Database) Held(ctx context.Context, session string) (until time.Time, e
 		}
 		var at sql.NullFloat64
 		err := d.conn.QueryRowContext(ctx, "SELECT max(expires_at) FROM "+name+" WHERE "+column+" = ?", session).Scan(&at)
-		if err != nil {
+		if err != nil && !sqlitefile.IsDamaged(err) { // then the quiet time alone tells
 			return until, fmt.Errorf("read the leases of %s: %w", session, err)
 		}
 		if end := moment(at); end.After(until) {
@@ -328,9 +328,12 @@ func (d *Database) CountMessages(ctx context.Context, session string) (n int, er
 // error wraps fs.ErrNotExist if there is none.
 func (d *Database) Changed(ctx context.Context, session string) (changed time.Time, ended bool, err error) {
 	t := table{d.tables[sessionTable]}
+	newest := "(SELECT max(timestamp) FROM messages WHERE " + d.tables[messageTable].Of("session_id", "?1") + " AND typeof(timestamp) IN ('real', 'integer'))"
 	var at [4]sql.NullFloat64
-	err = d.conn.QueryRowContext(ctx, "SELECT "+t.number("started_at")+", "+t.number("ended_at")+", "+t.number("last_activity_at")+
-		", (SELECT max(timestamp) FROM messages m WHERE m.session_id = s.id AND typeof(m.timestamp) IN ('real', 'integer')) FROM sessions s WHERE id = ?", session).Scan(&at[0], &at[1], &at[2], &at[3])
+	err = d.conn.QueryRowContext(ctx, "SELECT "+t.number("started_at")+", "+t.number("ended_at")+", "+t.number("last_activity_at")+", "+newest+" FROM sessions WHERE id = ?1", session).Scan(&at[0], &at[1], &at[2], &at[3])
+	if sqlitefile.IsDamaged(err) { // its messages tell as much
+		err = d.conn.QueryRowContext(ctx, "SELECT "+newest, session).Scan(&at[3])
+	}
 	if errors.Is(err, sql.ErrNoRows) {
 		err = fs.ErrNotExist
 	}
