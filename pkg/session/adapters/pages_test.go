@@ -3,7 +3,6 @@ package adapters_test
 import (
 	"bytes"
 	"database/sql"
-	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -95,7 +94,7 @@ func looksWell(t *testing.T, s session.Store, ref session.Ref) {
 	if err == nil {
 		err = s.Capabilities().Liveness.Busy(t.Context(), session.BusyQuestion{Ref: ref, Now: time.Now()})
 	}
-	if err != nil && !errors.Is(err, session.ErrBusy) {
+	if sqlitefile.IsDamaged(err) {
 		t.Errorf("%s: %v", ref.ID, err)
 	}
 }

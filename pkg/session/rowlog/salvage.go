@@ -101,23 +101,27 @@ func WithoutIndex(ask func(indexed string) error) error {
 type Gathering[T any] struct {
 	Purpose
 	Columns string // that are read, as expressions
-	Table   string
+	Table   Table
 	Key     string // the column that names a row
 	Named   Table  // whose column session_id names rows too, beside the table's own index; without a name there is none
 	Read    func(*sql.Rows, *T) error
 	ID      func(T) string
-	Lost    func(id string) T // stands for a row that cannot be read; nil to leave it out
+	Lost    func(id string, why session.Reason) T // stands for a row that cannot be read, or is gone; nil to leave it out
 
 	all      []T
 	gathered map[string]bool
 }
 
-// Run returns the rows in no certain order. Where a damaged page ends that, it reads
+// Run returns the rows in no certain order, and what stands for those that are gone
+// ([Tables.Orphaned]). Where a damaged page ends that, it reads
 // the table from its other end too, and then every row by its name that is known from
 // elsewhere and was not met: no more is missing than what lies on such pages. Then the
 // error is that of the first page.
 func (g Gathering[T]) Run(ctx context.Context) ([]T, error) {
 	g.gathered = map[string]bool{}
+	for _, id := range g.Table.orphans {
+		g.all = append(g.all, g.Lost(id, session.ReasonOrphan))
+	}
 	damage := g.rows(ctx, " NOT INDEXED")
 	if !sqlitefile.IsDamaged(damage) {
 		return g.all, damage
@@ -146,13 +150,13 @@ func (g *Gathering[T]) rows(ctx context.Context, which string, args ...any) erro
 			g.all = append(g.all, x)
 		}
 		return nil
-	}, "SELECT "+g.Columns+" FROM "+Quoted(g.Table)+which, args...)
+	}, "SELECT "+g.Columns+" FROM "+Quoted(g.Table.Name)+which, args...)
 }
 
 // names are those of rows, from both ends of every place that has them.
 func (g *Gathering[T]) names(ctx context.Context) ([]string, error) {
 	var all []string
-	places := []string{Quoted(g.Key) + " FROM " + Quoted(g.Table)}
+	places := []string{Quoted(g.Key) + " FROM " + Quoted(g.Table.Name)}
 	if g.Named.Name != "" {
 		column, from := g.Named.naming("session_id")
 		places = append(places, column+" FROM "+from)
@@ -184,7 +188,7 @@ func (g *Gathering[T]) named(ctx context.Context, name string) error {
 		return err
 	}
 	if g.Lost != nil {
-		g.all = append(g.all, g.Lost(name))
+		g.all = append(g.all, g.Lost(name, session.ReasonRowless))
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/sessctl/sessctl/pkg/session/sqlitefile"
 )
 
@@ -26,6 +27,7 @@ type Table struct {
 	Key     []string        // columns of its primary key; nil for one that has none
 	Parents []Parent        // whose rows take its rows with them when they are deleted
 	sought  []string        // columns by which rows are found in a table of [Tables.Seek]
+	orphans []string        // ids that messages name and no row of it has, in their order
 	spared  map[string]bool // sessions with rows, where nobody can tell whose rows lie on damaged pages; false for those with rows beside these
 }
 
@@ -283,21 +285,33 @@ func (t Tables) Unread(ctx context.Context, conn Querier, also string, read func
 	return filled, nil
 }
 
-// Orphaned adds to unread a table of messages that has rows of sessions which are not in
-// their table any more. The messages must have been sought ([Tables.Seek]) or have an
-// index by session_id: one value after the other is looked up in it.
-func (t Tables) Orphaned(ctx context.Context, conn Querier, unread []string, messages, sessions string) ([]string, error) {
+// Orphaned looks for sessions of which there are messages, and no row in their own table:
+// [Tables.IsOrphan] knows them, and a [Gathering] returns them. The messages must have been
+// sought ([Tables.Seek]) or have an index by session_id: one value after the other is
+// looked up in it. It returns the table of messages if some are of no session at all.
+func (t Tables) Orphaned(ctx context.Context, conn Querier, messages, sessions string) (unread []string, err error) {
 	column, from := t[messages].naming("session_id")
-	var some bool
-	err := conn.QueryRowContext(ctx, fmt.Sprintf(`WITH RECURSIVE ids(id) AS (SELECT min(%[1]s) FROM %[2]s UNION ALL SELECT (SELECT min(%[1]s) FROM %[2]s WHERE %[1]s > ids.id) FROM ids WHERE ids.id IS NOT NULL)
-		SELECT EXISTS (SELECT 1 FROM ids WHERE id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM main.%[3]s s WHERE s.id = ids.id))`, column, from, Quoted(sessions))).Scan(&some)
+	ids, err := Column[string](ctx, For(conn, "look for rows without their session"), fmt.Sprintf(`WITH RECURSIVE ids(id) AS (SELECT min(%[1]s) FROM %[2]s UNION ALL SELECT (SELECT min(%[1]s) FROM %[2]s WHERE %[1]s > ids.id) FROM ids WHERE ids.id IS NOT NULL)
+		SELECT id FROM ids WHERE id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM main.%[3]s s WHERE s.id = ids.id)`, column, from, Quoted(sessions)))
 	if err != nil && !sqlitefile.IsDamaged(err) { // what is on other pages can be read
-		return nil, fmt.Errorf("look for rows without their session: %w", err)
+		return nil, err
 	}
-	if some {
-		unread = append(unread, messages+sqlitefile.Gone)
+	x := t[sessions]
+	for _, id := range ids {
+		if session.SafeID(id) {
+			x.orphans = append(x.orphans, id)
+		} else {
+			unread = []string{messages}
+		}
 	}
+	t[sessions] = x
 	return unread, nil
+}
+
+// IsOrphan reports whether there are messages of a session, and no row in the table.
+func (t Table) IsOrphan(id string) bool {
+	_, found := slices.BinarySearch(t.orphans, id)
+	return found
 }
 
 // Purpose is a connection and what it is asked for. Errors say that.

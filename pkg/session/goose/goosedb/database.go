@@ -82,7 +82,9 @@ func (d *Database) readSchema(ctx context.Context) (err error) {
 		d.Unread, err = d.tables.Unread(ctx, d.conn, threadTable, func(name string) bool { return name == messageTable })
 	}
 	if err == nil {
-		d.Unread, err = d.tables.Orphaned(ctx, d.conn, d.Unread, messageTable, "sessions")
+		var unread []string
+		unread, err = d.tables.Orphaned(ctx, d.conn, messageTable, sessionTable)
+		d.Unread = append(d.Unread, unread...)
 	}
 	return err
 }
@@ -106,7 +108,7 @@ type Session struct {
 func (d *Database) Sessions(ctx context.Context) ([]Session, error) {
 	t := d.tables[sessionTable]
 	all, err := rowlog.Gathering[Session]{
-		Purpose: rowlog.For(d.conn, "list sessions"), Table: sessionTable, Key: "id", Named: d.tables[messageTable],
+		Purpose: rowlog.For(d.conn, "list sessions"), Table: t, Key: "id", Named: d.tables[messageTable],
 		Columns: strings.Join([]string{"id", t.Text("parent_session_id"), t.Text("session_type"), t.Text("name"), t.Text("working_dir"), t.Text("total_tokens"), t.Text("updated_at")}, ", "),
 		Read: func(rows *sql.Rows, s *Session) error {
 			var tokens, updated string
@@ -116,7 +118,7 @@ func (d *Database) Sessions(ctx context.Context) ([]Session, error) {
 			return err
 		},
 		ID:   idOf,
-		Lost: func(id string) Session { return Session{ID: id, Doubt: session.ReasonRowless} },
+		Lost: func(id string, why session.Reason) Session { return Session{ID: id, Doubt: why} },
 	}.Run(ctx)
 	if err = d.Spare(err); err == nil {
 		err = d.Spare(d.weigh(ctx, all))
@@ -180,7 +182,7 @@ func (d *Database) Tokens(ctx context.Context, session string) (n int64, err err
 		return 0, nil
 	}
 	err = d.conn.QueryRowContext(ctx, "SELECT coalesce(max(CAST(total_tokens AS INTEGER)), 0) FROM sessions WHERE id = ?", session).Scan(&n)
-	if err != nil {
+	if err != nil && !sqlitefile.IsDamaged(err) { // then they are estimated
 		return 0, fmt.Errorf("read session %s: %w", session, err)
 	}
 	return n, nil

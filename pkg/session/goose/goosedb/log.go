@@ -39,9 +39,10 @@ type Log struct {
 func (d *Database) Log(ctx context.Context, session string) (*Log, error) {
 	l := &Log{ctx: ctx, db: d, session: session, last: -1 << 63}
 	n, err := l.rows(rowlog.Selection{Kind: typeSession, Table: d.tables[sessionTable], Where: "id = ?", Order: "id", Args: []any{session}}, nil)
+	gone := d.tables[sessionTable].IsOrphan(session)
 	switch {
-	case sqlitefile.IsDamaged(err): // the listing tells that
-		l.pieces.Buffer, err = lines().AppendRowless(l.pieces.Buffer[:0], session), d.Unchanged()
+	case sqlitefile.IsDamaged(err) || err == nil && gone: // the listing tells that
+		l.pieces.Buffer, err = lines().AppendRowless(l.pieces.Buffer[:0], session, gone), d.Unchanged()
 	case err == nil && n == 0:
 		err = fs.ErrNotExist
 	}

@@ -75,7 +75,9 @@ func Open(ctx context.Context, f File) (*Database, error) {
 			d.Unread, err = d.tables.Unread(ctx, d.conn, "", func(name string) bool { return name == messageTable })
 		}
 		if err == nil {
-			d.Unread, err = d.tables.Orphaned(ctx, d.conn, d.Unread, messageTable, sessionTable)
+			var unread []string
+			unread, err = d.tables.Orphaned(ctx, d.conn, messageTable, sessionTable)
+			d.Unread = append(d.Unread, unread...)
 		}
 		return err
 	})
@@ -147,8 +149,8 @@ func (d *Database) Sessions(ctx context.Context) ([]Session, error) {
 func gather(ctx context.Context, conn rowlog.Querier, tables rowlog.Tables) ([]Session, error) {
 	t := table{tables[sessionTable]}
 	return rowlog.Gathering[Session]{
-		Purpose: rowlog.For(conn, "list sessions"), Columns: t.listed(), Table: t.Name, Key: "id", Named: tables[messageTable],
-		Read: readSession, ID: idOf, Lost: func(id string) Session { return Session{ID: id, Doubt: session.ReasonRowless} },
+		Purpose: rowlog.For(conn, "list sessions"), Columns: t.listed(), Table: t.Table, Key: "id", Named: tables[messageTable],
+		Read: readSession, ID: idOf, Lost: func(id string, why session.Reason) Session { return Session{ID: id, Doubt: why} },
 	}.Run(ctx)
 }
 
@@ -331,7 +333,7 @@ func (d *Database) Changed(ctx context.Context, session string) (changed time.Ti
 	newest := "(SELECT max(timestamp) FROM messages WHERE " + d.tables[messageTable].Of("session_id", "?1") + " AND typeof(timestamp) IN ('real', 'integer'))"
 	var at [4]sql.NullFloat64
 	err = d.conn.QueryRowContext(ctx, "SELECT "+t.number("started_at")+", "+t.number("ended_at")+", "+t.number("last_activity_at")+", "+newest+" FROM sessions WHERE id = ?1", session).Scan(&at[0], &at[1], &at[2], &at[3])
-	if sqlitefile.IsDamaged(err) { // its messages tell as much
+	if sqlitefile.IsDamaged(err) || t.IsOrphan(session) { // its messages tell as much
 		err = d.conn.QueryRowContext(ctx, "SELECT "+newest, session).Scan(&at[3])
 	}
 	if errors.Is(err, sql.ErrNoRows) {

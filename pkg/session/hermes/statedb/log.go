@@ -79,8 +79,8 @@ func (l *Log) open(which string) error {
 func (l *Log) begin() error {
 	var prompt any
 	found, err := l.rows(rowlog.Selection{Kind: typeSession, Table: l.tables[sessionTable], Where: "id = ?", Order: "id"}, func(r rowlog.Row) { prompt = r.Value("system_prompt_hash") }, l.session)
-	if l.spares && sqlitefile.IsDamaged(err) {
-		l.pieces.Buffer = lines().AppendRowless(l.pieces.Buffer[:0], l.session)
+	if gone := l.tables[sessionTable].IsOrphan(l.session); l.spares && (sqlitefile.IsDamaged(err) || err == nil && gone) {
+		l.pieces.Buffer = lines().AppendRowless(l.pieces.Buffer[:0], l.session, gone)
 		return nil
 	}
 	if err != nil {

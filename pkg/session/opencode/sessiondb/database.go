@@ -48,7 +48,9 @@ func Open(ctx context.Context, f File) (*Database, error) {
 			d.Unread, err = d.tables.Unread(ctx, d.conn, boardTable, func(name string) bool { return read[name] != "" })
 		}
 		if err == nil {
-			d.Unread, err = d.tables.Orphaned(ctx, d.conn, d.Unread, "message", "session")
+			var unread []string
+			unread, err = d.tables.Orphaned(ctx, d.conn, messageTable, sessionTable)
+			d.Unread = append(d.Unread, unread...)
 		}
 		if err == nil {
 			d.Schema, err = lastMigration(ctx, d.conn, d.tables)
@@ -167,7 +169,7 @@ func (d *Database) Sessions(ctx context.Context) ([]Session, error) {
 		return nil, err
 	}
 	for i := range all {
-		if all[i].Doubt == session.ReasonRowless {
+		if all[i].Changed.IsZero() {
 			all[i].Changed = d.lastMessage(ctx, all[i].ID)
 		}
 	}
@@ -180,9 +182,9 @@ func (d *Database) Sessions(ctx context.Context) ([]Session, error) {
 func gather(ctx context.Context, conn rowlog.Querier, tables rowlog.Tables) ([]Session, error) {
 	t := tables[sessionTable]
 	return rowlog.Gathering[Session]{
-		Purpose: rowlog.For(conn, "list sessions"), Table: t.Name, Key: "id", Named: tables[messageTable], ID: idOf,
+		Purpose: rowlog.For(conn, "list sessions"), Table: t, Key: "id", Named: tables[messageTable], ID: idOf,
 		Columns: "id, " + t.Text("parent_id") + ", directory, title, version, " + t.Text("model") + ", " + t.Text("workspace_id") + ", time_updated, " + t.Text("time_archived") + " <> ''",
-		Lost:    func(id string) Session { return Session{ID: id, Doubt: session.ReasonRowless} },
+		Lost:    func(id string, why session.Reason) Session { return Session{ID: id, Doubt: why} },
 		Read: func(rows *sql.Rows, s *Session) error {
 			var changed int64
 			err := rows.Scan(&s.ID, &s.Parent, &s.Directory, &s.Title, &s.Version, &s.Model, &s.Workspace, &changed, &s.Archived)

@@ -77,8 +77,8 @@ func messageIDs(ctx context.Context, db rowlog.Querier, tables rowlog.Tables, se
 func (l *Log) begin() error {
 	var project any
 	found, err := l.rows(selection{kind: typeSession, table: sessionTable, where: "id = ?", order: "id"}, func(r Row) { project = r.Value("project_id") }, l.session)
-	if l.spares && sqlitefile.IsDamaged(err) {
-		l.pieces.Buffer = lines().AppendRowless(l.pieces.Buffer[:0], l.session)
+	if gone := l.tables[sessionTable].IsOrphan(l.session); l.spares && (sqlitefile.IsDamaged(err) || err == nil && gone) {
+		l.pieces.Buffer = lines().AppendRowless(l.pieces.Buffer[:0], l.session, gone)
 		return nil
 	}
 	if err != nil {
