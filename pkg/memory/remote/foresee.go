@@ -3,7 +3,9 @@ package remote
 import (
 	"context"
 	"fmt"
+	"slices"
 
+	"github.com/sessctl/sessctl/pkg/agentset"
 	"github.com/sessctl/sessctl/pkg/memory"
 )
 
@@ -56,6 +58,7 @@ type Forecast struct {
 	Honoured int  // records that others forgot, and that would be forgotten here
 	Compared bool // all that the server has would be looked at
 	SetBack  bool // the server is in an earlier state than the last push left it in
+	Left     memory.LeftOut
 }
 
 // outlook is what a forecast is made from.
@@ -76,6 +79,9 @@ func (p *Pusher) Foresee(ctx context.Context) (f Forecast, err error) {
 	}
 	doubtful, err := p.foreseeState(ctx, o, &f)
 	if err != nil {
+		return f, err
+	}
+	if f.Left, err = p.Local.CountLeftOut(ctx, memory.ShareQuery{Server: p.Server, Only: p.Only}); err != nil {
 		return f, err
 	}
 	if f.Compared = f.SetBack || doubtful || p.Compare || p.TakeOver || o.noted != o.counts.Of(p.Host); f.Compared {
@@ -199,7 +205,9 @@ func (p *Pusher) foreseeCompared(ctx context.Context, o outlook, f *Forecast) er
 	q.All = true
 	_, err = p.Local.EachUnshared(ctx, q, func(page []memory.Shared) error {
 		for _, x := range page {
-			if digest, ok := there[x.ID]; !o.fresh[x.ID] && (!ok || digest != x.Digest) {
+			digest, ok := there[x.ID]
+			goes := ok || p.shares(x)
+			if goes && !o.fresh[x.ID] && (!ok || digest != x.Digest) {
 				f.Records++
 			}
 			delete(there, x.ID)
@@ -208,4 +216,9 @@ func (p *Pusher) foreseeCompared(ctx context.Context, o outlook, f *Forecast) er
 	})
 	f.Gone = len(there)
 	return err
+}
+
+// shares reports whether the server gets a record that it does not have.
+func (p *Pusher) shares(x memory.Shared) bool {
+	return p.Only == nil || slices.Contains(p.Only, agentset.ID{Runtime: x.Runtime, Agent: x.Agent})
 }
