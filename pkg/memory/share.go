@@ -96,7 +96,15 @@ type ShareQuery struct {
 	All    bool // also what the server has already, whoever's it is
 	// Only are the agents of which the server gets what it does not have, nil is all. What
 	// it has of others is kept up to date: what was redacted here is redacted there.
-	Only []agentset.ID
+	Only Sharers
+}
+
+// Sharers are agents whose records are shared, nil is all.
+type Sharers []agentset.ID
+
+// Has reports whether the records of an agent are shared.
+func (a Sharers) Has(runtime, agent string) bool {
+	return a == nil || slices.Contains(a, agentset.ID{Runtime: runtime, Agent: agent})
 }
 
 // shared is the condition under which a record is handed out, with its arguments.
@@ -114,7 +122,7 @@ func (q ShareQuery) shared(x shareSource) (string, []any) {
 // among is the condition that a record r is of one of the agents that are listed.
 const among = "r.runtime||'/'||r.agent IN (SELECT value FROM json_each(?))"
 
-func asList(agents []agentset.ID) string {
+func asList(agents Sharers) string {
 	pairs := make([]string, len(agents))
 	for i, id := range agents {
 		pairs[i] = id.Runtime + "/" + id.Agent

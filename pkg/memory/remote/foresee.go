@@ -3,9 +3,7 @@ package remote
 import (
 	"context"
 	"fmt"
-	"slices"
 
-	"github.com/sessctl/sessctl/pkg/agentset"
 	"github.com/sessctl/sessctl/pkg/memory"
 )
 
@@ -206,7 +204,7 @@ func (p *Pusher) foreseeCompared(ctx context.Context, o outlook, f *Forecast) er
 	_, err = p.Local.EachUnshared(ctx, q, func(page []memory.Shared) error {
 		for _, x := range page {
 			digest, ok := there[x.ID]
-			goes := ok || p.shares(x)
+			goes := ok || p.Only.Has(x.Runtime, x.Agent)
 			if goes && !o.fresh[x.ID] && (!ok || digest != x.Digest) {
 				f.Records++
 			}
@@ -216,9 +214,4 @@ func (p *Pusher) foreseeCompared(ctx context.Context, o outlook, f *Forecast) er
 	})
 	f.Gone = len(there)
 	return err
-}
-
-// shares reports whether the server gets a record that it does not have.
-func (p *Pusher) shares(x memory.Shared) bool {
-	return p.Only == nil || slices.Contains(p.Only, agentset.ID{Runtime: x.Runtime, Agent: x.Agent})
 }

@@ -7,7 +7,6 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/sessctl/sessctl/pkg/agentset"
 	"github.com/sessctl/sessctl/pkg/memory"
 )
 
@@ -29,9 +28,9 @@ type Pusher struct {
 	// TakeOver makes the name of the host that of this memory, whosever it was, and
 	// drops there what this memory does not have.
 	TakeOver bool
-	// Only are the agents that are shared, nil is all. What the server has of others
-	// already stays there and is kept up to date.
-	Only []agentset.ID
+	// Only are the agents that are shared. What the server has of others already stays
+	// there and is kept up to date.
+	Only memory.Sharers
 
 	identity string    // of this memory
 	there    HostCount // as the push found it
