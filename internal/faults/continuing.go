@@ -28,12 +28,17 @@ func continuings() []Command {
 			Prepare: func(h *Home) error { return os.MkdirAll(h.begunIn("pi"), 0o700) },
 			Done:    func(h *Home) error { return h.begun("pi", 1) }, Whole: func(h *Home) error { return h.begun("pi", 0) },
 		},
+		{
+			Name: "continue, pi in qwen", Runtime: "pi", Args: append(strings.Fields(how+"qwen --file"), "$LOG"), Slow: true,
+			Prepare: func(h *Home) error { return os.MkdirAll(h.begunIn("qwen"), 0o700) },
+			Done:    func(h *Home) error { return h.begun("qwen", 1) }, Whole: func(h *Home) error { return h.begun("qwen", 0) },
+		},
 	}
 }
 
 // begunIn is the directory of a runtime's sessions.
 func (h *Home) begunIn(runtime string) string {
-	return filepath.Join(h.Dir, "home", map[string]string{"claude": ".claude/projects", "codex": ".codex/sessions", "pi": ".pi/agent/sessions"}[runtime])
+	return filepath.Join(h.Dir, "home", map[string]string{"claude": ".claude/projects", "codex": ".codex/sessions", "pi": ".pi/agent/sessions", "qwen": ".qwen/projects"}[runtime])
 }
 
 // begun checks that there are at least so many new logs, that each is whole, as the

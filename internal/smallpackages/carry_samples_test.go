@@ -16,7 +16,7 @@ import (
 // begunIn are the stores in which a session can be begun, each with the format of its
 // logs.
 func begunIn() map[string]session.Format {
-	return map[string]session.Format{session.RuntimePi: session.FormatPi, session.RuntimeClaude: session.FormatClaude, session.RuntimeCodex: session.FormatCodex}
+	return map[string]session.Format{session.RuntimePi: session.FormatPi, session.RuntimeClaude: session.FormatClaude, session.RuntimeCodex: session.FormatCodex, session.RuntimeQwen: session.FormatQwen}
 }
 
 // Every log is carried into every runtime: no provider would refuse it, the independent

@@ -25,6 +25,7 @@ func ferries() []scenario {
 		{"ferry into pi", runtimePiNewer, playFerryIntoPi},
 		{"ferry into claude", runtimeClaudeNewer, playFerryIntoClaude},
 		{"ferry into codex", runtimeCodex, playFerryIntoCodex},
+		{"ferry into qwen", runtimeQwen, playFerryIntoQwen},
 	}
 }
 
@@ -64,6 +65,19 @@ func playFerryIntoCodex(ctx context.Context, s *stage) {
 	s.arrived("codex", c.before, ferriedTurns-1)
 	c.turn(ctx, "And on, otter-weir", "resume", "--last")
 	s.arrived("codex, second resume", c.before, ferriedTurns-1)
+}
+
+// playFerryIntoQwen lets Qwen Code go on with a session of pi.
+func playFerryIntoQwen(ctx context.Context, s *stage) {
+	q := newQwen(s)
+	s.must("make a store", os.MkdirAll(filepath.Join(s.home, ".qwen", "projects"), 0o700))
+	done := s.ferry(ctx, s.ferrySource(), "qwen", q.dir)
+	before, _ := s.model.requests()
+	q.turn(ctx, "Go on, newt-hollow", "--resume", done.Session)
+	s.arrived("qwen", before, ferriedTurns)
+	before, _ = s.model.requests()
+	q.turn(ctx, "And on, otter-weir", "-c")
+	s.arrived("qwen, second resume", before, ferriedTurns)
 }
 
 // ferried is what sessctl says of a session that goes on.
