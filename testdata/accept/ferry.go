@@ -26,6 +26,7 @@ func ferries() []scenario {
 		{"ferry into claude", runtimeClaudeNewer, playFerryIntoClaude},
 		{"ferry into codex", runtimeCodex, playFerryIntoCodex},
 		{"ferry into qwen", runtimeQwen, playFerryIntoQwen},
+		{"ferry into opencode", runtimeOpenCode, playFerryIntoOpenCode},
 	}
 }
 
@@ -78,6 +79,20 @@ func playFerryIntoQwen(ctx context.Context, s *stage) {
 	before, _ = s.model.requests()
 	q.turn(ctx, "And on, otter-weir", "-c")
 	s.arrived("qwen, second resume", before, ferriedTurns)
+}
+
+// playFerryIntoOpenCode lets OpenCode go on with a session of pi: not while it runs.
+func playFerryIntoOpenCode(ctx context.Context, s *stage) {
+	o := newOpenCode(s, "opencode")
+	o.begin(ctx, "Who opens on Saturday?")
+	done := s.ferry(ctx, s.ferrySource(), "opencode", o.dir)
+	same(s, "it is listed", o.listed(ctx, done.Session), true)
+	before, _ := s.model.requests()
+	o.turn(ctx, done.Session, "Go on, newt-hollow")
+	s.arrived("opencode", before, ferriedTurns)
+	before, _ = s.model.requests()
+	o.turn(ctx, "-c", "And on, otter-weir")
+	s.arrived("opencode, second resume", before, ferriedTurns)
 }
 
 // ferried is what sessctl says of a session that goes on.
