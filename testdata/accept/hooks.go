@@ -143,24 +143,10 @@ func playCodexHooks(ctx context.Context, s *stage) {
 
 // playGeminiHooks registers sessctl with Gemini CLI.
 func playGeminiHooks(ctx context.Context, s *stage) {
-	work, home := filepath.Join(s.home, "work"), filepath.Join(s.home, ".gemini")
-	s.must("make a working directory", errors.Join(os.MkdirAll(work, 0o700), os.MkdirAll(home, 0o700)))
-	settings := filepath.Join(home, "settings.json")
-	s.must("write settings", writeFile(settings, object{
-		"security": object{"auth": object{"selectedType": "gemini-api-key"}}, "general": object{"disableAutoUpdate": true, "enableAutoUpdate": false},
-		"privacy": object{"usageStatisticsEnabled": false},
-	}))
+	g, settings := newGemini(s), filepath.Join(s.home, ".gemini", "settings.json")
+	turn := func(say string, args ...string) { g.turn(ctx, say, args...) }
 	s.briefed()
 	s.hook(ctx, "install", "gemini")
-	turn := func(say string, args ...string) {
-		c := s.command(ctx, work, filepath.Join(s.runtime.bin, "gemini"), append(args, "-m", "gemini-2.5-flash", "--yolo", "-p", say)...)
-		c.Env = append(c.Env, "GEMINI_API_KEY=none", "GOOGLE_GEMINI_BASE_URL="+strings.TrimSuffix(s.model.url(), "/v1"), "GEMINI_TELEMETRY_ENABLED=false", "GEMINI_CLI_TRUST_WORKSPACE=true")
-		out, err := c.CombinedOutput()
-		if err != nil {
-			err = fmt.Errorf("%w: %s", err, lastLines(string(out)))
-		}
-		s.must("a turn of gemini", err)
-	}
 	turn("Plan the bakery week. The code of the store room is heron-basin-4711.")
 	same(s, "the end of a session keeps it", s.recalls(ctx, "heron-basin-4711"), true)
 	turn("Which supplier has the best rye?", "--resume", "latest")
