@@ -28,6 +28,7 @@ type scanner struct {
 	used     int             // of them
 	thinking bool
 	cwd      []byte
+	said     map[string]bool // ids of messages, without those of threads
 
 	row      row
 	messages []session.Message
@@ -76,9 +77,18 @@ func (s *scanner) read(r *jsonl.Record) (known bool, err error) {
 		result.SessionID, result.Headers = string(s.row.session), 1
 		s.cwd = slices.Clone(s.row.directory)
 		return true, nil
-	case "message":
+	case "lost":
+		result.CountUnknown(session.RowsLost, table)
+		return true, nil
+	case "message", "row":
+		if kind == "row" && string(table) != "thread_messages" {
+			return true, nil
+		}
 		s.decode(inner)
 		result.Records++
+		if s.again(kind) {
+			return true, nil
+		}
 		s.build()
 		for i := range s.messages {
 			s.messages[i].CutBytes = r.CutBytes
@@ -87,14 +97,20 @@ func (s *scanner) read(r *jsonl.Record) (known bool, err error) {
 			}
 		}
 		return true, nil
-	case "lost":
-		result.CountUnknown(session.RowsLost, table)
-		return true, nil
-	case "row":
-		return true, nil
 	}
 	result.Meet(session.Strange{Runtime: session.RuntimeGoose, Type: []byte(kind), Line: r.Line, Raw: r.Raw, Data: inner})
 	return false, nil
+}
+
+// again reports whether a message of a thread was said as one of the session.
+func (s *scanner) again(kind string) bool {
+	if id := string(s.row.id); id != "" && kind == "message" {
+		if s.said == nil {
+			s.said = map[string]bool{}
+		}
+		s.said[id] = true
+	}
+	return kind == "row" && s.said[string(s.row.id)]
 }
 
 var rows = fields.New(func(r *row) []fields.Field {

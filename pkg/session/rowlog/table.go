@@ -293,10 +293,17 @@ func (t Tables) Orphaned(ctx context.Context, conn Querier, messages, sessions s
 	column, from := t[messages].naming("session_id")
 	ids, err := Column[string](ctx, For(conn, "look for rows without their session"), fmt.Sprintf(`WITH RECURSIVE ids(id) AS (SELECT min(%[1]s) FROM %[2]s UNION ALL SELECT (SELECT min(%[1]s) FROM %[2]s WHERE %[1]s > ids.id) FROM ids WHERE ids.id IS NOT NULL)
 		SELECT id FROM ids WHERE id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM main.%[3]s s WHERE s.id = ids.id)`, column, from, Quoted(sessions)))
+	var unowned bool
+	if err == nil {
+		err = conn.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM main."+Quoted(messages)+" WHERE session_id IS NULL)").Scan(&unowned)
+	}
 	if err != nil && !sqlitefile.IsDamaged(err) { // what is on other pages can be read
-		return nil, err
+		return nil, fmt.Errorf("look for rows without their session: %w", err)
 	}
 	x := t[sessions]
+	if unowned {
+		unread = []string{messages}
+	}
 	for _, id := range ids {
 		if session.SafeID(id) {
 			x.orphans = append(x.orphans, id)
@@ -304,6 +311,8 @@ func (t Tables) Orphaned(ctx context.Context, conn Querier, messages, sessions s
 			unread = []string{messages}
 		}
 	}
+	slices.Sort(x.orphans)
+	x.orphans = slices.Compact(x.orphans)
 	t[sessions] = x
 	return unread, nil
 }

@@ -79,14 +79,27 @@ func (d *Database) readSchema(ctx context.Context) (err error) {
 		err = d.Spare(d.tables.Seek(ctx, d.conn, "session_id"))
 	}
 	if err == nil {
-		d.Unread, err = d.tables.Unread(ctx, d.conn, threadTable, func(name string) bool { return name == messageTable })
+		d.Unread, err = d.tables.Unread(ctx, d.conn, threadTable, func(name string) bool {
+			return slices.ContainsFunc(d.said(), func(t rowlog.Table) bool { return t.Name == name })
+		})
 	}
-	if err == nil {
+	for _, t := range d.said() {
 		var unread []string
-		unread, err = d.tables.Orphaned(ctx, d.conn, messageTable, sessionTable)
+		if err == nil {
+			unread, err = d.tables.Orphaned(ctx, d.conn, t.Name, sessionTable)
+		}
 		d.Unread = append(d.Unread, unread...)
 	}
 	return err
+}
+
+// said are the tables of what is said in sessions.
+func (d *Database) said() []rowlog.Table {
+	all := []rowlog.Table{d.tables[messageTable]}
+	if t := d.tables[threadTable]; t.Has("id", "session_id", "role", "content_json", "created_timestamp") {
+		all = append(all, t)
+	}
+	return all
 }
 
 // Session is one session in the database.
@@ -121,7 +134,7 @@ func (d *Database) Sessions(ctx context.Context) ([]Session, error) {
 		Lost: func(id string, why session.Reason) Session { return Session{ID: id, Doubt: why} },
 	}.Run(ctx)
 	if err = d.Spare(err); err == nil {
-		err = d.Spare(d.weigh(ctx, all))
+		err = d.weigh(ctx, all)
 	}
 	if err != nil {
 		return nil, err
@@ -137,13 +150,18 @@ func idOf(s Session) string { return s.ID }
 func (d *Database) weigh(ctx context.Context, all []Session) error {
 	var size, at sql.NullInt64
 	w := rowlog.Weighing[Session]{Conn: d.conn, All: all, ID: idOf, Into: []any{&size, &at}}
-	w.Table, w.Sum = d.tables[messageTable], "octet_length(content_json), CAST(created_timestamp AS INTEGER)"
+	w.Sum = "octet_length(content_json), CAST(created_timestamp AS INTEGER)"
 	w.Take = func(s *Session) {
 		s.Messages++
 		s.Bytes += size.Int64
 		s.Changed = later(s.Changed, Moment(at.Int64))
 	}
-	return w.Run(ctx)
+	for _, w.Table = range d.said() {
+		if err := d.Spare(w.Run(ctx)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func later(a, b time.Time) time.Time {
@@ -188,7 +206,13 @@ func (d *Database) Tokens(ctx context.Context, session string) (n int64, err err
 	return n, nil
 }
 
-// CountMessages returns the number of messages of a session.
+// CountMessages returns the number of messages of a session, those of its threads too.
 func (d *Database) CountMessages(ctx context.Context, session string) (n int, err error) {
-	return d.tables[messageTable].CountMessages(ctx, d.conn, session)
+	for _, t := range d.said() {
+		rows, err := t.CountMessages(ctx, d.conn, session)
+		if n += rows; err != nil {
+			return 0, err
+		}
+	}
+	return n, nil
 }
