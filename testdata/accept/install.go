@@ -101,7 +101,7 @@ func install(ctx context.Context, cache string, wanted []scenario) map[runtimeNa
 		return all
 	}
 	for name, p := range packages() {
-		if !slices.ContainsFunc(wanted, func(s scenario) bool { return s.needs == name }) {
+		if !slices.ContainsFunc(wanted, func(s scenario) bool { return s.needs == name || slices.Contains(s.also, name) }) {
 			continue
 		}
 		nodeDir, err := fetch(ctx, cache, nodePackage(name), "")

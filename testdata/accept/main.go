@@ -33,11 +33,12 @@ const patience = 40 * time.Minute
 func main() {
 	sessctl := flag.String("sessctl", "bin/sessctl", "the `program` to try")
 	only := flag.String("only", "", "play only scenarios whose `name` contains this")
+	table := flag.String("table", "", "write what the scenarios of the ferry measured into this `page`")
 	keep := flag.Bool("keep", false, "keep the working directory and say where it is")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	failed, err := run(ctx, options{*sessctl, *only, *keep})
+	failed, err := run(ctx, options{*sessctl, *only, *table, *keep})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "accept:", err)
 		os.Exit(2)
@@ -48,8 +49,8 @@ func main() {
 }
 
 type options struct {
-	sessctl, only string
-	keep          bool
+	sessctl, only, table string
+	keep                 bool
 }
 
 // run goes through the scenarios and returns how many checks failed.
@@ -87,10 +88,14 @@ func run(ctx context.Context, o options) (failed int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	r := &report{began: time.Now()}
+	ferried := &ferryTable{}
 	for _, s := range wanted {
-		r.scenario(ctx, s, &bench{sessctl: program, work: work, model: model, runtimes: runtimes})
+		r.scenario(ctx, s, &bench{sessctl: program, work: work, model: model, runtimes: runtimes, ferried: ferried})
 	}
-	return r.end(), nil
+	if o.table != "" {
+		err = ferried.write(o.table)
+	}
+	return r.end(), err
 }
 
 // scenario is one story with a runtime.
@@ -98,63 +103,64 @@ type scenario struct {
 	name  string
 	needs runtimeName
 	play  func(context.Context, *stage)
+	also  []runtimeName // that it tries if they are there
 }
 
 func scenarios() []scenario {
 	return []scenario{
-		{"pi rotate", runtimePi, playPi},
-		{"pi overlay", runtimePi, playPiOverlay},
-		{"pi beside an older session", runtimePi, playPiOlder},
-		{"pi kept from a change of the model", runtimePi, playPiKept},
-		{"pi alive, rotate", runtimePi, playPiAliveRotate},
-		{"pi alive, overlay", runtimePi, playPiAliveOverlay},
-		{"pi context", runtimePi, playPiContext},
-		{"pi 0.73 context", runtimePiNewer, playPiContext},
-		{"pi 0.73 rotate", runtimePiNewer, playPi},
-		{"pi 0.73 overlay", runtimePiNewer, playPiOverlay},
-		{"pi 0.73 beside an older session", runtimePiNewer, playPiOlder},
-		{"pi 0.73 kept from a change of the model", runtimePiNewer, playPiKept},
-		{"pi 0.73 alive, rotate", runtimePiNewer, playPiAliveRotate},
-		{"pi 0.73 alive, overlay", runtimePiNewer, playPiAliveOverlay},
-		{"claude archived", runtimeClaude, playClaude},
-		{"claude 2.1.330 archived", runtimeClaudeNewer, playClaude},
-		{"claude 2.1.330 hooks", runtimeClaudeNewer, playClaudeHooks},
-		{"claude 2.1.330 plugin", runtimeClaudeNewer, playClaudePlugin},
-		{"claude 2.1.330 outputs", runtimeClaudeNewer, playClaudeOutputs},
-		{"codex compacted", runtimeCodex, playCodexCompacted},
-		{"pi 0.73 other letters", runtimePiNewer, playPiLetters},
-		{"claude 2.1.330 other letters", runtimeClaudeNewer, playClaudeLetters},
-		{"codex other letters", runtimeCodex, playCodexLetters},
-		{"codex hooks", runtimeCodex, playCodexHooks},
-		{"gemini hooks", runtimeGemini, playGeminiHooks},
-		{"pi 0.73 hooks", runtimePiNewer, playPiHooks},
-		{"openclaw hooks", runtimeOpenClaw, playOpenClawHooks},
-		{"openclaw 2026.9 hooks", runtimeOpenClaw9, playOpenClawHooks},
-		{"omp", runtimeOMP, playOMP},
-		{"qwen", runtimeQwen, playQwen},
-		{"openclaw stopped", runtimeOpenClaw, playStopped},
-		{"openclaw undo", runtimeOpenClaw, playUndo},
-		{"openclaw overlay", runtimeOpenClaw, playOverlay},
-		{"openclaw gateway", runtimeOpenClaw, playGateway},
-		{"openclaw numbered", runtimeOpenClaw, playNumbered},
-		{"pi next start, rotate", runtimePi, playPiNextStartRotate},
-		{"pi next start, overlay", runtimePi, playPiNextStartOverlay},
-		{"pi next start, an older one", runtimePi, playPiNextStartOlder},
-		{"pi 0.73 next start, rotate", runtimePiNewer, playPiNextStartRotate},
-		{"pi 0.73 next start, overlay", runtimePiNewer, playPiNextStartOverlay},
-		{"pi 0.73 next start, an older one", runtimePiNewer, playPiNextStartOlder},
-		{"claude 2.1.330 next start", runtimeClaudeNewer, playClaudeNextStart},
-		{"codex next start", runtimeCodex, playCodexNextStart},
-		{"openclaw next start, rotate", runtimeOpenClaw, playOpenClawNextStartRotate},
-		{"openclaw next start, overlay", runtimeOpenClaw, playOpenClawNextStartOverlay},
-		{"opencode next start", runtimeOpenCode, playOpenCodeNextStart},
-		{"opencode shrunk", runtimeOpenCode, playOpenCode},
-		{"kilo shrunk", runtimeKilo, playKilo},
-		{"copilot trimmed", runtimeCopilot, playCopilot},
-		{"cline deleted", runtimeCline, playCline},
-		{"n8n workflow", runtimeN8N, playN8N},
-		{"schedule systemd", runtimeNone, playScheduleSystemd},
-		{"schedule systemd user", runtimeNone, playScheduleUser},
-		{"schedule cron", runtimeNone, playScheduleCron},
+		{"pi rotate", runtimePi, playPi, nil},
+		{"pi overlay", runtimePi, playPiOverlay, nil},
+		{"pi beside an older session", runtimePi, playPiOlder, nil},
+		{"pi kept from a change of the model", runtimePi, playPiKept, nil},
+		{"pi alive, rotate", runtimePi, playPiAliveRotate, nil},
+		{"pi alive, overlay", runtimePi, playPiAliveOverlay, nil},
+		{"pi context", runtimePi, playPiContext, nil},
+		{"pi 0.73 context", runtimePiNewer, playPiContext, nil},
+		{"pi 0.73 rotate", runtimePiNewer, playPi, nil},
+		{"pi 0.73 overlay", runtimePiNewer, playPiOverlay, nil},
+		{"pi 0.73 beside an older session", runtimePiNewer, playPiOlder, nil},
+		{"pi 0.73 kept from a change of the model", runtimePiNewer, playPiKept, nil},
+		{"pi 0.73 alive, rotate", runtimePiNewer, playPiAliveRotate, nil},
+		{"pi 0.73 alive, overlay", runtimePiNewer, playPiAliveOverlay, nil},
+		{"claude archived", runtimeClaude, playClaude, nil},
+		{"claude 2.1.330 archived", runtimeClaudeNewer, playClaude, nil},
+		{"claude 2.1.330 hooks", runtimeClaudeNewer, playClaudeHooks, nil},
+		{"claude 2.1.330 plugin", runtimeClaudeNewer, playClaudePlugin, nil},
+		{"claude 2.1.330 outputs", runtimeClaudeNewer, playClaudeOutputs, nil},
+		{"codex compacted", runtimeCodex, playCodexCompacted, nil},
+		{"pi 0.73 other letters", runtimePiNewer, playPiLetters, nil},
+		{"claude 2.1.330 other letters", runtimeClaudeNewer, playClaudeLetters, nil},
+		{"codex other letters", runtimeCodex, playCodexLetters, nil},
+		{"codex hooks", runtimeCodex, playCodexHooks, nil},
+		{"gemini hooks", runtimeGemini, playGeminiHooks, nil},
+		{"pi 0.73 hooks", runtimePiNewer, playPiHooks, nil},
+		{"openclaw hooks", runtimeOpenClaw, playOpenClawHooks, nil},
+		{"openclaw 2026.9 hooks", runtimeOpenClaw9, playOpenClawHooks, nil},
+		{"omp", runtimeOMP, playOMP, nil},
+		{"qwen", runtimeQwen, playQwen, nil},
+		{"openclaw stopped", runtimeOpenClaw, playStopped, nil},
+		{"openclaw undo", runtimeOpenClaw, playUndo, nil},
+		{"openclaw overlay", runtimeOpenClaw, playOverlay, nil},
+		{"openclaw gateway", runtimeOpenClaw, playGateway, nil},
+		{"openclaw numbered", runtimeOpenClaw, playNumbered, nil},
+		{"pi next start, rotate", runtimePi, playPiNextStartRotate, nil},
+		{"pi next start, overlay", runtimePi, playPiNextStartOverlay, nil},
+		{"pi next start, an older one", runtimePi, playPiNextStartOlder, nil},
+		{"pi 0.73 next start, rotate", runtimePiNewer, playPiNextStartRotate, nil},
+		{"pi 0.73 next start, overlay", runtimePiNewer, playPiNextStartOverlay, nil},
+		{"pi 0.73 next start, an older one", runtimePiNewer, playPiNextStartOlder, nil},
+		{"claude 2.1.330 next start", runtimeClaudeNewer, playClaudeNextStart, nil},
+		{"codex next start", runtimeCodex, playCodexNextStart, nil},
+		{"openclaw next start, rotate", runtimeOpenClaw, playOpenClawNextStartRotate, nil},
+		{"openclaw next start, overlay", runtimeOpenClaw, playOpenClawNextStartOverlay, nil},
+		{"opencode next start", runtimeOpenCode, playOpenCodeNextStart, nil},
+		{"opencode shrunk", runtimeOpenCode, playOpenCode, nil},
+		{"kilo shrunk", runtimeKilo, playKilo, nil},
+		{"copilot trimmed", runtimeCopilot, playCopilot, nil},
+		{"cline deleted", runtimeCline, playCline, nil},
+		{"n8n workflow", runtimeN8N, playN8N, nil},
+		{"schedule systemd", runtimeNone, playScheduleSystemd, nil},
+		{"schedule systemd user", runtimeNone, playScheduleUser, nil},
+		{"schedule cron", runtimeNone, playScheduleCron, nil},
 	}
 }
