@@ -84,14 +84,10 @@ func how(session string, first, last []string, id string) []string {
 	return []string{id, session}
 }
 
-// others are the runtimes of the other travellers.
-func others(from traveller) (all []runtimeName) {
-	for _, t := range travellers() {
-		if t.name != from.name {
-			all = append(all, t.needs)
-		}
-	}
-	return all
+// crosses reports whether a scenario goes on in a runtime beside its own.
+func (s scenario) crosses(name runtimeName) bool {
+	into := slices.ContainsFunc(travellers(), func(t traveller) bool { return t.needs == name && t.store != "" })
+	return into && (strings.HasPrefix(s.name, "ferry from ") || strings.HasPrefix(s.name, "ferry, "))
 }
 
 // opened reports whether no database of a program is in the home yet.
