@@ -187,10 +187,10 @@ func (o *Owner) dropRole(ctx context.Context, role string) error {
 	return err
 }
 
-// Tell notes how a host is.
-func (m *Memory) Tell(ctx context.Context, host string, h remote.Health) error {
-	const update = "UPDATE " + schemaName + ".hosts SET heard = (extract(epoch FROM clock_timestamp()) * 1000)::bigint, uploaded = $2, verified = $3, archives = $4 WHERE name = $1"
-	if err := m.exec(ctx, update, host, h.Uploaded, h.Verified, h.Archives); err != nil {
+// Tell notes how a host is, and with pushed that a push of it has come to its end.
+func (m *Memory) Tell(ctx context.Context, host string, h remote.Health, pushed bool) error {
+	const update = "UPDATE " + schemaName + ".hosts SET heard = CASE WHEN $5 THEN (extract(epoch FROM clock_timestamp()) * 1000)::bigint ELSE heard END, uploaded = $2, verified = $3, archives = $4 WHERE name = $1"
+	if err := m.exec(ctx, update, host, h.Uploaded, h.Verified, h.Archives, pushed); err != nil {
 		return fmt.Errorf("tell how this host is: %w", err)
 	}
 	return nil
