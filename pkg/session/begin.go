@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -56,6 +57,9 @@ type Begun struct {
 	Path    string   // where its log goes, absolute
 	Command []string // with which a person goes on with it, in the working directory
 	Log     []byte
+	// Owner is a file that says whose the directory of the log is, Directory what it
+	// says; "" for a runtime without such files.
+	Owner, Directory string
 }
 
 // ToolNames are the tools of a runtime that others have too, word for word the same but
@@ -69,6 +73,22 @@ type ToolNames struct {
 	// Trusts says that the runtime takes a file for known if the session has read or
 	// written it: a call about a file that changed since is carried as text.
 	Trusts bool
+	// TextOnly says that calls are carried as text.
+	TextOnly bool
+	// Unsent are characters: a text of a person that begins with one is not sent, but for
+	// what stands before it.
+	Unsent string
+}
+
+// MarkedSummary is a summary for a runtime that knows it by these marks, and UnmarkedSummary
+// what is between them.
+func MarkedSummary(summary string) string { return snapshotBegin + summary + snapshotEnd }
+
+const snapshotBegin, snapshotEnd = "<state_snapshot>\n", "\n</state_snapshot>"
+
+// UnmarkedSummary is the text of a summary that may have the marks of [MarkedSummary].
+func UnmarkedSummary(text string) string {
+	return strings.TrimSuffix(strings.TrimPrefix(text, snapshotBegin), snapshotEnd)
 }
 
 // OriginMark is in the record of a carried session that says where it came from, where a
