@@ -136,7 +136,7 @@ type RemoveDocument struct {
 // Remove takes a host out of the fleet, as its owner.
 func Remove(ctx context.Context, run *workspace.Run, host string) (doc RemoveDocument, err error) {
 	doc = RemoveDocument{Schema: 1, Host: host}
-	own, err := own(ctx, run, "sessctl")
+	own, err := own(ctx, run, "sessctl", false)
 	if err != nil {
 		return doc, err
 	}
