@@ -68,7 +68,7 @@ func copyOn(ctx context.Context, run *workspace.Run, store *archive.Store, asked
 	if err != nil {
 		return e, err
 	}
-	e, err = bucket.Entry(ctx, asked.Name)
+	e, err = objects.EntryOf(ctx, bucket, asked.Name)
 	if errors.Is(err, objects.ErrMissing) {
 		return e, fmt.Errorf("%s has no copy of it", place)
 	}
@@ -78,7 +78,7 @@ func copyOn(ctx context.Context, run *workspace.Run, store *archive.Store, asked
 	if err != nil {
 		return e, err
 	}
-	if e, err = store.Foreign(e); err == nil && e.Remote.Encrypted && run.Config.Archive.Identity == "" {
+	if e, err = archive.Foreign(store, e); err == nil && e.Remote.Encrypted && run.Config.Archive.Identity == "" {
 		err = errors.New("its copy is encrypted, and archive.identity names no key")
 	}
 	return e, err

@@ -299,7 +299,7 @@ func (s *Store) Adopt(ctx context.Context, e Entry) (bool, error) {
 	if err := ctx.Err(); err != nil {
 		return false, err
 	}
-	e, err := s.Foreign(e)
+	e, err := Foreign(s, e)
 	if err != nil {
 		return false, err
 	}
@@ -322,7 +322,7 @@ func (s *Store) Adopt(ctx context.Context, e Entry) (bool, error) {
 // Foreign is the entry of an archive of another host as [Store.Adopt] would enter it:
 // with it the archive can be read, and it is not entered. An entry that says something
 // impossible is refused.
-func (s *Store) Foreign(e Entry) (Entry, error) {
+func Foreign(s *Store, e Entry) (Entry, error) {
 	if e.Remote == nil {
 		return e, fmt.Errorf("archive %s: it has no copy on object storage", e.ID)
 	}

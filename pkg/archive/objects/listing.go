@@ -78,9 +78,9 @@ func (b *Bucket) Entries(ctx context.Context) iter.Seq2[archive.Entry, error] {
 	}
 }
 
-// Entry is the entry of one archive below the prefix, see [Bucket.Entries]. It is
+// EntryOf is the entry of one archive below the prefix, see [Bucket.Entries]. It is
 // [ErrMissing] if there is none.
-func (b *Bucket) Entry(ctx context.Context, id string) (e archive.Entry, err error) {
+func EntryOf(ctx context.Context, b *Bucket, id string) (e archive.Entry, err error) {
 	if e, err = b.entry(ctx, b.key(entryName(id, 1))); err != nil {
 		return e, err
 	}
