@@ -261,7 +261,7 @@ func carryOver(ctx context.Context, run *workspace.Run, s workspace.Found, o Con
 		return carried, fmt.Errorf("the context would be refused: %w", err)
 	}
 	carried.Directory, carried.Now = doc.Directory, run.Now()
-	carried.Note = carry.Note(doc.From, run.Now())
+	carried.Note = session.Origin{Runtime: doc.From.Runtime, Session: doc.From.Session, At: run.Now().UnixMilli()}.Note()
 	carried.Title = carry.Title(s.Runtime, carried)
 	return carried, nil
 }
