@@ -4,11 +4,9 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/sessctl/sessctl/internal/audit"
 	"github.com/sessctl/sessctl/internal/failure"
@@ -16,7 +14,6 @@ import (
 	"github.com/sessctl/sessctl/internal/recall"
 	"github.com/sessctl/sessctl/internal/selection"
 	"github.com/sessctl/sessctl/internal/steps"
-	"github.com/sessctl/sessctl/internal/wording"
 	"github.com/sessctl/sessctl/internal/workspace"
 	"github.com/sessctl/sessctl/pkg/archive"
 	"github.com/sessctl/sessctl/pkg/memory"
@@ -202,10 +199,7 @@ func (s *mcpServer) facts(ctx context.Context, in mcptool.FactsInput) (string, e
 	if err := s.options.CheckKnown(ctx, a.Run, store, of); err != nil {
 		return "", err
 	}
-	all, err := factAnswers(ctx, store, of, in.Kind)
-	if err == nil && in.Query != "" && len(all) > 0 {
-		all, err = answering(ctx, a, all, recall.Options{Query: in.Query, Agent: of.Agent, Runtime: of.Runtime, Category: memory.CategoryFact, Kind: in.Kind, Rank: memory.RankHybrid, Limit: recall.MostHits})
-	}
+	all, err := mcptool.FactAnswers(ctx, a.Run, store, of, in)
 	if err != nil {
 		return "", err
 	}
@@ -214,61 +208,12 @@ func (s *mcpServer) facts(ctx context.Context, in mcptool.FactsInput) (string, e
 	}
 	l := mcptool.AnswerList{Most: recall.ListBytes - len(session.RecallBegin) - len(session.RecallEnd)}
 	for _, f := range all {
-		l.Add(f.text)
+		l.Add(f.Text)
 	}
 	if l.Lines == nil {
 		return "no facts are known; sessctl extract-facts finds them", nil
 	}
 	return s.told.Keep(steps.Quoted("\n"+strings.Join(l.Lines, "")) + l.More("facts")), nil
-}
-
-// factAnswer is one fact as an agent is told of it.
-type factAnswer struct{ id, text string }
-
-// factAnswers are the facts in a scope, those that an agent stored itself first, then the
-// newest.
-func factAnswers(ctx context.Context, store *memory.Store, of selection.Scope, kind string) (all []factAnswer, err error) {
-	if kind == "" {
-		own, _, err := store.ListOwnWords(ctx, memory.OwnWordsFilter{Runtime: of.Runtime, Agent: of.Agent, Category: memory.CategoryFact})
-		if err != nil {
-			return nil, err
-		}
-		for _, r := range own {
-			all = append(all, factAnswer{r.ID, fmt.Sprintf("   %s\n%s\n", recall.Line(audit.NewStoredBy(r)), recall.Indent(mcptool.CutMessage(steps.PlainText(r.Text))))})
-		}
-	}
-	known, err := store.Facts(ctx, memory.FactFilter{Runtime: of.Runtime, Agent: of.Agent, Kind: kind})
-	if err != nil {
-		return nil, err
-	}
-	replaced, err := steps.ReplacedFacts(ctx, store, memory.FactFilter{Runtime: of.Runtime, Agent: of.Agent})
-	if err != nil {
-		return nil, err
-	}
-	for _, f := range slices.Backward(known) {
-		if !f.Damaged {
-			text := steps.PlainText(f.Text)
-			for _, before := range replaced[f.ID] {
-				text += "\nbefore that, and not so any more: " + steps.PlainText(before.Text)
-			}
-			all = append(all, factAnswer{f.ID, fmt.Sprintf("   %s  %s  confidence %.2f  agent %s\n%s\n", time.UnixMilli(f.CreatedAt).UTC().Format(time.DateOnly), wording.Visible(f.Kind), f.Confidence, wording.Visible(f.Agent), recall.Indent(mcptool.CutMessage(text)))})
-		}
-	}
-	return all, nil
-}
-
-// answering are the facts that a question finds, the best first.
-func answering(ctx context.Context, a *app, all []factAnswer, o recall.Options) (found []factAnswer, err error) {
-	doc, err := recall.Recall(ctx, a.Run, o)
-	if err != nil {
-		return nil, err
-	}
-	for _, hit := range doc.Hits {
-		if i := slices.IndexFunc(all, func(f factAnswer) bool { return f.id == hit.ID }); i >= 0 {
-			found = append(found, all[i])
-		}
-	}
-	return found, nil
 }
 
 func (s *mcpServer) sessions(ctx context.Context, in mcptool.SessionsInput) (string, error) {

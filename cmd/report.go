@@ -8,6 +8,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/sessctl/sessctl/internal/audit"
 	"github.com/sessctl/sessctl/internal/front/pages"
 	"github.com/sessctl/sessctl/internal/recall"
 	"github.com/sessctl/sessctl/internal/workspace"
@@ -57,7 +58,7 @@ func runReport(ctx context.Context, a *app, o pages.ReportOptions) error {
 			return err
 		}
 	}
-	doc, err := gatherReport(ctx, a, o)
+	doc, err := audit.GatherReport(ctx, a.Run, unusableSettings(a), o.Quick)
 	if err != nil {
 		return err
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/sessctl/sessctl/pkg/session"
 )
 
-// NewReportSession is a session as the report shows it.
-func NewReportSession(row *selection.SessionRow) report.Session {
+// newReportSession is a session as the report shows it.
+func newReportSession(row *selection.SessionRow) report.Session {
 	state := row.State
 	switch {
 	case row.Unreadable:
@@ -27,8 +27,8 @@ func NewReportSession(row *selection.SessionRow) report.Session {
 	}
 }
 
-// AddRow adds a session to those of its agent.
-func AddRow(s *report.Share, row *selection.SessionRow) {
+// addRow adds a session to those of its agent.
+func addRow(s *report.Share, row *selection.SessionRow) {
 	s.Sessions++
 	s.Bytes += row.Bytes
 	if row.Over {
@@ -39,8 +39,8 @@ func AddRow(s *report.Share, row *selection.SessionRow) {
 	}
 }
 
-// SortedShares are shares, the most tokens first.
-func SortedShares[K comparable](all map[K]*report.Share) (shares []report.Share) {
+// sortedShares are shares, the most tokens first.
+func sortedShares[K comparable](all map[K]*report.Share) (shares []report.Share) {
 	for _, s := range all {
 		shares = append(shares, *s)
 	}
@@ -50,8 +50,8 @@ func SortedShares[K comparable](all map[K]*report.Share) (shares []report.Share)
 	return shares
 }
 
-// Continuous are the days up to today, without a gap.
-func Continuous(of map[string]*report.Day, now time.Time) []report.Day {
+// continuous are the days up to today, without a gap.
+func continuous(of map[string]*report.Day, now time.Time) []report.Day {
 	days := []report.Day{}
 	if len(of) == 0 {
 		return days
@@ -77,8 +77,8 @@ func Continuous(of map[string]*report.Day, now time.Time) []report.Day {
 // names.
 const MostTypes = 100
 
-// WhatFills says what most of a record is.
-func WhatFills(r session.LargeRecord) string {
+// whatFills says what most of a record is.
+func whatFills(r session.LargeRecord) string {
 	kind := strings.ToLower(r.Type)
 	switch {
 	case r.Base64*2 >= r.Bytes:

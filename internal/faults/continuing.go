@@ -3,9 +3,11 @@
 package faults
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -28,12 +30,44 @@ func continuings() []Command {
 			Prepare: func(h *Home) error { return os.MkdirAll(h.begunIn("pi"), 0o700) },
 			Done:    func(h *Home) error { return h.begun("pi", 1) }, Whole: func(h *Home) error { return h.begun("pi", 0) },
 		},
+		{
+			Name: "continue, pi in qwen", Runtime: "pi", Args: append(strings.Fields(how+"qwen --file"), "$LOG"), Slow: true,
+			Prepare: func(h *Home) error { return os.MkdirAll(h.begunIn("qwen"), 0o700) },
+			Done:    func(h *Home) error { return h.begun("qwen", 1) }, Whole: func(h *Home) error { return h.begun("qwen", 0) },
+		},
+		{
+			Name: "continue, pi in opencode", Runtime: "pi", Args: append(strings.Fields(how+"opencode --file"), "$LOG"), Slow: true,
+			Prepare: withRows, Done: func(h *Home) error { return h.begunRows(1) }, Whole: func(h *Home) error { return h.begunRows(0) },
+		},
 	}
+}
+
+// begunRows checks that all rows of before are there, and of the new session all or none.
+func (h *Home) begunRows(least int) error {
+	now, err := rows(h.database())
+	before, readErr := rows(h.original())
+	if err = errors.Join(err, readErr); err != nil {
+		return err
+	}
+	sessions, notes, more := 0, 0, len(now)-len(before)
+	for _, row := range now {
+		sessions += strings.Count(row, "|from pi: ")
+		notes += strings.Count(row, "Carried over by sessctl")
+	}
+	for _, row := range before {
+		if !slices.Contains(now, row) {
+			return fmt.Errorf("a row of before is gone: %.100s", row)
+		}
+	}
+	if sessions < least || sessions != notes || more > 0 && sessions == 0 {
+		return fmt.Errorf("%d new sessions with %d notes and %d rows, not %d", sessions, notes, more, least)
+	}
+	return h.logIs(h.source())
 }
 
 // begunIn is the directory of a runtime's sessions.
 func (h *Home) begunIn(runtime string) string {
-	return filepath.Join(h.Dir, "home", map[string]string{"claude": ".claude/projects", "codex": ".codex/sessions", "pi": ".pi/agent/sessions"}[runtime])
+	return filepath.Join(h.Dir, "home", map[string]string{"claude": ".claude/projects", "codex": ".codex/sessions", "pi": ".pi/agent/sessions", "qwen": ".qwen/projects"}[runtime])
 }
 
 // begun checks that there are at least so many new logs, that each is whole, as the

@@ -108,7 +108,7 @@ func Continue(ctx context.Context, run *workspace.Run, o ContinueOptions) (doc C
 	if err != nil || o.DryRun {
 		return doc, err
 	}
-	if err := begin(ctx, run, into, plan, workspace.Mode{Reason: "continue", Recover: workspace.RecoveryOf(run, s.Ref, o.Quiet)}); err != nil {
+	if err := begin(ctx, run, into, plan, carried, workspace.Mode{Reason: "continue", Recover: workspace.RecoveryOf(run, s.Ref, o.Quiet)}); err != nil {
 		return doc, err
 	}
 	doc.Session, doc.Path, doc.Command = plan.ID, plan.Path, plan.Command
@@ -116,7 +116,7 @@ func Continue(ctx context.Context, run *workspace.Run, o ContinueOptions) (doc C
 }
 
 // begin finishes what earlier runs began, writes the log, and looks at what is there then.
-func begin(ctx context.Context, run *workspace.Run, into session.Store, plan session.Begun, mode workspace.Mode) error {
+func begin(ctx context.Context, run *workspace.Run, into session.Store, plan session.Begun, carried session.Carried, mode workspace.Mode) error {
 	w, err := workspace.Open(ctx, run, mode)
 	if err != nil {
 		return err
@@ -125,14 +125,27 @@ func begin(ctx context.Context, run *workspace.Run, into session.Store, plan ses
 	if err := into.Capabilities().Beginner.Begin(ctx, plan); err != nil {
 		return err
 	}
-	written, err := os.ReadFile(plan.Path)
-	if err == nil && !bytes.Equal(written, plan.Log) {
-		err = errors.New("it has other bytes than were written")
-	}
-	if err != nil {
+	if err := isThere(ctx, into, plan, carried); err != nil {
 		return fmt.Errorf("read %s back: %w", plan.Path, err)
 	}
 	return nil
+}
+
+// isThere looks at what was begun: the same bytes, or in a database, which adds its own,
+// the same conversation.
+func isThere(ctx context.Context, into session.Store, plan session.Begun, carried session.Carried) error {
+	can, ref := into.Capabilities(), session.Ref{Runtime: into.Runtime(), ID: plan.ID, Path: plan.Path, Kind: session.KindStored}
+	if can.DatabaseFile == nil || can.DatabaseFile(ref) == plan.Path {
+		written, err := os.ReadFile(plan.Path)
+		if err == nil && !bytes.Equal(written, plan.Log) {
+			err = errors.New("it has other bytes than were written")
+		}
+		return err
+	}
+	if _, err := into.List(ctx); err != nil { // it reads anew
+		return err
+	}
+	return says(ctx, into, carried, func() (io.ReadCloser, error) { return can.Source.OpenLog(ctx, ref) })
 }
 
 // continued finds the session that goes on, and makes sure that nobody is writing it.
@@ -294,12 +307,18 @@ func changedIn(directory string) func(path string, since int64) bool {
 // readBack makes sure, before anything is written, that the target's log says what was
 // carried: the reader of that runtime finds it all in it.
 func readBack(ctx context.Context, into session.Store, log []byte, want session.Carried) error {
-	got, _, err := replay.Read(ctx, into, func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(log)), nil })
-	if err == nil {
-		err = carry.Same(want, got)
-	}
+	err := says(ctx, into, want, func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(log)), nil })
 	if err != nil {
 		return fmt.Errorf("the new log does not say what was carried, and nothing was written: %w", err)
 	}
 	return nil
+}
+
+// says compares what was carried with what the target's reader finds in a log.
+func says(ctx context.Context, into session.Store, want session.Carried, open func() (io.ReadCloser, error)) error {
+	got, _, err := replay.Read(ctx, into, open)
+	if err != nil {
+		return err
+	}
+	return carry.Same(want, got)
 }

@@ -25,6 +25,8 @@ func ferries() []scenario {
 		{"ferry into pi", runtimePiNewer, playFerryIntoPi},
 		{"ferry into claude", runtimeClaudeNewer, playFerryIntoClaude},
 		{"ferry into codex", runtimeCodex, playFerryIntoCodex},
+		{"ferry into qwen", runtimeQwen, playFerryIntoQwen},
+		{"ferry into opencode", runtimeOpenCode, playFerryIntoOpenCode},
 	}
 }
 
@@ -64,6 +66,33 @@ func playFerryIntoCodex(ctx context.Context, s *stage) {
 	s.arrived("codex", c.before, ferriedTurns-1)
 	c.turn(ctx, "And on, otter-weir", "resume", "--last")
 	s.arrived("codex, second resume", c.before, ferriedTurns-1)
+}
+
+// playFerryIntoQwen lets Qwen Code go on with a session of pi.
+func playFerryIntoQwen(ctx context.Context, s *stage) {
+	q := newQwen(s)
+	s.must("make a store", os.MkdirAll(filepath.Join(s.home, ".qwen", "projects"), 0o700))
+	done := s.ferry(ctx, s.ferrySource(), "qwen", q.dir)
+	before, _ := s.model.requests()
+	q.turn(ctx, "Go on, newt-hollow", "--resume", done.Session)
+	s.arrived("qwen", before, ferriedTurns)
+	before, _ = s.model.requests()
+	q.turn(ctx, "And on, otter-weir", "-c")
+	s.arrived("qwen, second resume", before, ferriedTurns)
+}
+
+// playFerryIntoOpenCode lets OpenCode go on with a session of pi: not while it runs.
+func playFerryIntoOpenCode(ctx context.Context, s *stage) {
+	o := newOpenCode(s, "opencode")
+	o.begin(ctx, "Who opens on Saturday?")
+	done := s.ferry(ctx, s.ferrySource(), "opencode", o.dir)
+	same(s, "it is listed", o.listed(ctx, done.Session), true)
+	before, _ := s.model.requests()
+	o.turn(ctx, done.Session, "Go on, newt-hollow")
+	s.arrived("opencode", before, ferriedTurns)
+	before, _ = s.model.requests()
+	o.turn(ctx, "-c", "And on, otter-weir")
+	s.arrived("opencode, second resume", before, ferriedTurns)
 }
 
 // ferried is what sessctl says of a session that goes on.

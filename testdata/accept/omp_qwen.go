@@ -122,21 +122,9 @@ func paint(path string) error {
 // playQwen has Qwen Code go on after what it does not send was taken out of its
 // session, and after that was taken back.
 func playQwen(ctx context.Context, s *stage) {
-	work, home := filepath.Join(s.home, "work"), filepath.Join(s.home, ".qwen")
-	s.must("make directories", errors.Join(os.MkdirAll(work, 0o700), os.MkdirAll(home, 0o700)))
-	s.must("write settings", writeFile(filepath.Join(home, "settings.json"), object{
-		"security": object{"auth": object{"selectedType": "openai"}}, "telemetry": object{"enabled": false},
-		"privacy": object{"usageStatisticsEnabled": false}, "general": object{"enableAutoUpdate": false, "disableAutoUpdate": true},
-	}))
-	turn := func(say string, args ...string) {
-		c := s.command(ctx, work, filepath.Join(s.runtime.bin, "qwen"), append([]string{"-y", "-p", say}, args...)...)
-		c.Env = append(c.Env, "OPENAI_API_KEY=none", "OPENAI_BASE_URL="+s.model.url(), "OPENAI_MODEL="+modelName)
-		out, err := c.CombinedOutput()
-		if err != nil {
-			err = fmt.Errorf("%w: %s", err, lastLines(string(out)))
-		}
-		s.must("a turn of qwen", err)
-	}
+	home := filepath.Join(s.home, ".qwen")
+	q := newQwen(s)
+	turn := func(say string, args ...string) { q.turn(ctx, say, args...) }
 	const count = "Count.\nCALL run_shell_command {\"command\": \"seq 1 9000\", \"description\": \"count\", \"is_background\": false}"
 	turn("Plan the bakery week")
 	turn(count, "-c")
@@ -170,6 +158,34 @@ func playQwen(ctx context.Context, s *stage) {
 	s.must("undo", err)
 	now, err = os.ReadFile(log)
 	same(s, "an undo brings it back", err == nil && bytes.Equal(now, before), true)
+}
+
+// qwen is a home with the real Qwen Code.
+type qwen struct {
+	*stage
+	dir string
+}
+
+func newQwen(s *stage) *qwen {
+	q := &qwen{s, filepath.Join(s.home, "work")}
+	home := filepath.Join(s.home, ".qwen")
+	s.must("make directories", errors.Join(os.MkdirAll(q.dir, 0o700), os.MkdirAll(home, 0o700)))
+	s.must("write settings", writeFile(filepath.Join(home, "settings.json"), object{
+		"security": object{"auth": object{"selectedType": "openai"}}, "telemetry": object{"enabled": false},
+		"privacy": object{"usageStatisticsEnabled": false}, "general": object{"enableAutoUpdate": false, "disableAutoUpdate": true},
+	}))
+	return q
+}
+
+// turn lets Qwen Code take one turn.
+func (q *qwen) turn(ctx context.Context, say string, args ...string) {
+	c := q.command(ctx, q.dir, filepath.Join(q.runtime.bin, "qwen"), append([]string{"-y", "-p", say}, args...)...)
+	c.Env = append(c.Env, "OPENAI_API_KEY=none", "OPENAI_BASE_URL="+q.model.url(), "OPENAI_MODEL="+modelName)
+	out, err := c.CombinedOutput()
+	if err != nil {
+		err = fmt.Errorf("%w: %s", err, lastLines(string(out)))
+	}
+	q.must("a turn of qwen", err)
 }
 
 // theLog is the one log that a pattern finds, and what is in it.

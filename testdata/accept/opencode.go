@@ -175,7 +175,11 @@ func (o *openCode) begin(ctx context.Context, say string) string {
 // turn lets the program take one turn.
 func (o *openCode) turn(ctx context.Context, id, say string) {
 	args := []string{"run", "--model", "mock/" + modelName}
-	if id != "" {
+	switch id {
+	case "":
+	case "-c": // the last one
+		args = append(args, id)
+	default:
 		args = append(args, "--session", id)
 	}
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Minute)

@@ -7,7 +7,9 @@ import (
 
 // Traits says what holds for every store of OpenCode.
 func Traits() session.Traits {
-	return traits(session.RuntimeOpenCode, "~/.local/share/opencode")
+	t := traits(session.RuntimeOpenCode, "~/.local/share/opencode")
+	t.Tools = tools()
+	return t
 }
 
 // KiloTraits says what holds for every store of Kilo.
@@ -24,13 +26,13 @@ func traits(runtime, home string) session.Traits {
 
 // Capabilities implements [session.Store].
 func (s *Store) Capabilities() session.Capabilities {
-	t := Traits()
+	t, beginner := Traits(), session.Beginner(s)
 	if s.name == session.RuntimeKilo {
-		t = KiloTraits()
+		t, beginner = KiloTraits(), nil // it was not tried
 	}
 	return session.Capabilities{
 		Traits: t, Strategies: []session.Strategy{session.StrategyNone},
 		Liveness: s, Adviser: s, Source: s, Counter: s, DatabaseFile: sqlitefile.FileOf, Parts: s, Closer: s,
-		Shrinker: s, Depositor: s,
+		Shrinker: s, Depositor: s, Beginner: beginner,
 	}
 }

@@ -8,7 +8,7 @@ import (
 func Traits() session.Traits {
 	return session.Traits{
 		Runtime: session.RuntimeQwen, Homes: []string{"~/.qwen"}, Variables: []string{"QWEN_HOME"},
-		Formats: []session.Format{session.FormatQwen}, Outputs: true, SummaryStyle: session.StyleCheckpoint,
+		Formats: []session.Format{session.FormatQwen}, Outputs: true, SummaryStyle: session.StyleCheckpoint, Tools: tools(),
 		Titles: []session.TitleRecord{{Key: "subtype", Is: "custom_title", Field: "systemPayload.customTitle"}},
 	}
 }
@@ -17,6 +17,6 @@ func Traits() session.Traits {
 func (s *Store) Capabilities() session.Capabilities {
 	return session.Capabilities{
 		Traits: Traits(), Strategies: []session.Strategy{session.StrategyTrim},
-		Liveness: s, Trigger: s, Adviser: s, Counter: s, Trimmer: s, Shortener: s, Disposer: s, Restorer: s,
+		Liveness: s, Trigger: s, Adviser: s, Counter: s, Trimmer: s, Shortener: s, Disposer: s, Restorer: s, Beginner: s,
 	}
 }

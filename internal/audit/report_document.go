@@ -1,4 +1,4 @@
-package cmd
+package audit
 
 import (
 	"cmp"
@@ -9,9 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sessctl/sessctl/internal/audit"
 	"github.com/sessctl/sessctl/internal/failure"
-	"github.com/sessctl/sessctl/internal/front/pages"
 	"github.com/sessctl/sessctl/internal/selection"
 	"github.com/sessctl/sessctl/internal/wording"
 	"github.com/sessctl/sessctl/internal/workspace"
@@ -21,30 +19,31 @@ import (
 	"github.com/sessctl/sessctl/pkg/session"
 )
 
-// gatherReport makes the document of one look: what sizes, usage, monitor, log and
-// archives verify would say of the same moment. Nothing is changed.
-func gatherReport(ctx context.Context, a *app, o pages.ReportOptions) (report.Document, error) {
+// GatherReport makes the document of one look: what sizes, usage, monitor, log and
+// archives verify would say of the same moment. A quick one does not read the logs.
+// refused is what is wrong with the configuration. Nothing is changed.
+func GatherReport(ctx context.Context, a *workspace.Run, refused []error, quick bool) (report.Document, error) {
 	doc := report.Document{Schema: 1, MadeAt: wording.StampText(a.Now()), Version: a.Version, Threshold: a.Config.Compaction.Due().Tokens, Share: a.Config.Compaction.Due().Percent}
 	doc.Host, _ = os.Hostname() // without one the page does not name it
-	settings, err := workspace.MonitorSettings(&a.Run.Settings)
+	settings, err := workspace.MonitorSettings(&a.Settings)
 	if err != nil {
 		return doc, err
 	}
-	state, err := monitor.Load(a.Pins, audit.MonitorStatePath(&a.Run.Settings))
+	state, err := monitor.Load(a.Pins, MonitorStatePath(&a.Settings))
 	if err != nil {
-		a.PassOver(workspace.Note{Path: audit.MonitorStatePath(&a.Run.Settings), Message: err.Error()})
+		a.PassOver(workspace.Note{Path: MonitorStatePath(&a.Settings), Message: err.Error()})
 	}
-	look := audit.NewObserver(a.Run, audit.LookOptions{Threshold: a.Config.Compaction.Due(), Earlier: state.Stores, Refused: unusableSettings(a)})
+	look := NewObserver(a, LookOptions{Threshold: a.Config.Compaction.Due(), Earlier: state.Stores, Refused: refused})
 	defer workspace.CloseStores(look.Run)
 	err = look.Look(ctx)
-	if workspace.NothingFound(a.Run, err) {
+	if workspace.NothingFound(a, err) {
 		told := failure.Explain(err)
 		a.Notice(workspace.Note{Message: told.Message, Hint: told.Hint}) // runs and archives are there without one
 	} else if err != nil {
 		return doc, err
 	}
-	r := reporter{app: a, seen: look, doc: &doc}
-	wellness := audit.MonitorReport{Alerts: audit.OneOfACause(audit.WithoutDue(look.AlertsOf(state, settings)))}
+	r := reporter{Run: a, seen: look, doc: &doc}
+	wellness := MonitorReport{Alerts: OneOfACause(WithoutDue(look.AlertsOf(state, settings)))}
 	wellness.Count(&look.Observed)
 	wellness.Sessions, wellness.Archives = len(look.Rows), len(look.Entries)
 	r.alerts(wellness.Alerts)
@@ -55,8 +54,8 @@ func gatherReport(ctx context.Context, a *app, o pages.ReportOptions) (report.Do
 	}
 	r.growth()
 	doc.Pending, doc.Purges = look.Waiting(), look.Purges()
-	audit.NamePurges(look.ProjectNames(), doc.Purges)
-	if doc.Records.Read = !o.Quick; doc.Records.Read {
+	NamePurges(look.ProjectNames(), doc.Purges)
+	if doc.Records.Read = !quick; doc.Records.Read {
 		if err := r.records(ctx); err != nil {
 			return doc, err
 		}
@@ -69,8 +68,8 @@ func gatherReport(ctx context.Context, a *app, o pages.ReportOptions) (report.Do
 
 // reporter puts what one look has found into a report.
 type reporter struct {
-	*app
-	seen *audit.Observer
+	*workspace.Run
+	seen *Observer
 	doc  *report.Document
 }
 
@@ -100,16 +99,16 @@ func (r *reporter) context(context.Context) error {
 		}
 		of := []*report.Share{whole, runtimes[row.Runtime], agents[owner]}
 		if i < report.MostRows {
-			c.List = append(c.List, audit.NewReportSession(row))
+			c.List = append(c.List, newReportSession(row))
 		} else {
 			of = append(of, &c.More)
 		}
 		for _, share := range of {
-			audit.AddRow(share, row)
+			addRow(share, row)
 		}
 	}
 	c.Sessions, c.Over, c.Tokens, c.Bytes = whole.Sessions, whole.Over, whole.Tokens, whole.Bytes
-	c.Runtimes, c.Agents = append(c.Runtimes, audit.SortedShares(runtimes)...), append(c.Agents, audit.SortedShares(agents)...)
+	c.Runtimes, c.Agents = append(c.Runtimes, sortedShares(runtimes)...), append(c.Agents, sortedShares(agents)...)
 	c.MoreAgents = max(len(c.Agents)-report.MostAgents, 0)
 	c.Agents = c.Agents[:len(c.Agents)-c.MoreAgents]
 	return nil
@@ -117,7 +116,7 @@ func (r *reporter) context(context.Context) error {
 
 // disk is what usage says, of the same look, with what was saved.
 func (r *reporter) disk(ctx context.Context) error {
-	u := &audit.Usage{App: r.app.Run, Doc: audit.UsageDocument{Schema: 1}}
+	u := &Usage{App: r.Run, Doc: UsageDocument{Schema: 1}}
 	u.CountSessions(r.seen.Sessions)
 	for _, count := range []func(context.Context) error{u.Data, u.Trash} {
 		if err := count(ctx); err != nil {
@@ -129,7 +128,7 @@ func (r *reporter) disk(ctx context.Context) error {
 	d := &r.doc.Disk
 	for _, part := range []struct {
 		what string
-		use  audit.DiskUse
+		use  DiskUse
 	}{{"live logs", u.Doc.Live}, {"closed logs", u.Doc.Closed}, {"archives", u.Doc.Archives}, {"memory", u.Doc.Memory}, {"trash", u.Doc.Trash}, {"set aside", u.Doc.SetAside}, {"records", u.Doc.Records}} {
 		d.Parts = append(d.Parts, report.DiskPart{What: part.what, Files: part.use.Files, Bytes: part.use.Bytes})
 		d.Bytes += part.use.Bytes
@@ -148,7 +147,7 @@ func (r *reporter) disk(ctx context.Context) error {
 	return nil
 }
 
-func (r *reporter) saved(saved audit.SavedDocument) {
+func (r *reporter) saved(saved SavedDocument) {
 	s := &r.doc.Saved
 	*s = report.Saved{Compactions: saved.Compactions, Tokens: saved.Tokens, LogBytes: saved.LogBytes, Compressed: saved.Compressed, Archives: len(r.seen.Entries), Runtimes: []report.ArchivedShare{}}
 	of := map[string]*report.ArchivedShare{}
@@ -172,16 +171,16 @@ func (r *reporter) saved(saved audit.SavedDocument) {
 func (r *reporter) proof(context.Context) error {
 	p := &r.doc.Proof
 	p.Archives, p.Looked, p.Checks, p.Damaged = len(r.seen.Entries), r.seen.ArchivesSeen, []report.Check{}, []report.Damaged{}
-	checks, err := audit.RecordedChecks(r.app.Run)
+	checks, err := RecordedChecks(r.Run)
 	if err != nil {
-		r.PassOver(workspace.Note{Path: audit.ChecksPath(&r.app.Run.Settings), Message: "earlier checks of archives are not known: " + err.Error()})
+		r.PassOver(workspace.Note{Path: ChecksPath(&r.Run.Settings), Message: "earlier checks of archives are not known: " + err.Error()})
 	}
 	for _, recorded := range slices.Backward(checks) {
 		c := report.Check(recorded)
 		if whole := c.All && c.ReadData; whole && p.Whole == nil {
 			p.Whole = &c
 		}
-		if len(p.Checks) < audit.MostChecks {
+		if len(p.Checks) < MostChecks {
 			p.Checks = append(p.Checks, c)
 		}
 	}
@@ -208,7 +207,7 @@ func (r *reporter) runs(context.Context) error {
 			runs.Outcomes[string(run.Outcome)]++
 		}
 		if len(runs.List) < report.MostRuns {
-			row := audit.NewRunRow(run)
+			row := NewRunRow(run)
 			runs.List = append(runs.List, report.Run{
 				Started: wording.StampText(run.Started), Profile: run.Profile, Outcome: string(run.Outcome), Seconds: run.Seconds, Changed: row.Changed(), Why: row.Why(),
 			})
@@ -238,10 +237,10 @@ func (r *reporter) growth() {
 	undone := compact.UndoneBy(r.seen.AllReceipts)
 	for _, receipt := range r.seen.AllReceipts {
 		if _, back := undone[receipt.ID]; !back {
-			day(receipt.At).Freed += audit.ReceiptRow(receipt, "").Freed
+			day(receipt.At).Freed += ReceiptRow(receipt, "").Freed
 		}
 	}
-	r.doc.Growth.Days = audit.Continuous(of, r.seen.At)
+	r.doc.Growth.Days = continuous(of, r.seen.At)
 }
 
 // records reads the logs and says what they are made of.
@@ -252,7 +251,7 @@ func (r *reporter) records(ctx context.Context) error {
 		return err
 	}
 	for i, err := range t.Failed {
-		selection.TellUnread(r.app.Run, logs[i].Path, err)
+		selection.TellUnread(r.Run, logs[i].Path, err)
 	}
 	d, names := &r.doc.Records, r.seen.ProjectNames()
 	d.Logs, d.Bytes, d.Base64, d.Duplicate = t.Doc.Sessions, t.Doc.Bytes, t.Doc.Base64, t.Doc.Duplicate
@@ -260,11 +259,11 @@ func (r *reporter) records(ctx context.Context) error {
 	for _, row := range t.Doc.Types {
 		d.Types = append(d.Types, report.TypeShare{Runtime: row.Runtime, Type: row.Type, Records: row.Records, Bytes: row.Bytes})
 	}
-	d.Types = d.Types[:min(len(d.Types), audit.MostTypes)]
+	d.Types = d.Types[:min(len(d.Types), MostTypes)]
 	for _, large := range t.Largest {
 		s := logs[large.Log]
 		d.Largest = append(d.Largest, report.Record{
-			Runtime: s.Runtime, Agent: s.Agent, ProjectName: names.Of(s.Runtime, s.Agent), Session: s.ID, Path: r.Tilde(s.Path), Line: large.Line, Type: large.Type, What: audit.WhatFills(large),
+			Runtime: s.Runtime, Agent: s.Agent, ProjectName: names.Of(s.Runtime, s.Agent), Session: s.ID, Path: r.Tilde(s.Path), Line: large.Line, Type: large.Type, What: whatFills(large),
 			Bytes: large.Bytes, Base64: large.Base64, Duplicate: large.Duplicate,
 		})
 	}
@@ -282,7 +281,7 @@ func (r *reporter) notes() {
 		r.doc.Unread = append(r.doc.Unread, report.Unread{Runtime: u.Runtime, Cause: string(u.Cause), Broken: u.Broken, Count: u.Count, Bytes: u.Bytes, Path: r.Tilde(u.Paths[0]), Message: u.Message, Hint: u.Hint})
 	}
 	r.doc.Notes = []report.Note{}
-	for _, n := range r.app.Notes {
+	for _, n := range r.Notes {
 		r.doc.Notes = append(r.doc.Notes, report.Note{Path: r.Tilde(n.Path), Message: n.Message, Hint: n.Hint})
 	}
 }
