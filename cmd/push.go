@@ -71,7 +71,7 @@ func runPush(ctx context.Context, a *app, o recall.PushOptions) error {
 	}
 	if o.DryRun {
 		defer look.Close()
-		if err := recall.Preview(ctx, recall.Transfer{Store: look, Shared: shared, TakeOver: o.TakeOver, Verify: o.Verify}, &doc); err != nil {
+		if err := recall.Preview(ctx, a.Run, recall.Transfer{Store: look, Shared: shared, TakeOver: o.TakeOver, Verify: o.Verify}, &doc); err != nil {
 			return err
 		}
 		return errors.Join(recall.MayTakeOver(ctx, look, o), renderPush(a, doc))

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"slices"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"github.com/sessctl/sessctl/internal/selection"
 	"github.com/sessctl/sessctl/internal/wording"
 	"github.com/sessctl/sessctl/internal/workspace"
+	"github.com/sessctl/sessctl/pkg/memory"
 	"github.com/sessctl/sessctl/pkg/operate"
 	"github.com/sessctl/sessctl/pkg/operate/monitor"
 	"github.com/sessctl/sessctl/pkg/report"
@@ -35,6 +37,7 @@ type StatusDocument struct {
 	Agents   int              `json:"agents"`
 	Sessions int              `json:"sessions"`
 	Archives int              `json:"archives"`
+	LeftOut  int              `json:"left_out"` // records that the shared memory does not get (memory.remote.except)
 	// What could not be read is not none: without ArchivesKnown nothing is known of
 	// archives, growth and savings, without RunsKnown nothing of runs.
 	ArchivesKnown bool                  `json:"archives_known"`
@@ -98,6 +101,9 @@ func Status(ctx context.Context, run *workspace.Run, refused []error) (StatusDoc
 	if stateErr != nil {
 		o.Failures = append(o.Failures, workspace.Note{Path: MonitorStatePath(&run.Settings), Message: stateErr.Error()})
 	}
+	if doc.LeftOut, err = leftOut(ctx, run); err != nil {
+		o.Failures = append(o.Failures, workspace.Note{Path: run.MemoryDir(), Message: "what is left out of the shared memory is not known: " + err.Error()})
+	}
 	err = o.Look(ctx)
 	if f := (*failure.Error)(nil); errors.As(err, &f) && f.Code == "no_store" {
 		o.Failures = append(o.Failures, workspace.Note{Message: f.Error(), Hint: f.Hint})
@@ -118,6 +124,27 @@ func Status(ctx context.Context, run *workspace.Run, refused []error) (StatusDoc
 	doc.count(o)
 	doc.Well = len(doc.Wrong) == 0 && !slices.ContainsFunc(doc.Due, ofAPerson)
 	return doc, nil
+}
+
+// leftOut counts the records that this host does not share.
+func leftOut(ctx context.Context, run *workspace.Run) (int, error) {
+	if !workspace.Shares(&run.Settings) || len(run.Config.Memory.Remote.Except) == 0 {
+		return 0, nil
+	}
+	store, err := workspace.GlimpseMemory(ctx, run)
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	defer store.Close()
+	only, _, err := selection.Shareable(ctx, run, store)
+	if err != nil {
+		return 0, err
+	}
+	n, err := store.CountLeftOut(ctx, memory.ShareQuery{Only: only})
+	return n.Records, err
 }
 
 // NameProjects says what people call the agents.

@@ -69,7 +69,7 @@ func examineSent(ctx context.Context, run *workspace.Run, report *findings, shar
 		report.problem("", wording.Plural(there.Records, "record")+" of "+wording.Visible(there.Host)+" in the shared memory came from another memory; nothing is pushed", workspace.AdviseOther)
 		return nil
 	}
-	n, err := recall.Unsent(ctx, store, shared.Server())
+	n, err := recall.Unsent(ctx, run, store, shared.Server())
 	if waiting := n.Records + n.Gone + n.Tombstones; err == nil && waiting > 0 {
 		report.note("", fmt.Sprintf("%s not sent yet, %d to be dropped there, %d forgotten here and not there", wording.Plural(n.Records, "record"), n.Gone, n.Tombstones), "sessctl push")
 	}

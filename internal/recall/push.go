@@ -9,8 +9,10 @@ import (
 
 	"github.com/sessctl/sessctl/internal/audit"
 	"github.com/sessctl/sessctl/internal/failure"
+	"github.com/sessctl/sessctl/internal/selection"
 	"github.com/sessctl/sessctl/internal/wording"
 	"github.com/sessctl/sessctl/internal/workspace"
+	"github.com/sessctl/sessctl/pkg/agentset"
 	"github.com/sessctl/sessctl/pkg/memory"
 	"github.com/sessctl/sessctl/pkg/memory/remote"
 	"github.com/sessctl/sessctl/pkg/operate"
@@ -95,6 +97,9 @@ func Push(ctx context.Context, run *workspace.Run, t Transfer, doc *PushDocument
 		Progress: func(done, total int) { bar.Draw("push", int64(done), int64(total)) },
 	}
 	var err error
+	if p.Only, err = shareOnly(ctx, run, t.Store); err != nil {
+		return err
+	}
 	doc.Report, err = p.Push(ctx)
 	if told := workspace.TellUnwiped(run, err); told != nil {
 		return workspace.ExplainShared(told)
@@ -144,6 +149,7 @@ func TellNotes(run *workspace.Run, doc PushDocument) {
 	if doc.Lagging > 0 {
 		run.Notice(workspace.Note{Message: wording.Plural(doc.Lagging, "record") + " sent and kept, but not found by every node of the cluster yet; questions ask the others", Hint: "a node that was away catches up by itself; sessctl push once more shows how far it is"})
 	}
+	tellLeftOut(run, doc)
 	forgotten, compared := " forgotten here, because another host forgot them", "everything it has of this host was compared, and what is forgotten was sent to it again"
 	if doc.DryRun {
 		forgotten, compared = " would be forgotten here, because another host forgot them", "a push compares everything it has of this host, and sends it again what is forgotten"
@@ -157,8 +163,11 @@ func TellNotes(run *workspace.Run, doc PushDocument) {
 }
 
 // Preview fills in what a push would do.
-func Preview(ctx context.Context, t Transfer, doc *PushDocument) error {
+func Preview(ctx context.Context, run *workspace.Run, t Transfer, doc *PushDocument) (err error) {
 	p := remote.Pusher{Local: t.Store, Shared: t.Shared, Host: doc.Host, Server: t.Shared.Server(), Compare: t.Verify, TakeOver: t.TakeOver}
+	if p.Only, err = shareOnly(ctx, run, t.Store); err != nil {
+		return err
+	}
 	other, err := p.Preview(ctx)
 	if err != nil {
 		return workspace.ExplainShared(err)
@@ -175,6 +184,7 @@ func Preview(ctx context.Context, t Transfer, doc *PushDocument) error {
 	}
 	doc.Pending, doc.LeftToSend = &f.Unshared, f.Records
 	doc.Honoured, doc.Compared, doc.SetBack = f.Honoured, f.Compared, f.SetBack
+	doc.LeftOut, doc.LeftThere = f.Left.Records, f.Left.There
 	counts, err := t.Shared.Count(ctx)
 	doc.ThereNow = counts.Of(doc.Host)
 	return workspace.ExplainShared(err)
@@ -253,4 +263,27 @@ func tryBury(ctx context.Context, run *workspace.Run, store *memory.Store) error
 		run.Notice(workspace.Note{Message: wording.Plural(removed, "record") + " forgotten in the shared memory too"})
 	}
 	return err
+}
+
+// shareOnly are the agents whose records a push sends. A pattern that names nobody is told:
+// what was meant by it goes.
+func shareOnly(ctx context.Context, run *workspace.Run, store *memory.Store) ([]agentset.ID, error) {
+	only, unused, err := selection.Shareable(ctx, run, store)
+	for _, pattern := range unused {
+		run.Notice(workspace.Note{Message: fmt.Sprintf("memory.remote.except: nobody in memory is called %q", pattern), Hint: "sessctl sizes lists agents and projects"})
+	}
+	return only, err
+}
+
+// tellLeftOut says what a push leaves out.
+func tellLeftOut(run *workspace.Run, doc PushDocument) {
+	if doc.LeftOut > 0 {
+		run.Notice(workspace.Note{Message: wording.Plural(doc.LeftOut, "record") + " left out (memory.remote.except)"})
+	}
+	if doc.LeftThere > 0 {
+		run.Notice(workspace.Note{
+			Message: wording.Plural(doc.LeftThere, "record") + " of these sent before, and still there",
+			Hint:    "sessctl memory forget --agent NAME forgets them everywhere, here too; or, as the owner, sessctl fleet remove HOST, then push here again",
+		})
+	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sessctl/sessctl/internal/audit"
 	"github.com/sessctl/sessctl/internal/failure"
+	"github.com/sessctl/sessctl/internal/selection"
 	"github.com/sessctl/sessctl/internal/wording"
 	"github.com/sessctl/sessctl/internal/workspace"
 	"github.com/sessctl/sessctl/pkg/memory"
@@ -196,7 +197,7 @@ func lookUnsent(ctx context.Context, run *workspace.Run, shared workspace.Shared
 		return u, nil
 	}
 	defer store.Close()
-	if n, err := Unsent(ctx, store, shared.Server()); err == nil {
+	if n, err := Unsent(ctx, run, store, shared.Server()); err == nil {
 		u.records = n.Records
 	}
 	forgotten, err := store.UnsharedTombstones(ctx, shared.Server())
@@ -208,10 +209,13 @@ func lookUnsent(ctx context.Context, run *workspace.Run, shared workspace.Shared
 }
 
 // Unsent counts what a shared memory lacks.
-func Unsent(ctx context.Context, store *memory.Store, server string) (memory.Unshared, error) {
-	model, err := store.VectorModel(ctx)
-	if err != nil {
-		return memory.Unshared{}, err
+func Unsent(ctx context.Context, run *workspace.Run, store *memory.Store, server string) (n memory.Unshared, err error) {
+	q := memory.ShareQuery{Server: server}
+	if q.Only, _, err = selection.Shareable(ctx, run, store); err != nil {
+		return n, err
 	}
-	return store.CountUnshared(ctx, memory.ShareQuery{Server: server, Model: model})
+	if q.Model, err = store.VectorModel(ctx); err != nil {
+		return n, err
+	}
+	return store.CountUnshared(ctx, q)
 }

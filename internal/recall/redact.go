@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/sessctl/sessctl/internal/audit"
+	"github.com/sessctl/sessctl/internal/selection"
 	"github.com/sessctl/sessctl/internal/wording"
 	"github.com/sessctl/sessctl/internal/workspace"
 	"github.com/sessctl/sessctl/pkg/ledger"
@@ -93,6 +94,9 @@ func trySharing(ctx context.Context, run *workspace.Run, store *memory.Store) er
 	}
 	defer shared.Close()
 	p := remote.Pusher{Local: store, Shared: shared, Host: host, Server: shared.Server(), Compare: true, Progress: func(int, int) {}}
+	if p.Only, _, err = selection.Shareable(ctx, run, store); err != nil {
+		return err
+	}
 	_, err = p.Push(ctx)
 	return workspace.TellUnwiped(run, err)
 }

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/sessctl/sessctl/pkg/agentset"
 	"github.com/sessctl/sessctl/pkg/memory"
 	"github.com/sessctl/sessctl/pkg/memory/remote"
 	"github.com/sessctl/sessctl/pkg/memory/remote/conformance"
@@ -142,6 +143,10 @@ func TestRemoteForeseenIsWhatAPushDoes(t *testing.T) {
 		"lost it, to be told of another":        func(p *pushed) { p.lose(); p.forget(0) },
 		"from an earlier sessctl":               func(p *pushed) { p.shared.memory = "" },
 		"from an earlier one, and ahead":        func(p *pushed) { p.shared.memory = ""; p.shared.at++ },
+		"left out":                              func(p *pushed) { p.leaveOut(); p.fill("third") },
+		"left out, lost there":                  func(p *pushed) { p.leaveOut(); delete(p.shared.digests, p.ids[0]) },
+		"left out, changed there":               func(p *pushed) { p.leaveOut(); p.shared.digests[p.ids[0]]++; p.Compare = true },
+		"left out, withdrawn here":              func(p *pushed) { p.leaveOut(); p.withdraw(); p.fill("third") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newPushed(t)
@@ -153,11 +158,41 @@ func TestRemoteForeseenIsWhatAPushDoes(t *testing.T) {
 				t.Errorf("foreseen again: %+v, before %+v: %v", again, foreseen, err)
 			}
 			r := p.push()
-			done := remote.Forecast{Unshared: memory.Unshared{Records: r.Sent, Gone: r.Gone, Tombstones: r.Tombstones}, Honoured: r.Honoured, Compared: r.Compared, SetBack: r.SetBack}
+			done := remote.Forecast{Unshared: memory.Unshared{Records: r.Sent, Gone: r.Gone, Tombstones: r.Tombstones}, Honoured: r.Honoured, Compared: r.Compared, SetBack: r.SetBack, Left: foreseen.Left}
 			if foreseen != done {
 				t.Errorf("foreseen %+v\ndone     %+v", foreseen, done)
 			}
 		})
+	}
+}
+
+// leaveOut leaves out all agents that memory has.
+func (p *pushed) leaveOut() { p.Only = []agentset.ID{{Runtime: "openclaw", Agent: "another"}} }
+
+// What is left out is not sent. What was sent before stays, is kept up to date, and is no
+// reason to compare again and again.
+func TestRemotePushLeavesOut(t *testing.T) {
+	p := newPushed(t)
+	p.leaveOut()
+	p.fill("third")
+	if r := p.push(); r.Sent+r.Gone+r.LeftToSend > 0 || r.Compared || r.LeftOut != 12 || r.LeftThere != 10 || len(p.shared.digests) != 10 {
+		t.Fatalf("%+v: %d records are there", r, len(p.shared.digests))
+	}
+	p.shared.digests[p.ids[0]]++
+	p.Compare = true
+	if r := p.push(); r.Sent != 1 || r.Gone > 0 || r.LeftThere != 10 {
+		t.Errorf("changed there: %+v", r)
+	}
+	p.Compare = false
+	delete(p.shared.digests, p.ids[0])
+	for i, compared := range []bool{true, false} {
+		if r := p.push(); r.Sent+r.Gone > 0 || r.Compared != compared || r.LeftThere != 9 || len(p.shared.digests) != 9 {
+			t.Errorf("lost there, push %d: %+v", i, r)
+		}
+	}
+	p.Only = []agentset.ID{{Runtime: "openclaw", Agent: conformance.Agent}}
+	if r := p.push(); r.Sent != 3 || r.LeftOut > 0 {
+		t.Errorf("let in again: %+v", r)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/sessctl/sessctl/internal/selection"
@@ -29,6 +30,45 @@ func projectOf(agent string, works ...string) string {
 		entries = append(entries, archive.Entry{Meta: archive.Meta{Runtime: "claude", Agent: agent, Project: directory}})
 	}
 	return selection.ProjectsOf("/home/ana", nil, entries, nil).Of("claude", agent)
+}
+
+// Whom a pattern of memory.remote.except names is left out: agents by their own name, their
+// runtime, their project or its directory.
+func TestExceptedAgents(t *testing.T) {
+	t.Parallel()
+	owners := []agentset.ID{
+		{Runtime: "claude", Agent: "w-my-app"}, {Runtime: "pi", Agent: "w-my.app"}, {Runtime: "pi", Agent: "w-other"},
+		{Runtime: "openclaw", Agent: "main"}, {Runtime: "yarnnn", Agent: "thinking_partner"}, {Agent: "main"}, {Agent: "w-other"},
+	}
+	projects := selection.ProjectsOf("/home/ana", nil, []archive.Entry{
+		{Meta: archive.Meta{Runtime: "claude", Agent: "w-my-app", Project: "/w/my.app"}}, {Meta: archive.Meta{Runtime: "pi", Agent: "w-my.app", Project: "/w/my.app"}},
+	}, owners)
+	for pattern, left := range map[string]string{
+		"w-my.app":         "0 1",
+		"/w/my.app":        "0 1",
+		"/w/my":            "",
+		"claude/w-my.app":  "0",
+		"pi/w-*":           "1 2 6",
+		"pi":               "1 2 6",
+		"yarnnn":           "4",
+		"main":             "3 5",
+		"openclaw/main":    "3 5",
+		"claude/main":      "5", // whose runtime nobody knows
+		"*":                "0 1 2 3 4 5 6",
+		"nobody":           "",
+		"thinking_partne?": "4",
+	} {
+		kept := selection.Unexcepted([]string{pattern}, owners, projects)
+		var got []string
+		for i, id := range owners {
+			if !slices.Contains(kept, id) {
+				got = append(got, fmt.Sprint(i))
+			}
+		}
+		if strings.Join(got, " ") != left {
+			t.Errorf("%s leaves out %s, not %s", pattern, got, left)
+		}
+	}
 }
 
 func TestProjectOfAgent(t *testing.T) {

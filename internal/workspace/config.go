@@ -235,7 +235,7 @@ func EnvValue(key, value string) any {
 		return filepath.SplitList(value)
 	case "compaction.thresholds", "compaction.windows":
 		return strings.Fields(value) // a threshold may have a comma
-	case "serve.allowed_hosts", "ledger.heads":
+	case "serve.allowed_hosts", "ledger.heads", "memory.remote.except":
 		return strings.Split(value, ",")
 	}
 	return value

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"path"
 	"strings"
 	"time"
 
@@ -39,6 +40,7 @@ type remoteConfig struct {
 	KeyEnv       string        `mapstructure:"api_key_env" json:"api_key_env"`               // variable that holds the key of a cluster, "" is WEAVIATE_API_KEY
 	KeyFile      string        `mapstructure:"api_key_file" json:"api_key_file"`             // file that holds it
 	Host         string        `mapstructure:"host" json:"host"`                             // "": the name of the machine
+	Except       []string      `mapstructure:"except" json:"except"`                         // agents and projects that are not shared
 	AfterCompact bool          `mapstructure:"push_after_compact" json:"push_after_compact"` // of whatever a compaction has stored
 	Search       string        `mapstructure:"search" json:"search"`                         // index or exact
 	Timeout      time.Duration `mapstructure:"timeout" json:"timeout"`                       // of one request
@@ -51,6 +53,7 @@ func remoteDefaults() map[string]any {
 		"memory.remote.api_key_env":        "",
 		"memory.remote.api_key_file":       "",
 		"memory.remote.push_after_compact": false,
+		"memory.remote.except":             []string{},
 		"memory.remote.search":             searchIndex,
 		"memory.remote.timeout":            "10s",
 	}
@@ -65,6 +68,11 @@ const (
 func (c *remoteConfig) check() error {
 	if c.Search != searchIndex && c.Search != searchExact {
 		return failure.Usage("index, or exact", "memory.remote.search: unknown way to search %q", c.Search)
+	}
+	for _, pattern := range c.Except {
+		if _, err := path.Match(pattern, ""); err != nil || pattern == "" {
+			return failure.Usage("write an agent, a project, a directory or a runtime: claude/private-*", "memory.remote.except: %q is no pattern of names", pattern)
+		}
 	}
 	if c.Timeout <= 0 {
 		return failure.Usage("", "memory.remote.timeout must be positive")

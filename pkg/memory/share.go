@@ -5,12 +5,14 @@ import (
 	"crypto/sha256"
 	"database/sql"
 	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/sessctl/sessctl/pkg/agentset"
 	"github.com/sessctl/sessctl/pkg/memory/database"
 	"github.com/sessctl/sessctl/pkg/memory/vectors"
 )
@@ -91,7 +93,67 @@ const sharePage = 256
 type ShareQuery struct {
 	Server string
 	Model  VectorModel
-	All    bool // also what the server has already
+	All    bool // also what the server has already, whoever's it is
+	// Only are the agents of which the server gets what it does not have, nil is all. What
+	// it has of others is kept up to date: what was redacted here is redacted there.
+	Only Sharers
+}
+
+// Sharers are agents whose records are shared, nil is all.
+type Sharers []agentset.ID
+
+// Has reports whether the records of an agent are shared.
+func (a Sharers) Has(runtime, agent string) bool {
+	return a == nil || slices.Contains(a, agentset.ID{Runtime: runtime, Agent: agent})
+}
+
+// shared is the condition under which a record is handed out, with its arguments.
+func (q ShareQuery) shared(x shareSource) (string, []any) {
+	args := []any{q.Model.Fingerprint, q.Server}
+	if q.All {
+		return x.from("(" + x.differ + ") OR 1=1"), args
+	}
+	if q.Only == nil {
+		return x.from(x.differ), args
+	}
+	return x.from(x.differ) + " AND (" + x.there + " OR " + among + ")", append(args, asList(q.Only))
+}
+
+// among is the condition that a record r is of one of the agents that are listed.
+const among = "r.runtime||'/'||r.agent IN (SELECT value FROM json_each(?))"
+
+func asList(agents Sharers) string {
+	pairs := make([]string, len(agents))
+	for i, id := range agents {
+		pairs[i] = id.Runtime + "/" + id.Agent
+	}
+	list, _ := json.Marshal(pairs) // strings are always JSON
+	return string(list)
+}
+
+// LeftOut counts the records that are of other agents than [ShareQuery.Only].
+type LeftOut struct {
+	Records int // all of them
+	There   int // of these, what the server has all the same: it was sent before
+}
+
+// CountLeftOut counts what is not shared.
+func (s sharing) CountLeftOut(ctx context.Context, q ShareQuery) (n LeftOut, err error) {
+	if q.Only == nil {
+		return n, nil
+	}
+	noted, err := database.HasTable(ctx, s.db, "shared")
+	if err != nil {
+		return n, err
+	}
+	const of = " FROM records r WHERE NOT " + among
+	if err = s.db.QueryRowContext(ctx, "SELECT count(*)"+of, asList(q.Only)).Scan(&n.Records); err == nil && noted && n.Records > 0 {
+		err = s.db.QueryRowContext(ctx, "SELECT count(*)"+of+" AND EXISTS (SELECT 1 FROM shared p WHERE p.server=? AND p.id=r.id)", asList(q.Only), q.Server).Scan(&n.There)
+	}
+	if err != nil {
+		return n, fmt.Errorf("count what is not shared: %w", database.Classify(err))
+	}
+	return n, nil
 }
 
 // EachUnshared hands out pages of the records that a server does not have as
@@ -130,6 +192,7 @@ type shareSource struct {
 	facts, noted  bool
 	said, stated  string
 	known, differ string
+	there         string // condition that the server has a state of the record
 }
 
 func (s sharing) shareSource(ctx context.Context) (x shareSource, err error) {
@@ -143,29 +206,27 @@ func (s sharing) shareSource(ctx context.Context) (x shareSource, err error) {
 	}
 	x.said += ", coalesce(v.crc & 4294967295, -1), " + fact
 	if x.noted, err = database.HasTable(ctx, s.db, "shared"); err != nil || !x.noted {
-		x.differ = "?='' OR 1=1"
+		x.differ, x.there = "?='' OR 1=1", "1=0"
 		return x, err
 	}
 	x.known = " LEFT JOIN shared p ON p.server=? AND p.id=r.id"
+	x.there = "p.id IS NOT NULL"
 	x.differ = "p.id IS NULL OR p.sum IS NOT r.sum OR p.vector IS NOT coalesce(v.crc & 4294967295, -1) OR p.fact IS NOT " + fact
 	return x, nil
 }
 
-// from is the part of a query that begins with FROM, over records that differ;
+// from is the part of a query that begins with FROM, over records under a condition;
 // its arguments are the model and the server.
-func (x shareSource) from(all bool) string {
-	condition := x.differ
-	if all {
-		condition = "(" + condition + ") OR 1=1"
-	}
+func (x shareSource) from(condition string) string {
 	return " FROM records r " + joinedVectors + " " + x.stated + x.known + " WHERE (" + condition + ")"
 }
 
 // sharePage reads the page after a row, and returns its last row.
 func (s sharing) sharePage(ctx context.Context, source shareSource, q ShareQuery, after int64) (page []Shared, last int64, damaged int, err error) {
+	from, args := q.shared(source)
 	rows, err := s.reads().QueryContext(ctx, "SELECT r.rowid, coalesce(v.block, -1), "+source.said+", "+recordColumns+
-		strings.Replace(source.from(q.All), "FROM records r", "FROM records r JOIN texts t ON t.record=r.rowid", 1)+
-		" AND r.rowid>? ORDER BY r.rowid LIMIT ?", q.Model.Fingerprint, q.Server, after, sharePage)
+		strings.Replace(from, "FROM records r", "FROM records r JOIN texts t ON t.record=r.rowid", 1)+
+		" AND r.rowid>? ORDER BY r.rowid LIMIT ?", append(args, after, sharePage)...)
 	if err != nil {
 		return nil, after, 0, fmt.Errorf("read records: %w", database.Classify(err))
 	}
@@ -196,6 +257,12 @@ func (s sharing) sharePage(ctx context.Context, source shareSource, q ShareQuery
 		return nil, after, 0, fmt.Errorf("read records: %w", database.Classify(err))
 	}
 	return page, last, damaged, s.readShared(ctx, page, places, q.Model.Dim)
+}
+
+// Outdated is a record as a server has it that has another state of it.
+func (x Shared) Outdated() Shared {
+	x.marks = [3]int64{1: -2} // no vector has that checksum
+	return x
 }
 
 // complete fills in what was read.
@@ -229,7 +296,8 @@ func (s sharing) CountUnshared(ctx context.Context, q ShareQuery) (u Unshared, e
 	if err != nil {
 		return u, err
 	}
-	if err = s.db.QueryRowContext(ctx, "SELECT count(*)"+source.from(false), q.Model.Fingerprint, q.Server).Scan(&u.Records); err != nil {
+	from, args := q.shared(source)
+	if err = s.db.QueryRowContext(ctx, "SELECT count(*)"+from, args...).Scan(&u.Records); err != nil {
 		return u, fmt.Errorf("count what is to be sent: %w", database.Classify(err))
 	}
 	gone, err := s.GoneShared(ctx, q.Server)

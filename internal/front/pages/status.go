@@ -32,6 +32,9 @@ func Status(a *workspace.Run, doc *audit.StatusDocument) string {
 	for _, text := range doc.Going(func(at string) string { return GoesOn(at, a.Now()) }) {
 		line("will go", text)
 	}
+	if doc.LeftOut > 0 {
+		line("not shared", wording.Plural(doc.LeftOut, "record")+" (memory.remote.except)")
+	}
 	if !doc.ArchivesKnown {
 		line("archives", "not known: they could not be listed, see above")
 		return b.String()

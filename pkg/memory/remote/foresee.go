@@ -56,6 +56,7 @@ type Forecast struct {
 	Honoured int  // records that others forgot, and that would be forgotten here
 	Compared bool // all that the server has would be looked at
 	SetBack  bool // the server is in an earlier state than the last push left it in
+	Left     memory.LeftOut
 }
 
 // outlook is what a forecast is made from.
@@ -76,6 +77,9 @@ func (p *Pusher) Foresee(ctx context.Context) (f Forecast, err error) {
 	}
 	doubtful, err := p.foreseeState(ctx, o, &f)
 	if err != nil {
+		return f, err
+	}
+	if f.Left, err = p.Local.CountLeftOut(ctx, memory.ShareQuery{Server: p.Server, Only: p.Only}); err != nil {
 		return f, err
 	}
 	if f.Compared = f.SetBack || doubtful || p.Compare || p.TakeOver || o.noted != o.counts.Of(p.Host); f.Compared {
@@ -199,7 +203,9 @@ func (p *Pusher) foreseeCompared(ctx context.Context, o outlook, f *Forecast) er
 	q.All = true
 	_, err = p.Local.EachUnshared(ctx, q, func(page []memory.Shared) error {
 		for _, x := range page {
-			if digest, ok := there[x.ID]; !o.fresh[x.ID] && (!ok || digest != x.Digest) {
+			digest, ok := there[x.ID]
+			goes := ok || p.Only.Has(x.Runtime, x.Agent)
+			if goes && !o.fresh[x.ID] && (!ok || digest != x.Digest) {
 				f.Records++
 			}
 			delete(there, x.ID)

@@ -28,6 +28,9 @@ type Pusher struct {
 	// TakeOver makes the name of the host that of this memory, whosever it was, and
 	// drops there what this memory does not have.
 	TakeOver bool
+	// Only are the agents that are shared. What the server has of others already stays
+	// there and is kept up to date.
+	Only memory.Sharers
 
 	identity string    // of this memory
 	there    HostCount // as the push found it
@@ -48,6 +51,8 @@ type Report struct {
 	ThereNow   int  `json:"there_now"`    // records of this host, counted there at the end
 	LeftToSend int  `json:"left_to_send"` // records that are still to be sent
 	Lagging    int  `json:"lagging"`      // sent, and not counted there at the end: a node of a cluster is behind the others
+	LeftOut    int  `json:"left_out"`     // records of this memory that are of other agents than those that are shared
+	LeftThere  int  `json:"left_there"`   // of these, what the server has all the same: it was sent before
 }
 
 // Changed reports whether anything is different now, there or here.
@@ -253,14 +258,17 @@ func (p *Pusher) compare(ctx context.Context, r *Report) error {
 	}
 	q.All = true
 	if _, err = p.Local.EachUnshared(ctx, q, func(page []memory.Shared) error {
-		var same []memory.Shared
+		var found []memory.Shared
 		for _, x := range page {
-			if digest, ok := there[x.ID]; ok && digest == x.Digest {
-				same = append(same, x)
+			switch digest, ok := there[x.ID]; {
+			case ok && digest == x.Digest:
+				found = append(found, x)
+			case ok:
+				found = append(found, x.Outdated())
 			}
 			delete(there, x.ID)
 		}
-		return p.Local.NoteShared(ctx, p.Server, same)
+		return p.Local.NoteShared(ctx, p.Server, found)
 	}); err != nil {
 		return err
 	}
@@ -316,7 +324,7 @@ func (p *Pusher) batch(b Batch) Batch {
 }
 
 func (p *Pusher) query(ctx context.Context) (q memory.ShareQuery, err error) {
-	q.Server = p.Server
+	q.Server, q.Only = p.Server, p.Only
 	q.Model, err = p.Local.VectorModel(ctx)
 	return q, err
 }
@@ -409,8 +417,18 @@ func (p *Pusher) finish(ctx context.Context, r *Report) error {
 	noted, err := p.Local.CountShared(ctx, p.Server)
 	r.ThereNow = counts.Of(p.Host)
 	r.Lagging = max(0, noted-r.ThereNow)
+	if err == nil {
+		err = p.countLeftOut(ctx, r)
+	}
 	if err != nil || !r.Compared || !counts.Stamped {
 		return err
 	}
 	return p.notePushed(ctx, Receipt{At: counts.Host(p.Host).LastPush}) // that state was compared
+}
+
+// countLeftOut counts what is not shared.
+func (p *Pusher) countLeftOut(ctx context.Context, r *Report) error {
+	n, err := p.Local.CountLeftOut(ctx, memory.ShareQuery{Server: p.Server, Only: p.Only})
+	r.LeftOut, r.LeftThere = n.Records, n.There
+	return err
 }
