@@ -75,7 +75,7 @@ accept-packages: ## packages built twice and compared; installed, used, upgraded
 
 accept-postgres: ## the shared memory on a real PostgreSQL with pgvector (from Debian's packages), with load and killed servers (5 minutes)
 	sh testdata/postgresql/install.sh
-	CGO_ENABLED=0 SESSCTL_LONG=1 $(GO) test -count=1 -timeout 4h -v -run . ./pkg/memory/remote/... ./internal/postgres
+	CGO_ENABLED=0 SESSCTL_LONG=1 $(GO) test -count=1 -timeout 4h -v -run . ./pkg/memory/remote/postgres
 	CGO_ENABLED=0 $(GO) test -count=1 -timeout 10m -v -run TestSharedMemory ./internal/e2e
 	CGO_ENABLED=0 SESSCTL_FAULTS=1 $(GO) test -count=1 -timeout 10m -v -run 'TestScript/fleet_' .
 	CGO_ENABLED=0 $(GO) test -count=1 -timeout 10m -v -run TestYarnnn ./pkg/session/adapters

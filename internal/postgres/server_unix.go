@@ -13,6 +13,7 @@ import (
 	"os/user"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -139,9 +140,17 @@ func (s *Server) start(ctx context.Context) (err error) {
 
 func (s *Server) data() string { return filepath.Join(s.dir, "data") }
 
-// Kill kills the server at once (-9), as a machine that loses power does to it.
+// Kill kills the server at once (-9), as a machine that loses power does to it: all of
+// its processes, for one that waits for a lock of another does not see that it is alone.
 func (s *Server) Kill() {
-	_ = s.process.Process.Kill() // nobody else started it
+	pid := s.process.Process.Pid
+	children, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%[1]d/children", pid)) // of Linux; elsewhere they end by themselves, nearly always
+	_ = s.process.Process.Kill()                                                 // nobody else started it
+	for _, child := range strings.Fields(string(children)) {
+		if pid, err := strconv.Atoi(child); err == nil {
+			_ = syscall.Kill(pid, syscall.SIGKILL) // it may have ended
+		}
+	}
 	<-s.ended
 	s.process = nil
 }

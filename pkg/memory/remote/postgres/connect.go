@@ -102,8 +102,9 @@ func (o Options) adjust(c *pgx.ConnConfig) {
 	}
 }
 
-// connect opens a connection. What it prepares has no name: behind a pooler
-// that gives each transaction another connection no name is known the next time.
+// connect opens a connection. It prepares nothing: behind a pooler that gives each
+// transaction another connection no name is known the next time, and to have a query
+// described first is one more way to the server and back.
 func connect(ctx context.Context, url string, adjust ...func(*pgx.ConnConfig)) (*pgx.Conn, error) {
 	config, err := pgx.ParseConfig(url)
 	if err != nil {
@@ -115,7 +116,7 @@ func connect(ctx context.Context, url string, adjust ...func(*pgx.ConnConfig)) (
 	if config.RuntimeParams["application_name"] == "" {
 		config.RuntimeParams["application_name"] = "sessctl"
 	}
-	config.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
+	config.DefaultQueryExecMode = pgx.QueryExecModeExec
 	config.DialFunc = (&net.Dialer{KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: silence, Interval: silence / 3, Count: 3}}).DialContext
 	for _, change := range adjust {
 		change(config)

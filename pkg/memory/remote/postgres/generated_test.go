@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -35,6 +36,7 @@ type generated struct {
 	questions []string
 	sizes     []float64 // rows
 	spent     []float64 // seconds of the server's CPU for a question, by size
+	median    []float64 // seconds a question takes
 }
 
 const (
@@ -48,13 +50,13 @@ const (
 )
 
 // TestGenerated: many hosts take no more room for each record and no more locks for
-// each question than few, and many questions at once are all answered. POSTGRES_FLEET
-// and POSTGRES_GENERATED say how many hosts and rows. What it logs is in
-// docs/dev/performance.md.
+// each question than few, and many questions at once are all answered, by the index of
+// terms and by that of pg_textsearch. POSTGRES_FLEET and POSTGRES_GENERATED say how many
+// hosts and rows. What it logs is in docs/dev/performance.md.
 func TestGenerated(t *testing.T) {
 	tier.SkipUnlessLong(t, "it takes minutes (make accept-postgres)")
 	shared(t)
-	own, err := server.StartVector(t.Context(), "shared_buffers=1GB", "max_wal_size=16GB", "synchronous_commit=off")
+	own, err := server.StartVector(t.Context(), "shared_buffers=1GB", "max_wal_size=2GB", "synchronous_commit=off", server.TextSearch())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,11 +70,26 @@ func TestGenerated(t *testing.T) {
 	g.begin(t)
 	for part := range parts {
 		g.grow(t, part)
-		g.askOneByOne(t, (part+1)*g.rows/parts)
+		g.askOneByOne(t)
+		g.sizes = append(g.sizes, float64((part+1)*g.rows/parts))
+	}
+	g.askAtOnce(t)
+	g.extrapolate(t, "the server's CPU for a question", g.spent)
+	g.extrapolate(t, "the median question", g.median)
+	if server.TextSearch() != "" {
+		g.indexWords(t)
+		g.askOneByOne(t)
+		g.askAtOnce(t)
 	}
 	g.measureRoom(t)
-	g.askAtOnce(t)
-	g.extrapolate(t)
+}
+
+// indexWords has the words indexed by pg_textsearch too, as fleet init does.
+func (g *generated) indexWords(t *testing.T) {
+	began := time.Now()
+	run(t, g.server.DSN, "CREATE EXTENSION pg_textsearch")
+	m := open(t, postgres.Options{URL: g.server.DSN, SetUp: true})
+	t.Logf("words by %s, indexed in %s", words(t, m), time.Since(began).Round(time.Second))
 }
 
 // begin pushes the rows that the others are made of.
@@ -124,18 +141,27 @@ func (g *generated) grow(t *testing.T, part int) {
 }
 
 // askOneByOne asks when nobody else does.
-func (g *generated) askOneByOne(t *testing.T, rows int) {
+func (g *generated) askOneByOne(t *testing.T) {
 	var l latencies
-	before := g.ended(t)
+	server, client := g.ended(t), ownCPU(t)
 	for i := range askedEach {
 		l.time(func() error { return g.ask(t, i) })
 	}
-	spent := (g.ended(t) - before) / askedEach
-	t.Logf("one question after the other: %s; each took the server %.0f ms of CPU", l.String(), 1000*spent)
-	if l.failed > 0 {
-		t.Errorf("%d questions without an answer", l.failed)
+	server, client = (g.ended(t)-server)/askedEach, (ownCPU(t)-client)/askedEach
+	t.Logf("one question after the other: %s; each took the server %.0f ms of CPU, and who asked %.0f", l.String(), 1000*server, 1000*client)
+	if l.failed > 0 || len(l.took) == 0 {
+		t.Fatalf("%d questions without an answer", l.failed)
 	}
-	g.sizes, g.spent = append(g.sizes, float64(rows)), append(g.spent, spent)
+	g.spent, g.median = append(g.spent, server), append(g.median, l.took[len(l.took)/2].Seconds())
+}
+
+// ownCPU are the seconds of CPU that this process has taken.
+func ownCPU(t *testing.T) float64 {
+	var used syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
+		t.Fatal(err)
+	}
+	return float64(used.Utime.Nano()+used.Stime.Nano()) / float64(time.Second)
 }
 
 // ended are the seconds of CPU that connections have taken that are closed by now. How
@@ -195,7 +221,7 @@ func (g *generated) askAtOnce(t *testing.T) {
 	}
 	var failed atomic.Int64
 	var asking sync.WaitGroup
-	began := time.Now()
+	began, server, client := time.Now(), g.ended(t), ownCPU(t)
 	for i := range manyAtOnce {
 		asking.Go(func() {
 			if err := g.ask(t, i); err != nil {
@@ -205,7 +231,9 @@ func (g *generated) askAtOnce(t *testing.T) {
 		})
 	}
 	asking.Wait()
-	t.Logf("%d questions at once: %d without an answer, all in %s", manyAtOnce, failed.Load(), time.Since(began).Round(time.Millisecond))
+	took := time.Since(began).Round(time.Millisecond)
+	t.Logf("%d questions at once: %d without an answer, all in %s; each took the server %.0f ms of CPU, and who asked %.0f",
+		manyAtOnce, failed.Load(), took, 1000*(g.ended(t)-server)/manyAtOnce, 1000*(ownCPU(t)-client)/manyAtOnce)
 }
 
 // measureRoom: a record takes no more room than docs/fleet.md says.
@@ -220,14 +248,14 @@ func (g *generated) measureRoom(t *testing.T) {
 }
 
 // extrapolate says what a line through all sizes would be at ten million.
-func (g *generated) extrapolate(t *testing.T) {
+func (g *generated) extrapolate(t *testing.T, of string, seconds []float64) {
 	const wanted = 10_000_000
-	var rows, spent, up, down float64
+	var rows, mean, up, down float64
 	for i := range g.sizes {
-		rows, spent = rows+g.sizes[i]/parts, spent+g.spent[i]/parts
+		rows, mean = rows+g.sizes[i]/parts, mean+seconds[i]/parts
 	}
 	for i := range g.sizes {
-		up, down = up+(g.sizes[i]-rows)*(g.spent[i]-spent), down+(g.sizes[i]-rows)*(g.sizes[i]-rows)
+		up, down = up+(g.sizes[i]-rows)*(seconds[i]-mean), down+(g.sizes[i]-rows)*(g.sizes[i]-rows)
 	}
-	t.Logf("CPU of the server for a question, by a line through these sizes: %.2f s at 10 million", spent+up/down*(wanted-rows))
+	t.Logf("%s, by a line through these sizes: %.2f s at 10 million", of, mean+up/down*(wanted-rows))
 }

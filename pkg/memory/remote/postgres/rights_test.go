@@ -221,3 +221,20 @@ func TestWhoIsRefused(t *testing.T) {
 		}
 	}
 }
+
+// TestBusy: a server that has no room, no lock, no connection or no time, that goes
+// down, or that a pooler has mixed up, is busy: a question is then answered by the
+// memory of this host, and a push is tried later.
+func TestBusy(t *testing.T) {
+	dsn := database(t, shared(t))
+	m := open(t, postgres.Options{URL: dsn, SetUp: true})
+	for code, want := range map[string]error{
+		"53100": remote.ErrBusy, "53200": remote.ErrBusy, "53300": remote.ErrBusy, "55P03": remote.ErrBusy, "57014": remote.ErrBusy, "57P01": remote.ErrBusy,
+		"57P03": remote.ErrBusy, "40P01": remote.ErrBusy, "25P03": remote.ErrBusy, "42P05": remote.ErrBusy, "26000": remote.ErrBusy, "42501": remote.ErrNotAllowed,
+	} {
+		run(t, dsn, "CREATE OR REPLACE FUNCTION sessctl.take_turn() RETURNS void LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'x' USING ERRCODE = '"+code+"'; END $$")
+		if _, err := m.Recall(t.Context(), memory.Query{Text: "crane", Rank: memory.RankText}, nil, embed.Model{}); !errors.Is(err, want) {
+			t.Errorf("a question, %s: %v", code, err)
+		}
+	}
+}

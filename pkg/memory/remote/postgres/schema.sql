@@ -398,7 +398,8 @@ BEGIN
   IF EXISTS (SELECT 1 FROM hosts h WHERE h.name <> of_host AND h.last_push > (extract(epoch FROM clock_timestamp()) * 1000)::bigint - 3000) THEN
     many_from := 10 * many_from;
   END IF;
-  PERFORM set_config('lock_timeout', '1s', true);
+  -- An autovacuum that is in the way is ended by the server after deadlock_timeout.
+  PERFORM set_config('lock_timeout', (1000 + extract(epoch FROM current_setting('deadlock_timeout')::interval) * 1000)::integer::text, true);
   SELECT quote_ident(n.nspname) INTO place FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'vector';
   FOR part IN SELECT c.oid::regclass AS id, c.relname FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid WHERE i.inhparent = 'records'::regclass ORDER BY 2 LOOP
     name := part.relname || '_vectors_' || of_model;

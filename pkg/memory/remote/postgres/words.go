@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -74,20 +75,20 @@ func (x *index) Known(ctx context.Context, _ string, near map[string]bool) (map[
 	return x.statistics.Known(near), nil
 }
 
-// Bounds of what is looked at for one question: rows that a search by the
-// question's rarer words may match, and how many of those are scored by BM25. To
-// count the words of a row costs more than all else of a question, so they are
-// chosen by the weights of their words and by ts_rank, which for one word grows
-// with its count and falls with the length of the text as BM25 does, nearly.
+// Bounds of what is looked at for one question: rows that are ranked, and how many
+// of those are scored by BM25. Rows to score are chosen by the weights of their words
+// and by ts_rank, which for one word grows with its count as BM25 does, nearly.
 const (
-	mostMatches = 20_000
+	fewMatches  = 1000
+	mostMatches = 50_000
 	mostScored  = 500
+	mostChosen  = 8 // words that choose: every combination of them is counted
 )
 
-// Words finds rows by the index of terms and scores them. Words that stand in
-// very many records propose none if rarer ones do: what has nothing but those
-// answers no question.
-func (x *index) Words(ctx context.Context, q memory.Query, m memory.Match, n int) ([]int64, error) {
+// Words finds rows by the index of terms and scores them: first those that have the
+// most telling words of the question together, more if those are too few. In a large
+// memory what has nothing but common words is not looked for: it answers no question.
+func (x *index) Words(ctx context.Context, q memory.Query, m memory.Match, n int) (list []int64, err error) {
 	if m.IsEmpty() {
 		return x.earliest(ctx, q, n)
 	}
@@ -98,27 +99,74 @@ func (x *index) Words(ctx context.Context, q memory.Query, m memory.Match, n int
 	if x.textSearch != "" && len(m.All) == 0 && isUnfiltered(q) {
 		return x.ranked(ctx, q, terms, n)
 	}
-	rare := m
-	rare.Any = x.rarest(m.Any)
-	list, err := x.matching(ctx, q, rare, terms, n)
-	if err == nil && len(list) < n && len(rare.Any) < len(m.Any) {
-		list, err = x.matching(ctx, q, m, terms, n)
+	words, asked := x.rarest(m.Any), math.Inf(1)
+	if len(words) == 0 {
+		return x.matching(ctx, q, matchQuery(m), terms, n)
 	}
-	return list, err
-}
-
-// rarest are the terms that stand in the fewest records, as many as match no
-// more than mostMatches rows together, but at least one.
-func (x *index) rarest(terms []string) []string {
-	sorted := slices.Clone(terms)
-	slices.SortStableFunc(sorted, func(a, b string) int { return cmp.Compare(x.statistics.With[a], x.statistics.With[b]) })
-	sum := 0.0
-	for i, term := range sorted {
-		if sum += x.statistics.With[term]; sum > mostMatches && i > 0 && x.statistics.With[sorted[i-1]] > 0 {
-			return sorted[:i]
+	for _, most := range []float64{fewMatches, mostMatches} {
+		if least := x.least(words, most); least < asked {
+			list, err = x.matching(ctx, q, termQuery(m.All, x.together(words, least)), terms, n)
+			asked = least
+		}
+		if err != nil || len(list) >= n {
+			return list, err
 		}
 	}
-	return terms
+	all := len(words) < mostChosen && asked <= x.statistics.Weight(words[len(words)-1])
+	if all || isUnfiltered(q) && x.statistics.Records > mostMatches {
+		return list, nil
+	}
+	return x.matching(ctx, q, matchQuery(m), terms, n)
+}
+
+// rarest are the terms that stand in the fewest records, of those that stand in any.
+func (x *index) rarest(terms []string) []string {
+	sorted := slices.DeleteFunc(slices.Clone(terms), func(term string) bool { return x.statistics.With[term] == 0 })
+	slices.SortStableFunc(sorted, func(a, b string) int { return cmp.Compare(x.statistics.With[a], x.statistics.With[b]) })
+	return sorted[:min(len(sorted), mostChosen)]
+}
+
+// least is what the words of a row weigh together at least, so that so many rows are
+// found: as if no word came with another one more often than by chance.
+func (x *index) least(words []string, most float64) (least float64) {
+	type set struct{ weight, rows float64 } // rows that have these words and no other
+	sets := []set{{0, x.statistics.Records}}
+	for _, word := range words {
+		share := x.statistics.With[word] / x.statistics.Records
+		for i, s := range sets {
+			sets = append(sets, set{s.weight + x.statistics.Weight(word), s.rows * share})
+			sets[i].rows -= s.rows * share
+		}
+	}
+	slices.SortFunc(sets, func(a, b set) int { return cmp.Compare(b.weight, a.weight) })
+	rows := 0.0
+	for i, s := range sets[:len(sets)-1] { // the last has no word
+		if rows += s.rows; rows > most && i > 0 {
+			break
+		}
+		least = s.weight
+	}
+	return least
+}
+
+// together is the tsquery of rows whose words weigh so much at least, "" if none can.
+func (x *index) together(words []string, least float64) string {
+	if len(words) == 0 {
+		return ""
+	}
+	const rounding = 1e-9
+	some := []string{lexeme(words[0])}
+	if rest := least - x.statistics.Weight(words[0]); rest > rounding {
+		if more := x.together(words[1:], rest); more != "" {
+			some[0] += " & (" + more + ")"
+		} else {
+			some = nil
+		}
+	}
+	if without := x.together(words[1:], least); without != "" {
+		some = append(some, without)
+	}
+	return strings.Join(some, " | ")
 }
 
 func (x *index) earliest(ctx context.Context, q memory.Query, n int) ([]int64, error) {
@@ -147,20 +195,21 @@ func (x *index) telling(terms []string) (lexemes []string, weights []float64) {
 }
 
 // matching returns the best of the rows that match, by BM25 over terms.
-func (x *index) matching(ctx context.Context, q memory.Query, m memory.Match, terms []string, n int) ([]int64, error) {
+func (x *index) matching(ctx context.Context, q memory.Query, match string, terms []string, n int) ([]int64, error) {
 	lexemes, weights := x.telling(terms)
 	where, args := condition(q, 5)
 	list, err := x.score(ctx, terms, `SELECT r.key, r.length, tsvectorsend(r.terms) FROM (SELECT r.key, r.length, r.terms FROM records r
 		WHERE r.terms @@ $1::tsquery AND `+where+`
 		ORDER BY (SELECT sum(w * ts_rank(r.terms, t.q, 1)) FROM unnest($2::text[]::tsquery[], $3::float8[]) AS t (q, w)) DESC, r.key LIMIT $4) r`,
-		append([]any{termQuery(m), lexemes, weights, max(mostScored, 4*n)}, args...)...)
+		append([]any{match, lexemes, weights, max(mostScored, 4*n)}, args...)...)
 	return remote.Keys(remote.Best(list, n)), err
 }
 
 // score computes the BM25 of the rows of a query: key, length and terms, as
-// tsvectorsend writes them. Rows that have none of the terms are left out.
+// tsvectorsend writes them. Rows that have none of the terms are left out. The query
+// is described first: as text the answer would have twice as many bytes.
 func (x *index) score(ctx context.Context, terms []string, query string, args ...any) (list []memory.Scored, err error) {
-	found, err := x.tx.Query(ctx, query, args...)
+	found, err := x.tx.Query(ctx, query, append([]any{pgx.QueryExecModeCacheDescribe}, args...)...)
 	if err != nil {
 		return nil, fmt.Errorf("search the words: %w", err)
 	}
@@ -231,7 +280,7 @@ func (x *index) WordScores(ctx context.Context, m memory.Match, keys []int64) (m
 	if err := x.know(ctx, terms); err != nil {
 		return nil, err
 	}
-	list, err := x.score(ctx, terms, "SELECT r.key, r.length, tsvectorsend(r.terms) FROM records r WHERE r.key = ANY ($1) AND r.terms @@ $2::tsquery", keys, termQuery(m))
+	list, err := x.score(ctx, terms, "SELECT r.key, r.length, tsvectorsend(r.terms) FROM records r WHERE r.key = ANY ($1) AND r.terms @@ $2::tsquery", keys, matchQuery(m))
 	scores := map[int64]float64{}
 	for _, s := range list {
 		scores[s.Key] = s.Cosine
@@ -239,18 +288,23 @@ func (x *index) WordScores(ctx context.Context, m memory.Match, keys []int64) (m
 	return scores, err
 }
 
-// termQuery is a match as a tsquery.
-func termQuery(m memory.Match) string {
+// matchQuery is a match as a tsquery.
+func matchQuery(m memory.Match) string {
 	some := make([]string, len(m.Any))
 	for i, term := range m.Any {
 		some[i] = lexeme(term)
 	}
+	return termQuery(m.All, strings.Join(some, " | "))
+}
+
+// termQuery is the tsquery of rows that have all of some terms and match a tsquery.
+func termQuery(terms []string, match string) string {
 	var all []string
-	for _, term := range m.All {
+	for _, term := range terms {
 		all = append(all, lexeme(term))
 	}
-	if len(some) > 0 {
-		all = append(all, "("+strings.Join(some, " | ")+")")
+	if match != "" {
+		all = append(all, "("+match+")")
 	}
 	return strings.Join(all, " & ")
 }
