@@ -69,6 +69,9 @@ type ToolNames struct {
 	// Trusts says that the runtime takes a file for known if the session has read or
 	// written it: a call about a file that changed since is carried as text.
 	Trusts bool
+	// Tried are the oldest and the newest version of the runtime that went on with such
+	// a log, where its own logs name their version; "" for a runtime whose do not.
+	Tried [2]string
 }
 
 // OriginMark is in the record of a carried session that says where it came from, where a
