@@ -30,9 +30,9 @@ func newBrowseCommand(a *app) *cobra.Command {
 Enter opens what is under the cursor and reads a session; / asks the memory what
 was said and opens the answer at its line. ? shows all keys.
 
-c compacts, a archives, u undoes, f forgets and p pins what is under the cursor.
-Each shows first what it would do, and changes nothing before y was pressed. What
-it does then is what the command of the same name does, and esc breaks it off.
+c compacts, a archives, u undoes, d deletes, f forgets and p pins what is under
+the cursor. Each shows first what it would do, and changes nothing before y was
+pressed. What it does then is what the command does, and esc breaks it off.
 
 It needs a terminal. It works over ssh, without colour (NO_COLOR) and without a
 mouse.`,

@@ -4,12 +4,10 @@ import (
 	"context"
 	"errors"
 
-	"github.com/sessctl/sessctl/internal/audit"
 	"github.com/sessctl/sessctl/internal/failure"
 	"github.com/sessctl/sessctl/internal/front/tui"
 	"github.com/sessctl/sessctl/internal/selection"
 	"github.com/sessctl/sessctl/internal/steps"
-	"github.com/sessctl/sessctl/internal/wording"
 	"github.com/sessctl/sessctl/internal/workspace"
 	"github.com/sessctl/sessctl/pkg/browse"
 	"github.com/spf13/pflag"
@@ -47,7 +45,7 @@ func (b *browser) load(ctx context.Context, show func(browse.Home)) error {
 		return err
 	}
 	home.Sessions = measured
-	if err := errors.Join(tui.AddArchives(ctx, own.Run, &home, b.options.Agent), tui.AddPins(ctx, own.Run, &home)); err != nil {
+	if err := errors.Join(tui.AddArchives(ctx, own.Run, &home, b.options.Agent), tui.AddPins(ctx, own.Run, &home), tui.AddTrash(own.Run, &home)); err != nil {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -92,25 +90,11 @@ func measureListed(ctx context.Context, a *app, all workspace.Inventory) ([]brow
 	return sessions, nil
 }
 
-// undoable lists the compactions that can be undone, the newest first.
+// undoable lists what can be undone.
 func (b *browser) undoable(ctx context.Context, of browse.Target) ([]browse.Doing, error) {
 	own := b.piece(func(any) {})
 	defer workspace.End(own.Run)
-	rows, err := audit.LogRows(ctx, own.Run)
-	if err != nil {
-		return nil, err
-	}
-	var doings []browse.Doing
-	for _, r := range audit.Newest(rows, 0, audit.LogRow.When) {
-		if r.Undo == "" || of.Runtime != "" && r.Runtime != of.Runtime || of.Agent != "" && r.Agent != of.Agent {
-			continue
-		}
-		doings = append(doings, browse.Doing{
-			When: wording.ShownTime(r.At), What: wording.Visible(r.What() + "  " + r.Agent + "  " + r.Session[:min(len(r.Session), 8)] + "  " + wording.Count(r.TokensBefore) + " tokens"),
-			Target: browse.Target{Runtime: r.Runtime, Agent: r.Agent, Session: r.Session, Receipt: r.Receipt, Name: r.Session},
-		})
-	}
-	return doings, nil
+	return tui.Undoable(ctx, own.Run, of)
 }
 
 // isCanceled reports work that was broken off.

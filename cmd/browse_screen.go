@@ -112,6 +112,8 @@ func (s *browseScreen) do(r browse.Request) tea.Cmd {
 		return nil
 	case browse.Quit:
 		return tea.Quit
+	case browse.Copy:
+		return tea.SetClipboard(r.Text)
 	case browse.Suspend:
 		return tea.Suspend
 	case browse.Cancel:

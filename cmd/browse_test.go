@@ -70,8 +70,8 @@ func TestBrowseDoesWhatWasShown(t *testing.T) {
 		t.Fatalf("%+v", plan)
 	}
 	browsedLog(t, home, "b", 2, 3) // nobody was shown this one
-	if x, err := b.perform(t.Context(), accepted, nobody); err != nil || !strings.Contains(x.text(), "archived, read back, and remembered") {
-		t.Fatal(err, x.text())
+	if x, err := b.perform(t.Context(), accepted, nobody); err != nil || !strings.Contains(x.Text(), "archived, read back, and remembered") {
+		t.Fatal(err, x.Text())
 	}
 	if entries, err := selection.Archived(t.Context(), b.app.Run, archive.Filter{}); err != nil || len(entries) != 1 || entries[0].Agent != "a" {
 		t.Fatalf("%+v, %v", entries, err)
@@ -81,14 +81,14 @@ func TestBrowseDoesWhatWasShown(t *testing.T) {
 	browsedLog(t, home, "a", 3, 3)
 	_, more := planned(t, b, browse.Archive, browse.Target{Runtime: "pi", Agent: "a"}, false)
 	if x, err := b.perform(t.Context(), more, nobody); err != nil {
-		t.Fatal(err, x.text())
+		t.Fatal(err, x.Text())
 	}
 	x, err := b.perform(t.Context(), accepted, nobody)
 	if f := (*failure.Error)(nil); !errors.As(err, &f) || f.Code != "not_confirmed" || forget.Question == "" {
 		t.Errorf("%v %+v", err, forget)
 	}
 	if hits, _, err := b.ask(t.Context(), "importer message"); err != nil || len(hits) == 0 {
-		t.Errorf("what was to stay is forgotten: %s, %v", x.text(), err)
+		t.Errorf("what was to stay is forgotten: %s, %v", x.Text(), err)
 	}
 	again, accepted := planned(t, b, browse.Forget, browse.Target{Runtime: "pi", Name: "pi", Agent: "a"}, false)
 	if _, err := b.perform(t.Context(), accepted, nobody); err != nil {
@@ -140,7 +140,7 @@ func TestBrowseTellsStoresApart(t *testing.T) {
 	}
 	other := answeredLog(t, filepath.Join(home, "mounted"), 201) // nobody was shown this one
 	if x, err := b.perform(t.Context(), archives, nobody); err != nil {
-		t.Fatal(err, x.text())
+		t.Fatal(err, x.Text())
 	}
 	entries, err := selection.Archived(t.Context(), b.app.Run, archive.Filter{})
 	if err != nil || len(entries) != 1 || entries[0].Source != own {
@@ -148,7 +148,7 @@ func TestBrowseTellsStoresApart(t *testing.T) {
 	}
 	ownLog, otherLog := readLog(t, own), readLog(t, other)
 	if x, err := b.perform(t.Context(), compaction, nobody); err != nil || readLog(t, own) == ownLog || readLog(t, other) != otherLog {
-		t.Errorf("%v: %s; agreed was to %s alone", err, x.text(), own)
+		t.Errorf("%v: %s; agreed was to %s alone", err, x.Text(), own)
 	}
 	// Whoever has the cursor on one of them means that one.
 	target.Store = second
@@ -169,13 +169,13 @@ func TestBrowseNamesAllPlaces(t *testing.T) {
 	b.Global.Stores = []string{"pi=" + first, "pi=" + second}
 	_, archives := planned(t, b, browse.Archive, browse.Target{Runtime: "pi", Agent: "a"}, false)
 	if x, err := b.perform(t.Context(), archives, nobody); err != nil || len(archives.Of) != 2 {
-		t.Fatal(err, x.text())
+		t.Fatal(err, x.Text())
 	}
 	refused := func(accepted browse.Request) {
 		t.Helper()
 		x, err := b.perform(t.Context(), accepted, nobody)
 		if f := (*failure.Error)(nil); !errors.As(err, &f) || f.Code != "not_confirmed" {
-			t.Errorf("%v: %s", err, x.text())
+			t.Errorf("%v: %s", err, x.Text())
 		}
 	}
 	for _, action := range []browse.Action{browse.Pin, browse.Forget} {
@@ -201,12 +201,78 @@ func TestBrowseNamesAllPlaces(t *testing.T) {
 	}
 	// Somebody has pinned it meanwhile: what was agreed to is not its opposite.
 	_, pin := planned(t, b, browse.Pin, target, false)
-	if x, err := b.perform(t.Context(), pin, nobody); err != nil || !strings.Contains(x.text(), "pinned: clean") {
-		t.Fatal(err, x.text())
+	if x, err := b.perform(t.Context(), pin, nobody); err != nil || !strings.Contains(x.Text(), "pinned: clean") {
+		t.Fatal(err, x.Text())
 	}
 	refused(pin)
 	if known, err := removal.ReadPinned(t.Context(), b.app.Run); err != nil || len(known.Sessions) != 1 {
 		t.Errorf("%v: %+v", err, known)
+	}
+}
+
+// d deletes what was pointed at and nothing else, u brings it back, and T removes for
+// good what its plan has shown.
+func TestBrowseDeletes(t *testing.T) {
+	home := t.TempDir()
+	b := browserAt(t, home)
+	older := func(agent string, number, days int) (string, browse.Target) {
+		path := browsedLog(t, home, agent, number, 3)
+		log := readLog(t, path) + fmt.Sprintf(`{"type":"message","id":"b0000000","parentId":"a0000003","timestamp":"2026-03-01T10:00:00.000Z","message":{"role":"assistant","content":[{"type":"text","text":"done %d"}]}}`+"\n", number)
+		old := time.Now().AddDate(0, 0, -days)
+		if err := errors.Join(os.WriteFile(path, []byte(log), 0o600), os.Chtimes(path, old, old)); err != nil {
+			t.Fatal(err)
+		}
+		return path, browse.Target{Runtime: "pi", Agent: agent, Session: fmt.Sprintf("5f0c1c2e-6d0a-4f57-9d2b-%012d", number), Path: path}
+	}
+	newest, newestOf := older("a", 1, 2)
+	first, one := older("a", 2, 3)
+	second, two := older("a", 3, 90)
+	third, _ := older("a", 4, 90)
+
+	if plan, _ := planned(t, b, browse.Delete, newestOf, false); plan.Question != "" || !strings.Contains(plan.Text, "stays: ") {
+		t.Errorf("%+v", plan)
+	}
+	mark := browse.Request{Do: browse.MakePlan, Action: browse.Delete, Parts: []browse.Part{{Target: one}, {Target: two}}}
+	plan := b.plan(t.Context(), mark, nobody)
+	if !strings.Contains(plan.Question, "Delete 2 sessions?") || len(plan.Of) != 2 || !workspace.Exists(first) {
+		t.Fatalf("%+v", plan)
+	}
+	mark.Do, mark.Of, mark.Parts = browse.Carry, plan.Of, plan.Parts
+	result := b.carry(t.Context(), mark, nobody)
+	if result.Failed || workspace.Exists(first) || workspace.Exists(second) || !workspace.Exists(third) || !workspace.Exists(newest) {
+		t.Fatalf("%+v", result)
+	}
+	var seen browse.Home
+	if err := b.load(t.Context(), func(h browse.Home) { seen = h }); err != nil || seen.Trash == 0 || !slices.ContainsFunc(seen.Sessions, func(s browse.Session) bool {
+		return s.ID == one.Session && strings.HasPrefix(s.State, "in the trash")
+	}) {
+		t.Errorf("%v: %+v", err, seen)
+	}
+
+	doings, err := b.undoable(t.Context(), browse.Target{Runtime: "pi", Agent: "a"})
+	if err != nil || len(doings) != 2 {
+		t.Fatal(err, doings)
+	}
+	back, accepted := planned(t, b, browse.Undo, doings[0].Target, false)
+	if back.Question != "Bring back 1 file?" {
+		t.Errorf("%+v", back)
+	}
+	if x, err := b.perform(t.Context(), accepted, nobody); err != nil || workspace.Exists(first) == workspace.Exists(second) {
+		t.Errorf("%v: %s", err, x.Text())
+	}
+
+	_, empty := planned(t, b, browse.Empty, browse.Target{}, false)
+	if x, err := b.perform(t.Context(), func() browse.Request { // somebody has deleted another one since
+		_, again := planned(t, b, browse.Delete, browse.Target{Runtime: "pi", Agent: "a", Session: "5f0c1c2e-6d0a-4f57-9d2b-000000000004", Path: third}, false)
+		return again
+	}(), nobody); err != nil || workspace.Exists(third) {
+		t.Fatal(err, x.Text())
+	}
+	if x, err := b.perform(t.Context(), empty, nobody); err != nil || !strings.Contains(x.Text(), "for good") {
+		t.Errorf("%v: %s", err, x.Text())
+	}
+	if items, err := b.SessionTrash().List(); err != nil || len(items) != 1 || items[0].From != third {
+		t.Errorf("%v: %+v", err, items)
 	}
 }
 
@@ -229,8 +295,8 @@ func TestBrowseBusy(t *testing.T) {
 		t.Errorf("%v: %+v", err, result)
 	}
 	lock.Unlock()
-	if x, err := b.perform(t.Context(), accepted, nobody); err != nil || !strings.Contains(x.text(), "pinned: clean") {
-		t.Errorf("%v: %s", err, x.text())
+	if x, err := b.perform(t.Context(), accepted, nobody); err != nil || !strings.Contains(x.Text(), "pinned: clean") {
+		t.Errorf("%v: %s", err, x.Text())
 	}
 	plan, _ = planned(t, b, browse.Compact, browse.Target{Runtime: "pi", Agent: "a"}, false)
 	if plan.Question != "" || plan.Force == "" || !strings.Contains(plan.Text, "below threshold") {

@@ -26,6 +26,7 @@ func addCleanFlags(o *removal.CleanOptions, fs *pflag.FlagSet) {
 	fs.BoolVarP(&o.Yes, "yes", "y", false, "do not ask")
 	fs.BoolVar(&o.Force, "force", false, "disable the safety limit: in one run at most half of an agent's sessions")
 	fs.StringVar(&o.Undelete, "undelete", "", "bring back the session with this `id`, or \"all\", from the trash")
+	fs.BoolVar(&o.EmptyTrash, "empty-trash", false, "remove for good what is in the trash now, and nothing else; the archives stay")
 	fromConfig(fs, "max-age", "clean.max_age")
 	fromConfig(fs, "grace", "clean.grace")
 }
@@ -45,9 +46,9 @@ together go together. One run deletes at most half of the sessions of an agent,
 the oldest first, and says how many wait for the next; --force deletes all.
 
 Deleted files stay in a .sessctl-trash directory beside them for 7 days
-(--grace). Restore them with --undelete; the next clean purges older ones. Every
-step is a line of audit.jsonl in the data directory. Without a terminal --yes is
-needed.`,
+(--grace). Restore them with --undelete; the next clean purges older ones, and
+--empty-trash all. Every step is a line of audit.jsonl in the data directory.
+Without a terminal --yes is needed.`,
 		Example: `  sessctl clean --max-age 7d --dry-run
   sessctl clean --max-age 7d --yes
   sessctl clean --max-age 30d --archives --yes

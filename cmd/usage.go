@@ -64,7 +64,7 @@ func renderUsage(a *app, u *audit.Usage) error {
 		rows = append(rows, []string{part.what, strconv.Itoa(part.use.Files), strconv.FormatInt(part.use.Bytes, 10), part.more})
 		t.rows = append(t.rows, []string{part.what, wording.Count(int64(part.use.Files)), wording.Bytes(part.use.Bytes), part.more})
 	}
-	t.footer = fmt.Sprintf("saved: %s tokens and %s of logs by %s, %s by compressing archives",
+	t.footer = fmt.Sprintf("saved: %s tokens and %s of logs by %s; archives are %s smaller than what they copy",
 		wording.Count(d.Saved.Tokens), wording.Bytes(d.Saved.LogBytes), wording.Plural(d.Saved.Compactions, "compaction"), wording.Bytes(d.Saved.Compressed))
 	return a.printList(t, append(rows, []string{t.footer}))
 }

@@ -40,41 +40,66 @@ func (d *StatusDocument) Told() (purges []report.Purge, grew []StatusGrowth) {
 	return purges, grew
 }
 
-// Going says what runtimes delete, a line for each project, those of which most would be
-// lost first. day is how the time of a log is shown.
+// Going says what runtimes delete: a line for each project of which something would be
+// lost, most of it first, and one for all that is archived. day is how the time of a log
+// is shown.
 func (d *StatusDocument) Going(day func(string) string) (lines []string) {
 	purges, _ := d.Told()
-	slices.SortStableFunc(purges, func(x, y report.Purge) int {
+	lost := slices.DeleteFunc(slices.Clone(purges), func(p report.Purge) bool { return p.Unarchived == 0 })
+	slices.SortStableFunc(lost, func(x, y report.Purge) int {
 		return cmp.Or(cmp.Compare(y.Unarchived, x.Unarchived), cmp.Compare(y.Sessions, x.Sessions))
 	})
-	shown := min(len(purges), MostOfStatus)
-	for _, p := range purges[:shown] {
-		lines = append(lines, fmt.Sprintf("%s deletes %s of %s, the first: %s; %s", p.Runtime, wording.Plural(p.Sessions, "log"), cmp.Or(p.ProjectName, p.Agent), day(p.First), unarchivedText(p)))
+	shown := min(len(lost), MostOfStatus)
+	for _, p := range lost[:shown] {
+		lines = append(lines, going(p, cmp.Or(p.ProjectName, p.Agent), day)+unarchivedText(p))
 	}
-	if more := purges[shown:]; len(more) > 0 {
+	if more := lost[shown:]; len(more) > 0 {
 		lines = append(lines, moreGoing(more))
+	}
+	return append(lines, safeGoing(purges, day)...)
+}
+
+func going(p report.Purge, whose string, day func(string) string) string {
+	return fmt.Sprintf("%s deletes %s of %s, the first: %s; ", p.Runtime, wording.Plural(p.Sessions, "log"), whose, day(p.First))
+}
+
+// safeGoing says of each runtime what it deletes of projects of which all is archived.
+func safeGoing(purges []report.Purge, day func(string) string) (lines []string) {
+	var all []report.Purge
+	projects := map[string]int{}
+	for _, p := range purges {
+		if p.Unarchived > 0 {
+			continue
+		}
+		if projects[p.Runtime]++; projects[p.Runtime] == 1 {
+			all = append(all, p)
+			continue
+		}
+		sum := &all[slices.IndexFunc(all, func(s report.Purge) bool { return s.Runtime == p.Runtime })]
+		sum.Sessions, sum.First = sum.Sessions+p.Sessions, min(sum.First, p.First)
+	}
+	for _, p := range all {
+		whose := cmp.Or(p.ProjectName, p.Agent)
+		if n := projects[p.Runtime]; n > 1 {
+			whose = wording.Plural(n, "project")
+		}
+		lines = append(lines, going(p, whose, day)+"all are archived")
 	}
 	return lines
 }
 
-// moreGoing counts projects that are not shown.
+// moreGoing counts projects that are not shown, of which something would be lost.
 func moreGoing(more []report.Purge) string {
 	logs, unarchived := 0, 0
 	for _, p := range more {
 		logs, unarchived = logs+p.Sessions, unarchived+p.Unarchived
 	}
-	text := fmt.Sprintf("and %s with %s", wording.Plural(len(more), "more project"), wording.Plural(logs, "log"))
-	if unarchived == 0 {
-		return text + "; all are archived"
-	}
-	return fmt.Sprintf("%s, of which %s no archive as they are now; sessctl report --html FILE lists all", text, wording.Count(int64(unarchived))+map[bool]string{true: " has", false: " have"}[unarchived == 1])
+	return fmt.Sprintf("and %s with %s, of which %s no archive as they are now; sessctl report --html FILE lists all",
+		wording.Plural(len(more), "more project"), wording.Plural(logs, "log"), wording.Count(int64(unarchived))+map[bool]string{true: " has", false: " have"}[unarchived == 1])
 }
 
 func unarchivedText(p report.Purge) string {
-	switch p.Unarchived {
-	case 0:
-		return "all are archived"
-	case p.Sessions:
+	if p.Unarchived == p.Sessions {
 		return "none has an archive as it is now"
 	}
 	return fmt.Sprintf("%s of them without an archive as it is now", wording.Count(int64(p.Unarchived)))

@@ -45,7 +45,8 @@ func (d *checkup) examineStores(ctx context.Context) error {
 			continue
 		}
 		d.sessions.Add(store, listing)
-		d.ok(store.Root(), "%s: %s, %s", store.Runtime(), wording.Plural(len(listing.Agents), "agent"), wording.Plural(len(listing.Refs), "log"))
+		logs := slices.DeleteFunc(slices.Clone(listing.Refs), func(r session.Ref) bool { return r.Kind == session.KindDatabase })
+		d.ok(store.Root(), "%s: %s, %s", store.Runtime(), wording.Plural(len(listing.Agents), "agent"), wording.Plural(len(logs), "log"))
 		tellNotices(d.findings, listing.Notices)
 		examineReadable(d.findings, listing.Refs)
 		examineReaders(d.findings, listing.Refs, store.Capabilities().DatabaseFile)

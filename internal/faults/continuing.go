@@ -36,6 +36,11 @@ func continuings() []Command {
 			Done:    func(h *Home) error { return h.begun("qwen", 1) }, Whole: func(h *Home) error { return h.begun("qwen", 0) },
 		},
 		{
+			Name: "continue, pi in gemini", Runtime: "pi", Args: append(strings.Fields(how+"gemini --file"), "$LOG"), Slow: true,
+			Prepare: func(h *Home) error { return os.MkdirAll(h.begunIn("gemini"), 0o700) },
+			Done:    func(h *Home) error { return h.begun("gemini", 1) }, Whole: func(h *Home) error { return h.begun("gemini", 0) },
+		},
+		{
 			Name: "continue, pi in opencode", Runtime: "pi", Args: append(strings.Fields(how+"opencode --file"), "$LOG"), Slow: true,
 			Prepare: withRows, Done: func(h *Home) error { return h.begunRows(1) }, Whole: func(h *Home) error { return h.begunRows(0) },
 		},
@@ -67,7 +72,7 @@ func (h *Home) begunRows(least int) error {
 
 // begunIn is the directory of a runtime's sessions.
 func (h *Home) begunIn(runtime string) string {
-	return filepath.Join(h.Dir, "home", map[string]string{"claude": ".claude/projects", "codex": ".codex/sessions", "pi": ".pi/agent/sessions", "qwen": ".qwen/projects"}[runtime])
+	return filepath.Join(h.Dir, "home", map[string]string{"claude": ".claude/projects", "codex": ".codex/sessions", "pi": ".pi/agent/sessions", "qwen": ".qwen/projects", "gemini": ".gemini/tmp"}[runtime])
 }
 
 // begun checks that there are at least so many new logs, that each is whole, as the

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"slices"
 	"strings"
 	"time"
 
@@ -32,6 +33,9 @@ type CleanOptions struct {
 	Force    bool
 	Undelete string
 
+	EmptyTrash bool     // only what is in the trash goes, whatever is left of its grace
+	Only       []string // only these sessions go, see selection.AgreedName; nil for all
+
 	maximum, graceTime time.Duration
 }
 
@@ -42,6 +46,9 @@ func (o *CleanOptions) Validate() (err error) {
 	}
 	if o.Undelete != "" {
 		return nil
+	}
+	if o.EmptyTrash || o.Only != nil { // somebody has pointed at what is to go
+		o.MaxAge, o.Force = "1d", true
 	}
 	if o.MaxAge == "" {
 		return failure.Usage("sessctl clean --max-age 7d --dry-run", "how old? --max-age is needed")
@@ -162,9 +169,31 @@ func (c *Cleaner) Decide(ctx context.Context) error {
 	if c.Plan, err = c.Rules.Plan(ctx, retained(all)); err != nil {
 		return err
 	}
+	if err := c.choose(); err != nil {
+		return err
+	}
 	c.logVerdicts(ctx)
 	c.makeRows(ctx)
 	return c.decideArchives(ctx)
+}
+
+// choose leaves in the plan what somebody has pointed at.
+func (c *Cleaner) choose() (err error) {
+	switch {
+	case c.Options.EmptyTrash:
+		c.Plan.Sessions, c.Plan.Waiting = nil, nil
+		c.Plan.Purge, err = c.Rules.Trash.List()
+		c.Plan.Purge = slices.DeleteFunc(c.Plan.Purge, func(item retention.Item) bool {
+			s, err := retention.SessionOf(item)
+			return err != nil || c.Options.Only != nil && !slices.Contains(c.Options.Only, selection.AgreedName(s.Runtime, s.Agent, s.Session, item.From))
+		})
+	case c.Options.Only != nil:
+		c.Plan.Purge = nil
+		c.Plan.Sessions = slices.DeleteFunc(c.Plan.Sessions, func(p retention.SessionPlan) bool {
+			return !slices.Contains(c.Options.Only, selection.AgreedName(p.Runtime, p.Agent, p.ID, p.Path))
+		})
+	}
+	return err
 }
 
 func (c *Cleaner) decideArchives(ctx context.Context) (err error) {
@@ -316,7 +345,7 @@ func (c *Cleaner) makeRows(ctx context.Context) {
 	c.Rows = nil
 	now := c.App.Now()
 	for _, p := range c.Plan.Sessions {
-		if !p.Verdict.Goes && now.Sub(p.LastUse) <= c.Options.maximum {
+		if c.Options.Only == nil && !p.Verdict.Goes && now.Sub(p.LastUse) <= c.Options.maximum {
 			continue
 		}
 		name := naming.Of(ctx, p.Adapter, p.Ref)

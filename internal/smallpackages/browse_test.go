@@ -100,6 +100,13 @@ func TestBrowseKeysOfTheTree(t *testing.T) {
 		{"down down p", "agent:desk:main", browse.MakePlan},
 		{"down down down down down c", "l1", browse.Nothing}, // an archive is not compacted
 		{"down down down down down enter", "l1", browse.Read},
+		{"down down d", "agent:desk:main", browse.MakePlan},
+		{"down d", "▾ desk", browse.Nothing}, // one points at what is deleted
+		{"down down down down down d", "l1", browse.Nothing},
+		{"down down x G x d", "* w1", browse.MakePlan},
+		{"down down i", "agent:desk:main", browse.Copy},
+		{"T", "▾ openclaw", browse.MakePlan},
+		{"v esc", "▾ openclaw", browse.Nothing},
 		{"r", "▾ openclaw", browse.Load},
 		{"q", "▾ openclaw", browse.Quit},
 		{"ctrl+c", "▾ openclaw", browse.Quit},
@@ -164,6 +171,69 @@ func TestBrowseProjectsOfTheTree(t *testing.T) {
 	}
 }
 
+// What is marked is deleted by one plan, and what is copied is the id.
+func TestBrowseDeletesAndCopies(t *testing.T) {
+	m := started(t, home())
+	r := press(m, "G", "x", "g", "down", "x", "d")
+	if len(r.Parts) != 3 || r.Action != browse.Delete {
+		t.Errorf("%+v", r)
+	}
+	m = started(t, home())
+	if r := press(m, "down", "down", "i"); r.Text != "d1" {
+		t.Errorf("%+v", r)
+	}
+	read := press(m, "enter")
+	m.Opened(read.Serial, browse.Page{Place: read.Place, First: 1, Last: 40, Lines: []browse.Text{
+		{Text: "Human  line 1", Asks: true}, {Text: strings.Repeat("word ", 300)}, {Text: "Agent  line 2"}, {Text: "Human  line 3", Asks: true}, {Text: strings.Repeat("more ", 900)},
+	}})
+	if r := press(m, "i"); r.Do != browse.Copy || r.Text != "d1" {
+		t.Errorf("%+v", r)
+	}
+	press(m, "]")
+	if lines := strings.Split(screen(m, 80, 24), "\n"); !strings.Contains(lines[1], "Human  line 3") {
+		t.Error(lines[1])
+	}
+	press(m, "[")
+	if lines := strings.Split(screen(m, 80, 24), "\n"); !strings.Contains(lines[1], "Human  line 1") {
+		t.Error(lines[1])
+	}
+}
+
+// Columns are shown and hidden, as long as a name has room.
+func TestBrowseColumns(t *testing.T) {
+	h := home()
+	h.Sessions[0].Title, h.Sessions[0].Project = "what the importer does", "the web shop"
+	m := started(t, h)
+	at := func(width int) string { return screen(m, width, 24) }
+	for _, c := range []struct {
+		keys         string
+		width        int
+		has, hasNone []string
+	}{
+		{"", 80, []string{"SIZE", "TOKENS", "IDLE", "w1"}, []string{"STATE", "PROJECT"}},
+		{"v down down x esc", 80, []string{"TOKENS"}, []string{"SIZE"}},
+		{"v G x esc", 80, []string{"STATE", "in the archive"}, []string{"SIZE"}},
+		{"v r esc", 80, []string{"SIZE"}, []string{"STATE"}},
+		{"v G up x esc", 140, []string{"PROJECT", "the web shop      "}, nil},
+		{"v x esc", 140, []string{"w1"}, []string{"what the importer"}},
+		{"v enter down enter esc", 140, []string{"what the importer"}, []string{"w1"}},
+		{"", 40, []string{"SIZE"}, []string{"PROJECT", "IDLE"}},
+	} {
+		press(m, strings.Fields(c.keys)...)
+		text := at(c.width)
+		for _, want := range c.has {
+			if !strings.Contains(text, want) {
+				t.Errorf("%q: no %q in\n%s", c.keys, want, text)
+			}
+		}
+		for _, bad := range c.hasNone {
+			if strings.Contains(text, bad) {
+				t.Errorf("%q: %q is in\n%s", c.keys, bad, text)
+			}
+		}
+	}
+}
+
 // A plan is carried out only with y, after all of it was on the screen, and as it
 // was shown.
 func TestBrowseAPlanIsShownAndAccepted(t *testing.T) {
@@ -215,7 +285,7 @@ func TestBrowseUndoFromTheResult(t *testing.T) {
 	for _, c := range []struct {
 		key  string
 		list bool
-	}{{"c", true}, {"a", false}, {"f", false}} {
+	}{{"c", true}, {"d", true}, {"a", false}, {"f", false}} {
 		t.Run(c.key, func(t *testing.T) {
 			m := started(t, home())
 			screen(m, 80, 24)
@@ -238,7 +308,7 @@ func TestBrowseUndoFromTheResult(t *testing.T) {
 // carried out only by a y on the screen that asks for it, and the screen fits.
 func TestBrowseNothingChangesWithoutAPlan(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // the same run every time
-	keys := []string{"up", "down", "enter", "esc", "y", "Y", "n", "F", "a", "c", "u", "f", "p", "s", "/", "?", "q", "r", "G", "g", "space", "left", "right", "x", "&", "L", "N", "m", "backspace"}
+	keys := []string{"up", "down", "enter", "esc", "y", "Y", "n", "F", "a", "c", "u", "f", "p", "s", "/", "?", "q", "r", "G", "g", "space", "left", "right", "x", "&", "L", "N", "m", "backspace", "d", "T", "i", "v", "]", "["}
 	for range 60 {
 		m := started(t, home())
 		var asked []browse.Request

@@ -19,7 +19,7 @@ import (
 // begunIn are the stores in which a session can be begun, each with the format of its
 // logs.
 func begunIn() map[string]session.Format {
-	return map[string]session.Format{session.RuntimePi: session.FormatPi, session.RuntimeClaude: session.FormatClaude, session.RuntimeCodex: session.FormatCodex, session.RuntimeQwen: session.FormatQwen, session.RuntimeOpenCode: session.FormatOpenCode}
+	return map[string]session.Format{session.RuntimePi: session.FormatPi, session.RuntimeClaude: session.FormatClaude, session.RuntimeCodex: session.FormatCodex, session.RuntimeQwen: session.FormatQwen, session.RuntimeOpenCode: session.FormatOpenCode, session.RuntimeGemini: session.FormatGemini}
 }
 
 // Every log is carried into every runtime: no provider would refuse it, the independent
@@ -117,6 +117,7 @@ func heardLines(all []heard) (lines []string) {
 		default:
 			if text != "" {
 				role := strings.Replace(h.Role, "summary", "user", 1)
+				text = strings.TrimSuffix(strings.TrimPrefix(text, "<state_snapshot> "), " </state_snapshot>")
 				lines = append(lines, role+"|"+text)
 			}
 			for _, call := range h.Calls {

@@ -18,9 +18,10 @@ type Model struct {
 	job     *job     // what is waited for, nil for nothing
 	serial  int
 	loading bool
-	loads   int      // serial of the load that is under way
-	done    []Result // of this sitting
-	width   int      // of the screen, as it was drawn last
+	loads   int             // serial of the load that is under way
+	done    []Result        // of this sitting
+	chosen  map[string]bool // columns that the person has shown or hidden
+	width   int             // of the screen, as it was drawn last
 }
 
 // job is a request that is waited for.
@@ -248,7 +249,7 @@ func (m *Model) Listed(serial int, of Target, doings []Doing) {
 		return
 	}
 	if len(doings) == 0 {
-		m.say("nothing of " + of.Name + " can be undone: nothing was compacted, or it was undone already")
+		m.say("nothing of " + of.Name + " can be undone: nothing was compacted or deleted, or it was undone already")
 		return
 	}
 	m.show(&undoScreen{doings: doings})
@@ -281,8 +282,8 @@ func (m *Model) Ended(serial int, r Result) Request {
 		style = Warning
 	}
 	s := &textScreen{name: r.Title, lines: plainText(r.Text, style)}
-	if ended.request.Action == Compact && len(ended.request.Parts) == 0 {
-		s.compacted = &ended.request.Target
+	if a := ended.request.Action; (a == Compact || a == Delete) && len(ended.request.Parts) == 0 {
+		s.undoable = &ended.request.Target
 	}
 	m.show(s)
 	return m.load()

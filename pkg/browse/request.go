@@ -13,6 +13,7 @@ const (
 	MakePlan    // say what an action would do, changing nothing; [Model.Planned]
 	Carry       // carry out a plan that was accepted; [Model.Ended]
 	Cancel      // break off what is under way
+	Copy        // put Text on the clipboard of the terminal
 	Suspend     // stop the program until the shell lets it go on
 	Quit
 )
@@ -27,6 +28,8 @@ const (
 	Undo    Action = "undo"
 	Forget  Action = "forget"
 	Pin     Action = "pin"
+	Delete  Action = "delete"
+	Empty   Action = "empty the trash"
 )
 
 // Target is what an action is about: a session, an agent, a runtime, or for
@@ -36,6 +39,7 @@ type Target struct {
 	Store, Path             string // of a session; "" if only archives of it are left
 	Name                    string // for people
 	Receipt                 string
+	Trashed                 bool // its files are in the trash
 }
 
 // Place is a part of a session, or of an archive, to read.
@@ -66,6 +70,7 @@ type Request struct {
 	Serial   int
 	Place    Place    // of Read
 	Question string   // of Recall
+	Text     string   // of Copy
 	Action   Action   // of MakePlan and Carry
 	Target   Target   // of MakePlan, Carry and List
 	Force    bool     // of MakePlan and Carry
@@ -82,7 +87,8 @@ type Failure struct {
 type Text struct {
 	Text   string
 	Style  Style
-	Indent int // of what it is wrapped into
+	Indent int  // of what it is wrapped into
+	Asks   bool // the heading of what a person said
 }
 
 // Page is a part of a session, to be read.

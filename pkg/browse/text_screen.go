@@ -14,12 +14,12 @@ type textScreen struct {
 	name  string
 	lines []Text
 	page  *Page // of a session, nil for any other text
-	// compacted is what a compaction was of whose result this is, nil for any other
-	// text.
-	compacted *Target
-	find      string // what is looked for in it, in small letters
-	found     int    // row of wrapped that it was found in last, -1 for none
-	seeking   int    // of the part that is left: in which direction the next is searched
+	// undoable is what an action that can be undone was of whose result this is, nil
+	// for any other text.
+	undoable *Target
+	find     string // what is looked for in it, in small letters
+	found    int    // row of wrapped that it was found in last, -1 for none
+	seeking  int    // of the part that is left: in which direction the next is searched
 
 	top     int
 	anchor  int // line of the text that is at the top when the width changes
@@ -126,14 +126,20 @@ func (s *textScreen) press(m *Model, k Key) Request {
 			return s.read(m, func(p *Place) { p.End = true })
 		}
 		s.top = last
-	case k.Name == "u" && s.compacted != nil:
-		return m.listUndoable(*s.compacted)
+	case k.Name == "u" && s.undoable != nil:
+		return m.listUndoable(*s.undoable)
 	case k.Name == "/":
 		m.show(s.findPrompt())
 	case k.Name == "n":
 		return s.next(m, 1)
 	case k.Name == "N":
 		return s.next(m, -1)
+	case k.Name == "]":
+		s.ask(m, 1)
+	case k.Name == "[":
+		s.ask(m, -1)
+	case k.Name == "i" && s.page != nil:
+		return m.copied(s.page.Place.Session.ID)
 	case k.Name == "m":
 		m.show(&promptScreen{})
 	case k.Name == "L":
@@ -197,7 +203,7 @@ func (s *textScreen) hints(*Model) []hint {
 		where = fmt.Sprintf("%d%%", 100*s.top/rest)
 	}
 	hints := []hint{{"esc", "back"}}
-	if s.compacted != nil {
+	if s.undoable != nil {
 		hints = append(hints, hint{"u", "undo"})
 	}
 	if s.page == nil && where == "all" {
@@ -206,6 +212,9 @@ func (s *textScreen) hints(*Model) []hint {
 	hints = append(hints, hint{"↑↓ space", "scroll (" + where + ")"}, hint{"/", "search here"})
 	if s.find != "" {
 		hints = append(hints, hint{"n N", "next, previous"})
+	}
+	if s.page != nil {
+		hints = append(hints, hint{"]", "next question"})
 	}
 	return append(hints, hint{"g G", "first, last"}, hint{"m", "ask memory"})
 }
@@ -217,12 +226,14 @@ func keysScreen() *textScreen {
 	var lines []Text
 	for _, group := range [][]hint{
 		{{"↑ ↓  j k", "move; PgUp, PgDn, space: by a page; g, G: first, last"}, {"enter  →", "open a runtime or an agent; read a session"}, {"esc  ←", "back"}, {"s", "sort by size, tokens, age or name"}, {"&", "show only sessions with some words; esc ends it"}},
-		{{"/  m", "ask the memory what was said; enter on a hit opens the session at that line"}, {"/  n N", "in a text: search in it; the next, the previous"}},
-		{{"x", "mark a session, or all below an agent; then c, a, p and f act on all that is marked"}},
+		{{"/  m", "ask the memory what was said; enter on a hit opens the session at that line"}, {"/  n N", "in a text: search in it; the next, the previous"}, {"]  [", "in a session: the next question of a person, the one before"}},
+		{{"x", "mark a session, or all below an agent; then c, a, d, p and f act on all that is marked"}, {"i", "copy the id of a session, for a command"}, {"v", "choose the columns"}},
 		{
 			{"c", "compact: archive, remember, and make the context small"},
 			{"a", "archive: make a verified copy and remember it; the session stays as it is"},
-			{"u", "undo a compaction: the session is what it was"},
+			{"u", "undo a compaction, or bring back what was deleted"},
+			{"d", "delete a session once it is archived and remembered: its files go into the trash"},
+			{"T", "what is in the trash, and to empty it; the archives stay"},
 			{"f", "forget what the memory has of a session or an agent; archives stay"},
 			{"p", "pin a session, or let it go: what is pinned is never deleted by clean or archives prune"},
 		},
@@ -233,8 +244,20 @@ func keysScreen() *textScreen {
 		}
 		lines = append(lines, Text{})
 	}
-	lines = append(lines, Text{Text: "c, a, u, f and p show first what they would do, and change nothing before you say yes.", Style: Strong})
+	lines = append(lines, Text{Text: "c, a, u, d, T, f and p show first what they would do, and change nothing before you say yes.", Style: Strong})
 	return &textScreen{name: keysTitle, lines: lines}
+}
+
+// ask goes to what a person said next on the page, or before, in the direction by.
+func (s *textScreen) ask(m *Model, by int) {
+	for row := s.top + by; row >= 0 && row < len(s.wrapped); row += by {
+		of := s.wrapped[row].of
+		if s.lines[of].Asks && (row == 0 || s.wrapped[row-1].of != of) {
+			s.top = row
+			return
+		}
+	}
+	m.say(map[bool]string{true: "nobody asks anything below, on this page", false: "nobody asks anything above, on this page"}[by > 0])
 }
 
 // findPrompt asks what to look for in the text.

@@ -40,6 +40,7 @@ type Home struct {
 	Now      time.Time
 	Archives int64 // bytes of all archives
 	Memory   int64 // bytes of the memory
+	Trash    int64 // bytes of deleted files that can be brought back
 	Notes    []string
 	// Problem says why there is nothing to show, "" if there is, and Hint what to
 	// do about it.

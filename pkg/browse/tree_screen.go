@@ -79,7 +79,13 @@ func (t *treeScreen) press(m *Model, k Key) Request {
 		m.showNotes()
 	case "r":
 		return m.load()
-	case "a", "c", "f", "p", "u":
+	case "i":
+		return t.copy(m)
+	case "v":
+		m.show(&columnsScreen{})
+	case "T":
+		return m.await("looking into the trash", Request{Do: MakePlan, Action: Empty})
+	case "a", "c", "d", "f", "p", "u":
 		return t.act(m, k.Name)
 	default:
 		if k.Text != "" {
@@ -146,7 +152,7 @@ func (t *treeScreen) act(m *Model, key string) Request {
 		m.say("there is nothing to choose")
 		return Request{}
 	}
-	action := map[string]Action{"a": Archive, "c": Compact, "f": Forget, "p": Pin, "u": Undo}[key]
+	action := map[string]Action{"a": Archive, "c": Compact, "d": Delete, "f": Forget, "p": Pin, "u": Undo}[key]
 	if len(t.marked) > 0 {
 		return t.actOnMarked(m, action)
 	}
@@ -163,11 +169,33 @@ func (t *treeScreen) act(m *Model, key string) Request {
 	case n.level == 1 && action == Pin:
 		m.say("choose a session to pin")
 		return Request{}
-	case n.session != nil && n.session.gone() && (action == Archive || action == Compact):
+	case n.session == nil && action == Delete:
+		m.say("choose a session to delete; x marks all of an agent, and then d deletes what is marked")
+		return Request{}
+	case n.session != nil && n.session.gone() && action.needsLog():
 		m.say("only its archive is left: there is nothing to " + string(action))
 		return Request{}
 	}
 	return m.await("making the plan", Request{Do: MakePlan, Action: action, Target: target})
+}
+
+// needsLog reports whether an action does nothing where only archives are left.
+func (a Action) needsLog() bool { return a == Archive || a == Compact || a == Delete }
+
+// copy puts the id of a session, or the name of an agent, on the clipboard.
+func (t *treeScreen) copy(m *Model) Request {
+	n := t.current(m)
+	if n == nil {
+		return Request{}
+	}
+	of := n.target()
+	return m.copied(cmp.Or(of.Session, of.Agent, of.Runtime))
+}
+
+// copied copies an id, and shows it where the terminal does not take it.
+func (m *Model) copied(id string) Request {
+	m.say("copied, if the terminal takes it: " + id)
+	return Request{Do: Copy, Text: id}
 }
 
 // target is what an action on a node is about.
@@ -198,9 +226,9 @@ func (t *treeScreen) hints(m *Model) []hint {
 		open = "read"
 	}
 	if n := len(t.marked); n > 0 {
-		return []hint{{"esc", "unmark"}, {"x", "mark"}, {"c", fmt.Sprintf("compact %d", n)}, {"a", "archive"}, {"p", "pin"}, {"f", "forget"}}
+		return []hint{{"esc", "unmark"}, {"x", "mark"}, {"c", fmt.Sprintf("compact %d", n)}, {"a", "archive"}, {"d", "delete"}, {"p", "pin"}, {"f", "forget"}}
 	}
-	return []hint{{"enter", open}, {"/", "ask memory"}, {"c", "compact"}, {"u", "undo"}, {"a", "archive"}, {"&", "filter"}, {"x", "mark"}, {"s", "sort"}, {"f", "forget"}, {"p", "pin"}}
+	return []hint{{"enter", open}, {"/", "ask memory"}, {"c", "compact"}, {"u", "undo"}, {"a", "archive"}, {"&", "filter"}, {"x", "mark"}, {"d", "delete"}, {"s", "sort"}, {"i", "copy id"}, {"v", "columns"}, {"f", "forget"}, {"p", "pin"}}
 }
 
 func (t *treeScreen) body(m *Model, width, height int) []Line {
@@ -209,7 +237,8 @@ func (t *treeScreen) body(m *Model, width, height int) []Line {
 	}
 	var lines []Line
 	if height > 4 {
-		lines = append(lines, columnsOf(width).heading(m.by, width))
+		shown := m.columnsOf(width)
+		lines = append(lines, shown.heading(m.by, width))
 		height--
 	}
 	details := height > 8
@@ -334,7 +363,7 @@ func (t *treeScreen) mark(m *Model) {
 		}
 	}
 	if n := len(t.marked); n > 0 {
-		m.say(plural(n, "session") + " marked: c, a, p and f act on them; esc takes the marks off")
+		m.say(plural(n, "session") + " marked: c, a, d, p and f act on them; esc takes the marks off")
 	}
 	if len(sessions) == 1 {
 		t.move(Key{Name: "down"}, len(t.rows(m)))
@@ -379,7 +408,7 @@ func (t *treeScreen) actOnMarked(m *Model, action Action) Request {
 	for _, n := range leaves(m.nodes) {
 		switch {
 		case !t.marked[n.key]:
-		case n.session.gone() && (action == Archive || action == Compact):
+		case n.session.gone() && action.needsLog():
 			left++
 		default:
 			r.Parts = append(r.Parts, Part{Target: n.target()})

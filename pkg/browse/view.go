@@ -107,6 +107,9 @@ func (m *Model) heading(width int) Line {
 	if width >= 60 {
 		text += fmt.Sprintf(" · archives %s · memory %s", formatBytes(m.home.Archives), formatBytes(m.home.Memory))
 	}
+	if width >= 100 && m.home.Trash > 0 {
+		text += " · trash " + formatBytes(m.home.Trash)
+	}
 	if m.loading {
 		text = " measuring … " + text
 	}
@@ -174,118 +177,6 @@ func (m *Model) keyLine(width int) Line {
 }
 
 func (h hint) width() int { return ansi.StringWidth(h.key) + ansi.StringWidth(h.does) + 3 }
-
-// columns are those of the tree that fit.
-type columns struct{ bar, size, tokens, idle, state bool }
-
-func columnsOf(width int) columns {
-	return columns{size: true, tokens: width >= 52, idle: width >= 62, bar: width >= 76, state: width >= 96}
-}
-
-const (
-	barCells    = 8
-	figureCells = 11
-	idleCells   = 6
-	stateCells  = 22
-)
-
-// figures is the width of everything behind the name.
-func (c columns) figures() (cells int) {
-	for _, column := range []struct {
-		on    bool
-		cells int
-	}{{c.bar, barCells + 1}, {c.size, figureCells}, {c.tokens, figureCells}, {c.idle, idleCells + 1}, {c.state, stateCells + 2}} {
-		if column.on {
-			cells += column.cells
-		}
-	}
-	return cells
-}
-
-func (c columns) heading(by Sort, width int) Line {
-	marked := func(name string, sort Sort) string {
-		if by == sort {
-			return "▼" + name
-		}
-		return name
-	}
-	text := pad("  "+marked("NAME", ByName), width-c.figures())
-	if c.bar {
-		text += strings.Repeat(" ", barCells+1)
-	}
-	text += padLeft(marked("SIZE", ByBytes), figureCells)
-	if c.tokens {
-		text += padLeft(marked("TOKENS", ByTokens), figureCells)
-	}
-	if c.idle {
-		text += padLeft(marked("IDLE", ByAge), idleCells+1)
-	}
-	if c.state {
-		text += "  STATE"
-	}
-	return Line{{text, Dim}}
-}
-
-// row draws a node of the tree.
-func (t *treeScreen) row(m *Model, n *node, current bool, width int) Line {
-	c := columnsOf(width)
-	name := "  "
-	if current {
-		name = "> "
-	}
-	name += strings.Repeat("  ", n.level)
-	switch {
-	case n.session != nil && t.marked[n.key]:
-		name += "* "
-	case n.session != nil:
-		name += "  "
-	case t.open[n.key]:
-		name += "▾ "
-	default:
-		name += "▸ "
-	}
-	room := width - c.figures()
-	if n.session != nil {
-		name += n.label(room - ansi.StringWidth(name))
-	} else {
-		name += printable.Middle(n.name, room-ansi.StringWidth(name))
-	}
-	if n.session == nil && n.level == 1 && !t.open[n.key] {
-		name += " (" + counted(n.sessions, n.beside) + ")"
-	}
-	text := pad(name, room)
-	if c.bar {
-		text += " " + bar(n.figure(m.by), n.most)
-	}
-	if c.tokens || m.by == ByBytes || m.by == ByName {
-		text += padLeft(formatBytes(n.bytes), figureCells)
-	} else {
-		text += padLeft(map[Sort]string{ByTokens: n.tokenText() + " tk", ByAge: n.idle(m.home.Now)}[m.by], figureCells)
-	}
-	if c.tokens {
-		text += padLeft(n.tokenText(), figureCells)
-	}
-	if c.idle {
-		text += padLeft(n.idle(m.home.Now), idleCells+1)
-	}
-	style := n.style(current)
-	if c.state && n.session != nil {
-		text += "  " + pad(n.session.State, stateCells)
-	}
-	return Line{{text, style}}
-}
-
-// label is a session's name and title, in so many columns of the terminal: what the
-// title needs the name leaves, down to shortName.
-func (n *node) label(room int) string {
-	const between, shortName = 2, 13
-	title := safe(n.session.Title)
-	if title == "" || room < shortName+between+shortName {
-		return printable.Middle(n.name, room)
-	}
-	name := printable.Middle(n.name, max(shortName, room-between-ansi.StringWidth(title)))
-	return name + strings.Repeat(" ", between) + title
-}
 
 func (n *node) style(current bool) Style {
 	switch {

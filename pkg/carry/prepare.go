@@ -94,7 +94,7 @@ func (p *preparing) take(m replay.Message) {
 	p.report.Images += m.Images()
 	switch {
 	case m.Role == replay.Summary:
-		p.summary = m.Text
+		p.summary = session.UnmarkedSummary(m.Text)
 	case m.Role == replay.System || m.Injected != "":
 		p.report.Injected++
 	case m.Failed():
@@ -185,7 +185,18 @@ func (p *preparing) joined() (out []session.CarriedMessage) {
 			out = add(out, r)
 		}
 	}
-	return inOrder(out)
+	return p.sent(inOrder(out))
+}
+
+// sent puts a mark before what the target would not send for how it begins.
+func (p *preparing) sent(messages []session.CarriedMessage) []session.CarriedMessage {
+	for i := range messages {
+		m := &messages[i]
+		if m.Role == session.RoleUser && strings.IndexAny(strings.TrimSpace(m.Text), p.options.Target.Unsent) == 0 {
+			m.Text = "[said] " + m.Text
+		}
+	}
+	return messages
 }
 
 // add says something after the others, in one message with what the same one said before.
@@ -223,7 +234,7 @@ func (p *preparing) carry(m *session.CarriedMessage, x pair) session.CarriedMess
 // asCall is a call by the target's name, or by its own; false if it goes as text.
 func (p *preparing) asCall(x pair, at int64) (session.CarriedCall, bool) {
 	long := p.options.Target.Longest
-	if p.options.Tools == Texts || long > 0 && len([]rune(x.result.Text)) > long {
+	if p.options.Tools == Texts || p.options.Target.TextOnly || long > 0 && len([]rune(x.result.Text)) > long {
 		return session.CarriedCall{}, false
 	}
 	arguments := objectOf(x.call.Arguments)

@@ -78,6 +78,9 @@ type server struct {
 	Args    []string          `json:"args"`
 	Env     map[string]string `json:"env,omitempty"`
 	Trust   bool              `json:"trust,omitempty"`
+
+	Exposure     string            `json:"exposure,omitempty"`     // pi: how the model reaches its tools
+	ToolExposure map[string]string `json:"toolExposure,omitempty"` // and single ones
 }
 
 func claude(h Home, p Program) Target {
@@ -138,8 +141,13 @@ func openclaw(h Home, p Program) Target {
 	}}
 }
 
+// pi reads mcp.json since 1.0. Its model has memory_recall from the extension, and
+// looks for the other tools when it needs them.
 func pi(h Home, p Program) Target {
 	return Target{Runtime: "pi", Dir: h.Pi, files: []targetFile{
+		{filepath.Join(h.Pi, "mcp.json"), "MCP server, for pi 1.0 and later", inSettings{members: []member{{path: []string{"mcpServers", "sessctl"}, value: server{
+			Command: p.Path, Args: p.args("mcp"), Exposure: "deferred", ToolExposure: map[string]string{"memory_recall": "hidden"},
+		}}}}},
 		{filepath.Join(h.Pi, "extensions", "sessctl.ts"), "extension: hooks and the tool memory_recall", whole{fill(piExtension, p)}},
 	}}
 }

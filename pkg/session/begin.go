@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -56,6 +57,9 @@ type Begun struct {
 	Path    string   // where its log goes, absolute
 	Command []string // with which a person goes on with it, in the working directory
 	Log     []byte
+	// Owner is a file that says whose the directory of the log is, Directory what it
+	// says; "" for a runtime without such files.
+	Owner, Directory string
 }
 
 // ToolNames are the tools of a runtime that others have too, word for word the same but
@@ -72,6 +76,22 @@ type ToolNames struct {
 	// Tried are the oldest and the newest version of the runtime that went on with such
 	// a log, where its own logs name their version; "" for a runtime whose do not.
 	Tried [2]string
+	// TextOnly says that calls are carried as text.
+	TextOnly bool
+	// Unsent are characters: a text of a person that begins with one is not sent, but for
+	// what stands before it.
+	Unsent string
+}
+
+// MarkedSummary is a summary for a runtime that knows it by these marks, and UnmarkedSummary
+// what is between them.
+func MarkedSummary(summary string) string { return snapshotBegin + summary + snapshotEnd }
+
+const snapshotBegin, snapshotEnd = "<state_snapshot>\n", "\n</state_snapshot>"
+
+// UnmarkedSummary is the text of a summary that may have the marks of [MarkedSummary].
+func UnmarkedSummary(text string) string {
+	return strings.TrimSuffix(strings.TrimPrefix(text, snapshotBegin), snapshotEnd)
 }
 
 // OriginMark is in the record of a carried session that says where it came from, where a

@@ -49,6 +49,7 @@ type TreeBuilder struct {
 	ids     [][]uint64       // keys of the last entries, a ring of blocks
 	byID    map[uint64]int32 // the same by key, made at the first entry that does not follow
 	said    []said
+	edits   []contextEdit
 	scratch []byte
 }
 
@@ -220,6 +221,7 @@ func (b *TreeBuilder) Tree() *Tree {
 	t := b.tree
 	t.count = b.count
 	t.resolve()
+	t.settleEdits(b.edits)
 	for _, s := range b.said {
 		if t.node(s.ordinal) > t.parting && t.Branch(int(s.ordinal)) == Active {
 			t.said = append(t.said, s.hash)
@@ -246,12 +248,13 @@ type Tree struct {
 	parting   int32              // ordinal of the earliest entry that has two children
 	said      []uint64           // texts of active messages from firstFork on, sorted
 	repeated  map[int32]struct{} // entries whose id occurs again
+	edited    map[int32][]byte   // what is sent in the place of entries; nil for nothing
 	seed      maphash.Seed
 }
 
 // Forked reports whether a second scan with the tree would emit anything
-// else: some entry is abandoned, or some entry occurs twice.
-func (t *Tree) Forked() bool { return t.forked }
+// else: some entry is abandoned, occurs twice, or was edited for the context.
+func (t *Tree) Forked() bool { return t.forked || len(t.edited) > 0 }
 
 // Branch returns where an entry stands, by its ordinal among the entries that
 // were added. Entries that the tree does not know are active.

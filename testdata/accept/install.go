@@ -20,6 +20,7 @@ const (
 	runtimeNone        runtimeName = "" // what needs none
 	runtimePi          runtimeName = "pi"
 	runtimePiNewer     runtimeName = "pi, newer"
+	runtimePiToday     runtimeName = "pi, today" // under its new name
 	runtimeOpenClaw    runtimeName = "openclaw"
 	runtimeOpenClaw9   runtimeName = "openclaw, newer"
 	runtimeClaude      runtimeName = "claude"
@@ -54,6 +55,7 @@ func packages() map[runtimeName]npmPackage {
 	return map[runtimeName]npmPackage{
 		runtimePi:       {"@mariozechner/pi-coding-agent", "0.60.0"},
 		runtimePiNewer:  {"@mariozechner/pi-coding-agent", "0.73.1"},
+		runtimePiToday:  {"@earendil-works/pi-coding-agent", "1.6.0"},
 		runtimeOpenClaw: {"openclaw", "2026.7.1"},
 
 		runtimeOpenClaw9: {"openclaw", "2026.9.6"},
@@ -76,6 +78,7 @@ func packages() map[runtimeName]npmPackage {
 
 // installed is a runtime that is ready to run, or why it is not.
 type installed struct {
+	name    string // of its package
 	bin     string // directory of its programs
 	node    string // directory of the node to run them with
 	problem error
@@ -110,6 +113,7 @@ func install(ctx context.Context, cache string, wanted []scenario) map[runtimeNa
 			dir, err = fetch(ctx, cache, p, node)
 		}
 		all[name] = installed{
+			name: p.name,
 			bin:  filepath.Join(dir, "node_modules", ".bin"),
 			node: node, problem: err,
 		}

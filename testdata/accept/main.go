@@ -101,21 +101,7 @@ type scenario struct {
 }
 
 func scenarios() []scenario {
-	return []scenario{
-		{"pi rotate", runtimePi, playPi},
-		{"pi overlay", runtimePi, playPiOverlay},
-		{"pi beside an older session", runtimePi, playPiOlder},
-		{"pi kept from a change of the model", runtimePi, playPiKept},
-		{"pi alive, rotate", runtimePi, playPiAliveRotate},
-		{"pi alive, overlay", runtimePi, playPiAliveOverlay},
-		{"pi context", runtimePi, playPiContext},
-		{"pi 0.73 context", runtimePiNewer, playPiContext},
-		{"pi 0.73 rotate", runtimePiNewer, playPi},
-		{"pi 0.73 overlay", runtimePiNewer, playPiOverlay},
-		{"pi 0.73 beside an older session", runtimePiNewer, playPiOlder},
-		{"pi 0.73 kept from a change of the model", runtimePiNewer, playPiKept},
-		{"pi 0.73 alive, rotate", runtimePiNewer, playPiAliveRotate},
-		{"pi 0.73 alive, overlay", runtimePiNewer, playPiAliveOverlay},
+	return slices.Concat(piScenarios("pi", runtimePi), piScenarios("pi 0.73", runtimePiNewer), piScenarios("pi 1.6", runtimePiToday), []scenario{
 		{"claude archived", runtimeClaude, playClaude},
 		{"claude 2.1.330 archived", runtimeClaudeNewer, playClaude},
 		{"claude 2.1.330 hooks", runtimeClaudeNewer, playClaudeHooks},
@@ -127,7 +113,6 @@ func scenarios() []scenario {
 		{"codex other letters", runtimeCodex, playCodexLetters},
 		{"codex hooks", runtimeCodex, playCodexHooks},
 		{"gemini hooks", runtimeGemini, playGeminiHooks},
-		{"pi 0.73 hooks", runtimePiNewer, playPiHooks},
 		{"openclaw hooks", runtimeOpenClaw, playOpenClawHooks},
 		{"openclaw 2026.9 hooks", runtimeOpenClaw9, playOpenClawHooks},
 		{"omp", runtimeOMP, playOMP},
@@ -137,12 +122,6 @@ func scenarios() []scenario {
 		{"openclaw overlay", runtimeOpenClaw, playOverlay},
 		{"openclaw gateway", runtimeOpenClaw, playGateway},
 		{"openclaw numbered", runtimeOpenClaw, playNumbered},
-		{"pi next start, rotate", runtimePi, playPiNextStartRotate},
-		{"pi next start, overlay", runtimePi, playPiNextStartOverlay},
-		{"pi next start, an older one", runtimePi, playPiNextStartOlder},
-		{"pi 0.73 next start, rotate", runtimePiNewer, playPiNextStartRotate},
-		{"pi 0.73 next start, overlay", runtimePiNewer, playPiNextStartOverlay},
-		{"pi 0.73 next start, an older one", runtimePiNewer, playPiNextStartOlder},
 		{"claude 2.1.330 next start", runtimeClaudeNewer, playClaudeNextStart},
 		{"codex next start", runtimeCodex, playCodexNextStart},
 		{"openclaw next start, rotate", runtimeOpenClaw, playOpenClawNextStartRotate},
@@ -156,5 +135,22 @@ func scenarios() []scenario {
 		{"schedule systemd", runtimeNone, playScheduleSystemd},
 		{"schedule systemd user", runtimeNone, playScheduleUser},
 		{"schedule cron", runtimeNone, playScheduleCron},
+	})
+}
+
+// piScenarios are the stories with one version of pi.
+func piScenarios(name string, version runtimeName) []scenario {
+	return []scenario{
+		{name + " rotate", version, playPi},
+		{name + " overlay", version, playPiOverlay},
+		{name + " beside an older session", version, playPiOlder},
+		{name + " kept from a change of the model", version, playPiKept},
+		{name + " alive, rotate", version, playPiAliveRotate},
+		{name + " alive, overlay", version, playPiAliveOverlay},
+		{name + " context", version, playPiContext},
+		{name + " hooks", version, playPiHooks},
+		{name + " next start, rotate", version, playPiNextStartRotate},
+		{name + " next start, overlay", version, playPiNextStartOverlay},
+		{name + " next start, an older one", version, playPiNextStartOlder},
 	}
 }

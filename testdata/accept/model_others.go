@@ -137,6 +137,8 @@ func (m *model) generate(w http.ResponseWriter, r *http.Request) {
 			case c.Role == "user":
 				seen.said, seen.Last = append(seen.said, message{"user", p.Text}), p.Text
 				seen.Users++
+			default:
+				seen.answers = append(seen.answers, answered{len(seen.said), p.Text})
 			}
 		}
 	}

@@ -29,7 +29,7 @@ func playPiContext(ctx context.Context, s *stage) {
 	var logs []string
 	for seed := range uint64(generatedLogs) {
 		path := filepath.Join(dir, fmt.Sprintf("generated-%03d.jsonl", seed))
-		s.must("write a log", os.WriteFile(path, []byte(generateLog(rand.New(rand.NewPCG(seed, 1)))), 0o600))
+		s.must("write a log", os.WriteFile(path, []byte(generateLog(rand.New(rand.NewPCG(seed, 1)), strings.HasPrefix(s.runtime.name, "@earendil-works/"))), 0o600))
 		logs = append(logs, path)
 	}
 	for _, pattern := range []string{"testdata/sessions/pi-*.jsonl", "testdata/sample/.pi/agent/sessions/*/*.jsonl", filepath.Join(os.Getenv("ACCEPT_LOGS"), "*.jsonl")} {
@@ -43,7 +43,7 @@ func playPiContext(ctx context.Context, s *stage) {
 	}
 	oracle := filepath.Join(s.home, "pi_context.mjs")
 	s.must("write the oracle", os.WriteFile(oracle, piContext, 0o600))
-	pi := filepath.Join(filepath.Dir(s.runtime.bin), "@mariozechner", "pi-coding-agent")
+	pi := filepath.Join(filepath.Dir(s.runtime.bin), filepath.FromSlash(s.runtime.name))
 	out, err := s.output(ctx, s.home, filepath.Join(s.runtime.node, "node"), append([]string{oracle, pi, filepath.Join(s.home, "tmp")}, logs...)...)
 	s.must("ask pi for its contexts", err)
 	lines := slices.Collect(strings.Lines(string(out)))
@@ -115,17 +115,21 @@ type generated struct {
 	lines   []string
 	path    []generatedEntry // from the root to where it goes on
 	keep    int              // in path, from which on the next compaction may keep
+	edits   bool             // it may have edits of the context, which pi knows since 1.0
 }
 
 type generatedEntry struct {
-	id   string
-	line int // its place among the lines, as version 1 counts
+	id    string
+	line  int  // its place among the lines, as version 1 counts
+	speak bool // a message, or a message of an extension
 }
 
 // generateLog makes a log of pi of any version: messages, failed and empty turns,
-// changes of the model, branches, and compactions that keep from any entry on.
-func generateLog(r *rand.Rand) string {
+// changes of the model, branches, compactions that keep from any entry on, and edits of
+// the context if asked for.
+func generateLog(r *rand.Rand, edits bool) string {
 	g := &generated{Rand: r, version: r.IntN(3) + 1}
+	g.edits = edits && g.version == 3
 	header := object{"type": "session", "id": "00000000-0000-4000-8000-000000000001", "timestamp": "2026-01-01T00:00:00.000Z", "cwd": "/work"}
 	if g.version > 1 {
 		header["version"] = g.version
@@ -144,7 +148,7 @@ func (g *generated) write(record object) {
 
 // add appends an entry to the branch.
 func (g *generated) add(record object) {
-	e := generatedEntry{line: len(g.lines)}
+	e := generatedEntry{line: len(g.lines), speak: record["type"] == "message" || record["type"] == "custom_message"}
 	record["timestamp"] = fmt.Sprintf("2026-01-01T00:%02d:%02d.000Z", e.line/60, e.line%60)
 	if g.version > 1 {
 		e.id = fmt.Sprintf("%08x", e.line)
@@ -171,7 +175,12 @@ func (g *generated) entry(i int) {
 	if g.version > 1 {
 		kinds = append(kinds, "custom", "custom message", "branch summary", "label", "branch")
 	}
+	if g.edits {
+		kinds = append(kinds, "edit", "edit")
+	}
 	switch kinds[g.IntN(len(kinds))] {
+	case "edit":
+		g.edit(i)
 	case "user":
 		g.say("user", fmt.Sprintf("question %d", i), "")
 	case "assistant":
@@ -201,6 +210,24 @@ func (g *generated) entry(i int) {
 			g.path = g.path[:max(g.keep, 1)+g.IntN(len(g.path)-max(g.keep, 1))]
 		}
 	}
+}
+
+// edit takes what was said out of the context, or replaces it.
+func (g *generated) edit(i int) {
+	var targets []string
+	for _, e := range g.path {
+		if e.speak {
+			targets = append(targets, e.id)
+		}
+	}
+	if len(targets) == 0 {
+		return
+	}
+	record := object{"type": "context_edit", "targetId": targets[g.IntN(len(targets))], "replacement": nil}
+	if g.IntN(2) == 0 {
+		record["replacement"] = object{"content": []object{{"type": "text", "text": fmt.Sprintf("in its place %d", i)}}}
+	}
+	g.add(record)
 }
 
 // compact adds a compaction that keeps from any entry on, of whatever kind, but

@@ -183,7 +183,7 @@ func (p *PageReader) Add(m *session.Message) error {
 	if style == browse.Marked {
 		heading = "▶ " + heading
 	}
-	block.lines = append(block.lines, browse.Text{Text: heading, Style: style})
+	block.lines = append(block.lines, browse.Text{Text: heading, Style: style, Asks: m.Role == session.RoleUser})
 	for _, line := range lines {
 		block.lines = append(block.lines, browse.Text{Text: line, Indent: 2})
 		block.bytes += len(line)

@@ -9,8 +9,8 @@ func Traits() session.Traits {
 	return session.Traits{
 		Runtime: session.RuntimeGemini, Homes: []string{"~/.gemini"}, Variables: []string{"GEMINI_CLI_HOME"},
 		Formats:      []session.Format{session.FormatGemini, session.FormatGeminiJSON},
-		SummaryStyle: session.StyleCheckpoint,
-		Purges:       true,
+		SummaryStyle: session.StyleCheckpoint, Tools: tools(),
+		Purges: true,
 	}
 }
 
@@ -18,6 +18,6 @@ func Traits() session.Traits {
 func (s *Store) Capabilities() session.Capabilities {
 	return session.Capabilities{
 		Traits: Traits(), Strategies: []session.Strategy{session.StrategyNone},
-		Liveness: s, Adviser: s, Counter: s, Restorer: s,
+		Liveness: s, Adviser: s, Counter: s, Restorer: s, Beginner: s,
 	}
 }

@@ -17,6 +17,7 @@ type late struct {
 	raw    []byte // with its line feed
 	id     string
 	parent string // "" for none
+	target string // of a context edit: the id of what it takes out or replaces
 	known  bool   // the log has it already
 	lateCalls
 }
@@ -42,7 +43,8 @@ type Carried struct {
 // Records without an id or a parentId and lines that are no JSON object are
 // left out, and so is all that is no message: compactions, resets and changes
 // of the model speak of a session that the log is not. So is the result of a
-// tool whose call is not in the tail: models refuse a context with one.
+// tool whose call is not in the tail: models refuse a context with one. An edit of the
+// context goes with the record in the tail that it is about.
 //
 // An error that wraps [session.ErrUnsupported] is returned for a log that is
 // not of version 3 or does not begin with its header, and when it has another
@@ -101,7 +103,7 @@ func lateRecords(tail []byte) (records []*late, leftOut int, err error) {
 			leftOut++
 			continue
 		}
-		r := &late{raw: raw, id: string(d.entry.id), parent: string(d.entry.parent), lateCalls: callsOf(line)}
+		r := &late{raw: raw, id: string(d.entry.id), parent: string(d.entry.parent), target: string(d.entry.target), lateCalls: callsOf(line)}
 		if before := byID[r.id]; before != nil {
 			if !bytes.Equal(before.raw, r.raw) {
 				return nil, 0, collision(r.id)
@@ -116,7 +118,7 @@ func lateRecords(tail []byte) (records []*late, leftOut int, err error) {
 
 // carriable reports whether a line is an entry of the conversation itself.
 func carriable(d *decoder, line []byte) bool {
-	if d.decode(line) != nil || len(d.entry.id) == 0 || d.entry.kind != message && d.entry.kind != customMessage {
+	if d.decode(line) != nil || len(d.entry.id) == 0 || d.entry.kind != message && d.entry.kind != customMessage && d.entry.kind != contextEdit {
 		return false
 	}
 	edits, err := adaptions(line, "")
@@ -186,16 +188,17 @@ func callsOf(line []byte) (c lateCalls) {
 	return c
 }
 
-// withoutOrphans leaves out results of tools that no record before them calls,
-// and counts them.
+// withoutOrphans leaves out results of tools that no record before them calls, and
+// edits of what is not before them, and counts them.
 func withoutOrphans(records []*late) (rest []*late, orphans int) {
-	asked := map[string]bool{"": true}
+	asked, there := map[string]bool{"": true}, map[string]bool{"": true}
 	for _, r := range records {
 		for _, id := range r.asks {
 			asked[id] = true
 		}
-		if asked[r.answers] {
+		if asked[r.answers] && there[r.target] {
 			rest = append(rest, r)
+			there[r.id] = true
 		}
 	}
 	return rest, len(records) - len(rest)

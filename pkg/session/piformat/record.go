@@ -26,6 +26,7 @@ const (
 	branchSummary      // a summary of a branch that was left
 	customMessage      // an extension said something to the model
 	reset              // the context starts empty from here
+	contextEdit        // an earlier entry is sent no more, or with other content
 	bookkeeping        // known, says nothing
 )
 
@@ -45,6 +46,8 @@ func kindOf(name []byte) kind {
 		return customMessage
 	case "reset", "reset_boundary":
 		return reset
+	case "context_edit":
+		return contextEdit
 	case "model_change", "thinking_level_change", "label", "session_info", "custom", "usage",
 		"title", "title_change", "model_usage", "service_tier_change", "mode_change", "ttsr_injection", "credential_pin", "session_init":
 		return bookkeeping
@@ -77,6 +80,10 @@ type entry struct {
 	version    int64  // of a header
 	cwd        []byte
 	parentFile []byte
+
+	target      []byte // of a context edit: the id of the entry that it is about
+	omits       bool   // it is sent no more
+	replacement []byte // raw JSON: what is sent in the place of its content
 
 	oddBlock []byte // the type of a block that is not known
 
@@ -122,6 +129,9 @@ var records = fields.New(func(d *decoder) []fields.Field {
 		fields.Flag("fromHook", &e.fromHook),
 		fields.ID("firstKeptEntryId", &e.firstKept),
 		fields.Func("firstKeptEntryIndex", func(d *decoder, c *jsonl.Cursor) { d.entry.keptIndex, d.entry.hasKept = c.Int64() }),
+		fields.ID("targetId", &e.target),
+		fields.Null("replacement", &e.omits),
+		fields.Value("replacement.content", &e.replacement),
 		fields.Int("version", &e.version),
 		fields.Text("cwd", &e.cwd),
 		fields.Text("parentSession", &e.parentFile),
@@ -211,6 +221,10 @@ func (d *decoder) classify() {
 		d.fileLists()
 	case customMessage:
 		d.customMessage()
+	case contextEdit:
+		if len(e.id) == 0 || len(e.target) == 0 || e.omits == (e.replacement != nil) {
+			e.kind = unknown
+		}
 	}
 	if e.kind != message {
 		d.messageTime = nil // what such a record has as "message" is none

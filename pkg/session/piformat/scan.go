@@ -107,7 +107,8 @@ func (s *scanner) record(r *jsonl.Record) error {
 	}
 	node := s.link()
 	if s.entry.kind == unknown {
-		broken := kindOf(s.entry.name) != unknown
+		known := kindOf(s.entry.name)
+		broken := known != unknown && known != contextEdit // what an edit changes is not known without all of it
 		s.result.Meet(session.Strange{Runtime: session.RuntimePi, Type: s.entry.name, Line: r.Line, Raw: r.Raw, Aside: broken || !s.active(node)})
 	}
 	if s.entry.kind == reset && s.active(node) {
@@ -169,7 +170,10 @@ func (s *scanner) link() int {
 		return -1
 	}
 	if s.builder != nil {
-		s.builder.Add(session.TreeEntry{ID: s.entry.id, Parent: s.entry.parent, Root: s.entry.root})
+		node := s.builder.Add(session.TreeEntry{ID: s.entry.id, Parent: s.entry.parent, Root: s.entry.root})
+		if s.entry.kind == contextEdit {
+			s.builder.Edit(node, s.entry.target, s.entry.replacement)
+		}
 	}
 	s.entries++
 	return s.entries - 1
@@ -190,6 +194,9 @@ func (s *scanner) say(r *jsonl.Record, node int) error {
 			s.result.Repeated++
 			s.pass(node)
 			return nil
+		}
+		if edit, edited := s.tree.Edited(node); edited {
+			s.edit(edit)
 		}
 	}
 	s.count()

@@ -17,7 +17,8 @@ import (
 // The context is what the last model call counted (an assistant's usage that
 // is above zero and whose turn did not end in an error and was not aborted)
 // plus an estimate of what follows, if that call lies after the last
-// compaction and the last reset. Else it is an estimate: of the compaction's
+// compaction and the last reset, and nothing before it was taken out of the context or
+// replaced since. Else it is an estimate: of the compaction's
 // summary, the messages that it kept and what follows, with the prompt and the
 // tools as the first call of the log counted them; or of everything, without these.
 //
@@ -61,6 +62,7 @@ type tailState struct {
 
 	walk    walk
 	context contextSize
+	edits   contextEdits
 	result  session.Tail
 	turn    bool // whether the last turn is answered is known
 }
@@ -106,7 +108,11 @@ func (t *tailReader) Take(raw []byte) (settled bool, err error) {
 // visit takes in one entry of the active branch.
 func (t *tailReader) visit() {
 	e, m := &t.entry, &t.message
-	t.context.add(e, m, t.Offset)
+	if e.kind == contextEdit {
+		t.edits.meet(e)
+	}
+	t.edits.apply(&t.decoder)
+	t.context.add(e, m, t.Offset, len(t.edits) == 0)
 	if !e.kind.says() {
 		return
 	}
@@ -197,15 +203,16 @@ type contextSize struct {
 	keptEnd   int64  // in version 1: where the compaction stands, 0 if there is none
 }
 
-// add takes in one entry of the active branch; offset is where it stands.
-func (c *contextSize) add(e *entry, m *session.Message, offset int64) {
+// add takes in one entry of the active branch; offset is where it stands. whole says
+// that nothing before it was edited after it: what its call counted is sent yet.
+func (c *contextSize) add(e *entry, m *session.Message, offset int64, whole bool) {
 	switch {
 	case c.sized:
 	case len(c.firstKept) > 0:
 		c.addKept(e, m)
 	case e.kind == compaction:
 		c.addCompaction(e, m, offset)
-	case usable(e, m):
+	case whole && usable(e, m):
 		c.sum += m.Usage.Context()
 		c.counted, c.sized = true, true
 	case e.kind.says():
@@ -214,7 +221,9 @@ func (c *contextSize) add(e *entry, m *session.Message, offset int64) {
 }
 
 // usable reports whether the message has a model call's own count.
-func usable(e *entry, m *session.Message) bool { return e.kind == message && m.Counted() }
+func usable(e *entry, m *session.Message) bool {
+	return e.kind == message && m.Counted() && !m.OutOfContext
+}
 
 // addPrompt adds the prompt and the tools to a context that begins with a summary, and
 // that no call has counted since.

@@ -61,7 +61,7 @@ func lookToTrim(ctx context.Context, log io.Reader) (*trimming, error) {
 			t.torn = true
 			return nil // the last line: it stays as it is
 		}
-		if err != nil || !l.Complete || l.NULBytes > 0 || d.entry.kind == unknown {
+		if err != nil || !l.Complete || l.NULBytes > 0 || d.entry.kind == unknown || d.entry.kind == contextEdit {
 			return fmt.Errorf("%w: its line %d is no record that is known", session.ErrUnsupported, l.Number)
 		}
 		if d.entry.kind == compaction {
