@@ -150,6 +150,9 @@ func TestBrowseTellsStoresApart(t *testing.T) {
 	if x, err := b.perform(t.Context(), compaction, nobody); err != nil || readLog(t, own) == ownLog || readLog(t, other) != otherLog {
 		t.Errorf("%v: %s; agreed was to %s alone", err, x.Text(), own)
 	}
+	if doings, err := b.undoable(t.Context(), browse.Target{}); err != nil || len(doings) != 1 || !strings.Contains(doings[0].What, " -> ") {
+		t.Errorf("%v: %+v lacks what a compaction left", err, doings)
+	}
 	// Whoever has the cursor on one of them means that one.
 	target.Store = second
 	if plan, _ := planned(t, b, browse.Archive, target, false); len(plan.Of) != 1 || !strings.Contains(plan.Of[0], other) {

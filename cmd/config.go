@@ -119,7 +119,11 @@ func (a *app) checkDataDir(c *cobra.Command) error {
 	if filepath.IsAbs(a.DataDir()) || slices.Contains(withoutData(), topCommand(c).Name()) {
 		return nil
 	}
-	return failure.Usage("name one with --data-dir or SESSCTL_DATA_DIR, or set HOME", "there is no home directory, so there is no place for archives and memory")
+	home := "there is no home directory"
+	if named := a.Getenv("HOME"); named != "" {
+		home = fmt.Sprintf("HOME is %q, which is no absolute path", named)
+	}
+	return failure.Usage("name one with --data-dir or SESSCTL_DATA_DIR, or set HOME", "%s, so there is no place for archives and memory", home)
 }
 
 // fileConfig is what the configuration files alone say, nothing without one.

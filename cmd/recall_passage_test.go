@@ -43,7 +43,6 @@ func TestPassage(t *testing.T) {
 	}
 }
 
-// Property: without its marks a passage is a part of the text.
 // Of places with as many of the words, the one where they stand closest
 // together is shown.
 func TestPassageIsWhereWordsStandTogether(t *testing.T) {
@@ -53,6 +52,17 @@ func TestPassageIsWhereWordsStandTogether(t *testing.T) {
 	}
 }
 
+// A word that is asked for whole is shown before one that has only a part of it.
+func TestPassageHasTheWholeName(t *testing.T) {
+	text := "Noted beta-11. " + strings.Repeat("more filler ", 100) + "\n\nNoted beta-12. " + strings.Repeat("more filler ", 100)
+	for _, query := range []string{"beta-12", "Noted beta-12"} {
+		if got := printerOf(query, false).Hit(text); !strings.Contains(got, "12") {
+			t.Errorf("%q: %s", query, got)
+		}
+	}
+}
+
+// Property: without its marks a passage is a part of the text.
 func TestPassageIsOfTheText(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		part := rapid.SampledFrom([]string{"heron", "Herons", " ", "\n", "配送", "é", ",", "lake-side", "x", "(", strings.Repeat("words ", 30), strings.Repeat("y", 300)})

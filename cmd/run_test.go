@@ -11,8 +11,11 @@ import (
 
 	"github.com/sessctl/sessctl/internal/audit"
 	"github.com/sessctl/sessctl/internal/failure"
+	"github.com/sessctl/sessctl/internal/removal"
+	"github.com/sessctl/sessctl/internal/selection"
 	"github.com/sessctl/sessctl/internal/steps"
 	"github.com/sessctl/sessctl/internal/workspace"
+	"github.com/sessctl/sessctl/pkg/compact"
 	"github.com/sessctl/sessctl/pkg/operate"
 	"github.com/spf13/cobra"
 )
@@ -100,5 +103,26 @@ func TestRunProfileSeen(t *testing.T) {
 	}
 	if a.Held != nil || len(a.Notes) > 0 || len(a.Opened) > 0 {
 		t.Errorf("something is left of it: %v", a.Notes)
+	}
+}
+
+// What a step was to do and did not is a problem of it, what failed first.
+func TestStepsTellWhatWasLeft(t *testing.T) {
+	for _, c := range []struct {
+		step string
+		told steps.StepResult
+		want string
+	}{
+		{"compact", steps.TellCompact(selection.CompactDocument{Sessions: []selection.CompactedSession{
+			{Agent: "a", Session: "1", Outcome: compact.Busy, Reason: "locked by process 7"}, {Agent: "a", Session: "2", Outcome: compact.Failed, Reason: "no space"},
+		}}), "a 2: no space; a 1: locked by process 7"},
+		{"clean", steps.TellClean(removal.CleanDocument{Sessions: []removal.CleanRow{
+			{Agent: "a", Session: "1", Outcome: removal.PruneKept, Reason: "among the newest of its agent"}, {Agent: "a", Session: "2", Outcome: removal.PruneKept, Reason: "busy", Left: true},
+		}}), "a 2: busy"},
+		{"prune", steps.TellPrune(removal.PruneDocument{Archives: []removal.PruneRow{{Agent: "a", Session: "1", Outcome: removal.PruneKept, Reason: "stays in the trash", Left: true}}}), "a 1: stays in the trash"},
+	} {
+		if got := strings.Join(c.told.Problems, "; "); got != c.want {
+			t.Errorf("%s: %q, want %q", c.step, got, c.want)
+		}
 	}
 }

@@ -41,7 +41,8 @@ type Observed struct {
 
 	AllReceipts  []compact.Receipt
 	Entries      []archive.Entry
-	catalogued   bool // the entries are all there are
+	withNewer    []archive.Entry // those that are read in a newer one of Entries
+	catalogued   bool            // the entries are all there are
 	Damaged      []monitor.DamagedArchive
 	ArchivesSeen bool
 	witnessed    []WitnessedProblem // what the ledger knows and is not so
@@ -199,7 +200,11 @@ func (o *Observer) lookAtArchives(ctx context.Context) error {
 	o.catalogued, o.AllReceipts = true, audit.Receipts
 	audit.AgainstCatalogue(ctx)
 	for _, e := range audit.archives {
-		o.Entries = append(o.Entries, e)
+		if e.SupersededBy != "" {
+			o.withNewer = append(o.withNewer, e)
+		} else {
+			o.Entries = append(o.Entries, e)
+		}
 		if err := audit.copies.Look(e); err != nil {
 			o.Damaged = append(o.Damaged, monitor.DamagedArchive{ID: e.ID, Path: e.Path, Message: err.Error()})
 		}
@@ -346,7 +351,7 @@ func (o *Observed) purges() []monitor.Purge {
 	if !o.catalogued {
 		return nil
 	}
-	archived := selection.ArchivedStates(o.Entries)
+	archived := selection.ArchivedStates(slices.Concat(o.Entries, o.withNewer))
 	at := map[workspace.Owner]int{}
 	var all []monitor.Purge
 	for i := range o.Sessions {

@@ -95,7 +95,8 @@ type QueryWord struct {
 }
 
 // Find returns the words of a text that the query has too. A word is what
-// stands between spaces, without what is around it.
+// stands between spaces, without what is around it. It is there once for each of its
+// terms: of "beta-12" a question has more in "beta-12" than in "beta-11".
 func (p *PassagePrinter) Find(text string) (words []QueryWord) {
 	for at := 0; at < len(text); {
 		size := strings.IndexFunc(text[at:], unicode.IsSpace)
@@ -106,7 +107,6 @@ func (p *PassagePrinter) Find(text string) (words []QueryWord) {
 			for _, term := range TermsOf(text[from:to]) {
 				if p.Terms[term] {
 					words = append(words, QueryWord{from, to, term})
-					break
 				}
 			}
 		}

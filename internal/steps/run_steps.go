@@ -42,6 +42,7 @@ func say(t *selection.Tally, nothing string) string {
 func TellCompact(doc selection.CompactDocument) (r StepResult) {
 	var t selection.Tally
 	var tokens int64
+	var busy []string
 	for _, s := range doc.Sessions {
 		switch idle := selection.IdleReason(s); {
 		case idle != "":
@@ -56,9 +57,12 @@ func TellCompact(doc selection.CompactDocument) (r StepResult) {
 			r.Changed++
 		case s.Outcome == compact.Failed:
 			r.Problems = append(r.Problems, problemOf(s.Agent, s.Session, s.Reason))
+		case s.Outcome == compact.Busy:
+			busy = append(busy, problemOf(s.Agent, s.Session, s.Reason))
 		}
 		t.Add(string(s.Outcome), 1)
 	}
+	r.Problems = append(r.Problems, busy...) // what failed is the reason, if anything did
 	r.Summary = say(&t, "no sessions")
 	if tokens > 0 {
 		r.Summary += fmt.Sprintf("; %s tokens less", wording.Count(tokens))
@@ -153,10 +157,13 @@ func Text(p audit.Problem) string {
 // TellClean says in one line what the step did.
 func TellClean(doc removal.CleanDocument) StepResult {
 	outcomes := make([]string, 0, len(doc.Sessions))
+	var left []string
 	for _, row := range doc.Sessions {
-		outcomes = append(outcomes, row.Outcome)
+		if outcomes = append(outcomes, row.Outcome); row.Left {
+			left = append(left, problemOf(row.Agent, row.Session, row.Reason))
+		}
 	}
-	return tellDeletions(outcomes, doc.Bytes, doc.Waiting)
+	return tellDeletions(outcomes, left, doc.Bytes, doc.Waiting)
 }
 
 // TellUpload says in one line what the step did.
@@ -177,10 +184,13 @@ func TellUpload(doc workspace.UploadDocument) (r StepResult) {
 // TellPrune says in one line what the step did.
 func TellPrune(doc removal.PruneDocument) StepResult {
 	outcomes := make([]string, 0, len(doc.Archives))
+	var left []string
 	for _, row := range doc.Archives {
-		outcomes = append(outcomes, row.Outcome)
+		if outcomes = append(outcomes, row.Outcome); row.Left {
+			left = append(left, problemOf(row.Agent, row.Session, row.Reason))
+		}
 	}
-	return tellDeletions(outcomes, doc.Bytes, doc.Waiting)
+	return tellDeletions(outcomes, left, doc.Bytes, doc.Waiting)
 }
 
 // TellPush says in one line what the step did.
@@ -198,7 +208,8 @@ func TellPush(doc recall.PushDocument) (r StepResult) {
 
 // tellDeletions sums up what went, of so many bytes, what stayed, and how much of that
 // waits for the next run.
-func tellDeletions(outcomes []string, bytes int64, waiting int) (r StepResult) {
+func tellDeletions(outcomes, left []string, bytes int64, waiting int) (r StepResult) {
+	r.Problems = left
 	count := map[string]int{}
 	for _, outcome := range outcomes {
 		count[outcome]++

@@ -182,7 +182,7 @@ func Undoable(ctx context.Context, run *workspace.Run, of browse.Target) ([]brow
 	rows = slices.DeleteFunc(rows, func(r audit.LogRow) bool { return r.Undo == "" || !about(of, r.Runtime, r.Agent) })
 	var all []dated
 	for _, r := range rows {
-		all = append(all, dated{r.Time, doing(r.At, r.What(), wording.Count(r.TokensBefore)+" tokens", browse.Target{Runtime: r.Runtime, Agent: r.Agent, Session: r.Session, Receipt: r.Receipt, Name: r.Session})})
+		all = append(all, dated{r.Time, doing(r.At, r.What(), r.Tokens()+" tokens", browse.Target{Runtime: r.Runtime, Agent: r.Agent, Session: r.Session, Receipt: r.Receipt, Name: r.Session})})
 	}
 	trashed, err := trashedIn(run, of)
 	all = append(all, trashed...)

@@ -118,6 +118,11 @@ func (x *index) Models(ctx context.Context, agent string, m embed.Model) (models
 	return models, nil
 }
 
+// searchAll is how many vectors of each quarter an index of them looks at: of many
+// quarters fewer each, as each has fewer of the nearest.
+const searchAll = `SELECT set_config('hnsw.iterative_scan', 'strict_order', true), set_config('hnsw.max_scan_tuples', '100000', true),
+	set_config('hnsw.ef_search', least(100, greatest(40, 600 / count(*)))::text, true) FROM pg_inherits WHERE inhparent='records'::regclass`
+
 // Compare takes the question's vector. How the server goes by the index is said for
 // this transaction.
 func (x *index) Compare(ctx context.Context, vector []float32) (bool, error) {
@@ -125,7 +130,7 @@ func (x *index) Compare(ctx context.Context, vector []float32) (bool, error) {
 	if x.exact {
 		return true, nil
 	}
-	if _, err := x.tx.Exec(ctx, "SET LOCAL hnsw.iterative_scan = strict_order; SET LOCAL hnsw.ef_search = 100; SET LOCAL hnsw.max_scan_tuples = 100000"); err != nil {
+	if _, err := x.tx.Exec(ctx, searchAll); err != nil {
 		return false, fmt.Errorf("prepare to compare vectors: %w", err)
 	}
 	return true, nil

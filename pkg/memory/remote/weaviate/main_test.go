@@ -94,29 +94,36 @@ func store(t *testing.T) *memory.Store {
 	return s
 }
 
-// TestConformance: Weaviate is a shared memory.
+// TestConformance: Weaviate is a shared memory, one node and three.
 func TestConformance(t *testing.T) {
-	c := node(t)
-	for _, r := range conformance.Requirements(conformance.ByEngine) {
-		t.Run(strings.ReplaceAll(r.Name, " ", "_"), func(t *testing.T) {
-			m := open(t, weaviate.Options{URL: address(c), Exact: true, SetUp: true})
-			if err := r.Check(t.Context(), m, store(t)); err != nil {
-				t.Error(err)
-			}
-		})
+	for nodes, c := range clusters(t) {
+		for _, r := range conformance.Requirements(conformance.ByEngine) {
+			t.Run(fmt.Sprintf("%d/%s", nodes, strings.ReplaceAll(r.Name, " ", "_")), func(t *testing.T) {
+				m := open(t, weaviate.Options{URL: address(c), Exact: true, SetUp: true})
+				if err := r.Check(t.Context(), m, store(t)); err != nil {
+					t.Error(err)
+				}
+			})
+		}
 	}
+}
+
+// clusters are the node of all tests, and three for this one.
+func clusters(t *testing.T) map[int]*server.Cluster {
+	t.Helper()
+	first := node(t)
+	three, err := server.Start(t.Context(), t.TempDir(), 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(three.Stop)
+	return map[int]*server.Cluster{1: first, 3: three}
 }
 
 // TestFirstPushes: of memories that push under one name for the first time at one
 // instant at most one gets it.
 func TestFirstPushes(t *testing.T) {
-	node(t) // or there is none
-	for _, nodes := range []int{1, 3} {
-		c, err := server.Start(t.Context(), t.TempDir(), nodes)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer c.Stop()
+	for nodes, c := range clusters(t) {
 		o := weaviate.Options{URL: address(c), Key: server.Key, SetUp: true}
 		if err := conformance.FirstPushes(t.Context(), func(ctx context.Context) (remote.Memory, error) { return weaviate.Open(ctx, o) }); err != nil {
 			t.Errorf("%d nodes: %v", nodes, err)

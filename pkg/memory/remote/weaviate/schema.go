@@ -53,8 +53,10 @@ func property(name, kind string) map[string]any {
 	return p
 }
 
-// collection is what Weaviate is told to make.
-func (c *cluster) collection(suffix, description, properties string) map[string]any {
+// collection is what Weaviate is told to make. It has no more parts than it takes to
+// use all nodes: Weaviate counts words in each part by itself, so what it says of a hit
+// is not that of another part.
+func (c *cluster) collection(nodes int, suffix, description, properties string) map[string]any {
 	var list []map[string]any
 	for field := range strings.FieldsSeq(properties) {
 		name, kind, _ := strings.Cut(field, ":")
@@ -63,6 +65,7 @@ func (c *cluster) collection(suffix, description, properties string) map[string]
 	return map[string]any{
 		"class": c.class(suffix), "description": description, "properties": list,
 		"vectorizer": "none", "vectorIndexType": "hnsw", "vectorIndexConfig": map[string]any{"skip": true},
+		"shardingConfig":      map[string]any{"desiredCount": max(1, nodes/c.address.replicas)},
 		"replicationConfig":   map[string]any{"factor": c.address.replicas, "asyncEnabled": c.address.replicas > 1, "deletionStrategy": "TimeBasedResolution"},
 		"invertedIndexConfig": map[string]any{"stopwords": map[string]any{"preset": "none"}},
 	}
@@ -119,7 +122,7 @@ func (c *cluster) schemaPath() string { return "/v1/schema/" + c.class(recordsCl
 // setUp makes the collections that are missing. The one of records comes last:
 // who finds it finds all. Two that do it at once make the same.
 func (c *cluster) setUp(ctx context.Context) error {
-	healthy, _, err := c.health(ctx)
+	healthy, all, err := c.health(ctx)
 	if err != nil {
 		return fmt.Errorf("look at the nodes: %w", err)
 	}
@@ -128,9 +131,9 @@ func (c *cluster) setUp(ctx context.Context) error {
 	}
 	described := fmt.Sprintf("sessctl: shared memory, schema %d, identity %s", schemaVersion, objectID(rand.Text()))
 	for _, collection := range []map[string]any{
-		c.collection(tombstonesClass, "sessctl: what was forgotten", tombstoneProperties),
-		c.collection(namesClass, "sessctl: hosts, agents and models", nameProperties),
-		c.collection(recordsClass, described, recordProperties),
+		c.collection(all, tombstonesClass, "sessctl: what was forgotten", tombstoneProperties),
+		c.collection(all, namesClass, "sessctl: hosts, agents and models", nameProperties),
+		c.collection(all, recordsClass, described, recordProperties),
 	} {
 		err := c.client.ask(ctx, question{method: http.MethodPost, path: "/v1/schema", body: collection, slow: true})
 		if err != nil && !strings.Contains(err.Error(), "already exists") {
