@@ -83,7 +83,7 @@ var layers = map[string][]string{
 	"pkg/session/hermes/statedb":     {"pkg/session", "pkg/session/rowlog", "pkg/session/sqlitefile"},
 
 	"pkg/session/goose":         {"pkg/session", "pkg/session/fields", "pkg/session/logfile", "pkg/session/sqlitefile", "pkg/session/goose/goosedb", "pkg/jsonl"},
-	"pkg/session/goose/goosedb": {"pkg/session/rowlog", "pkg/session/sqlitefile"},
+	"pkg/session/goose/goosedb": {"pkg/session", "pkg/session/rowlog", "pkg/session/sqlitefile"},
 
 	"pkg/session/process":     {},
 	"pkg/session/cline":       {"pkg/speaker", "pkg/session", "pkg/session/fields", "pkg/session/cline/hubdb", "pkg/session/logfile", "pkg/session/process", "pkg/session/rowlog", "pkg/session/sqlitefile", "pkg/jsonl"},

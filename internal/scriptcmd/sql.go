@@ -21,11 +21,11 @@ func execSQL(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(db.Close())
 }
 
-// damage FILE TABLE writes over the page that a table, or an index, of a database begins
-// with, as a fault of a disk would.
+// damage FILE TABLE [TEXT] writes over the page that a table, or an index, of a database
+// begins with, or over the first page with a text, as a fault of a disk would.
 func damage(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 2 {
-		ts.Fatalf("usage: damage FILE TABLE")
+	if neg || len(args) < 2 || len(args) > 3 {
+		ts.Fatalf("usage: damage FILE TABLE [TEXT]")
 	}
 	path := ts.MkAbs(args[0])
 	db, err := sql.Open("sqlite", path)
@@ -34,6 +34,9 @@ func damage(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(db.QueryRow("SELECT rootpage, (SELECT page_size FROM pragma_page_size) FROM sqlite_schema WHERE name = ?", args[1]).Scan(&page, &size))
 	ts.Check(db.Close())
 	change(ts, path, func(data []byte) []byte {
+		if len(args) == 3 {
+			page = bytes.Index(data, []byte(args[2]))/size + 1
+		}
 		copy(data[(page-1)*size:page*size], bytes.Repeat([]byte{0xa5}, size))
 		return data
 	})

@@ -95,11 +95,7 @@ func SessionsToArchive(ctx context.Context, run *workspace.Run, o ArchiveOptions
 		return o.Agreed.Of(selection.WithFamilies(all, chosen)), err
 	}
 	if o.Agent == "" {
-		kept, err := keptFiles(ctx, run, &all)
-		if err != nil {
-			return nil, fmt.Errorf("look for archives of databases: %w", err)
-		}
-		all.Sessions = withUnreadDatabases(run, &all, kept)
+		all.Sessions = withUnreadDatabases(run, &all)
 	}
 	return o.Agreed.Of(all.Sessions), nil
 }

@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/sessctl/sessctl/internal/workspace"
-	"github.com/sessctl/sessctl/pkg/archive"
 	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/sessctl/sessctl/pkg/session/sqlitefile"
 )
@@ -34,50 +33,28 @@ func (k *Keeper) noteDamage(s *workspace.Found, err error) {
 // unless they were among the sessions.
 func (k *Keeper) KeepDamaged(ctx context.Context, sessions []workspace.Found, doc *ArchiveDocument) {
 	all := workspace.Inventory{Sessions: sessions, NotRead: k.damaged}
-	for _, s := range withUnreadDatabases(k.Run, &all, nil)[len(sessions):] {
+	for _, s := range withUnreadDatabases(k.Run, &all)[len(sessions):] {
 		doc.Add(k.Keep(ctx, &s))
 	}
 }
 
 // withUnreadDatabases are the sessions, and the files of the databases of which not all
 // was read. A reference that stands for the sessions of such a database is one of its
-// files. What belongs to no session does not change any more: of a database that has such
-// messages one copy of each file is enough, and kept are the paths that have one.
-func withUnreadDatabases(run *workspace.Run, all *workspace.Inventory, kept map[string]bool) []workspace.Found {
+// files.
+func withUnreadDatabases(run *workspace.Run, all *workspace.Inventory) []workspace.Found {
 	sessions := slices.Clip(all.Sessions) // there may be 100,000
 	for _, u := range all.NotRead {
-		if u.Cause != session.CauseDamaged && u.Cause != session.CauseNoLog && u.Cause != session.CauseTables && u.Cause != session.CauseOrphans {
+		if u.Cause != session.CauseDamaged && u.Cause != session.CauseNoLog && u.Cause != session.CauseTables && u.Cause != session.CauseTable {
 			continue
 		}
 		for _, path := range []string{u.Path, u.Path + logEnd} {
 			file, ok := databaseFile(run, all, u, path)
-			ok = ok && !(u.Cause == session.CauseOrphans && kept[path])
 			if ok && !slices.ContainsFunc(sessions, func(s workspace.Found) bool { return s.Path == path }) {
 				sessions = append(sessions, file)
 			}
 		}
 	}
 	return sessions
-}
-
-// keptFiles are the paths of files of databases that have an archive. They are looked for
-// where a database has messages of sessions that are gone.
-func keptFiles(ctx context.Context, run *workspace.Run, all *workspace.Inventory) (map[string]bool, error) {
-	if !slices.ContainsFunc(all.NotRead, func(u session.Unread) bool { return u.Cause == session.CauseOrphans }) {
-		return nil, nil
-	}
-	store, err := run.OpenArchive()
-	if err != nil {
-		return nil, err
-	}
-	entries, err := store.List(ctx, archive.Filter{})
-	kept := map[string]bool{}
-	for _, e := range entries {
-		if session.Kind(e.Kind) == session.KindDatabase {
-			kept[e.Source] = true
-		}
-	}
-	return kept, err
 }
 
 // databaseFile is a file of a database of which not all was read; false if it is not

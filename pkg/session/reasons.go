@@ -121,6 +121,8 @@ const (
 	ReasonOfSubAgent          Reason = "of-sub-agent"
 	ReasonCompressed          Reason = "compressed"
 	ReasonRowless             Reason = "row-damaged"
+	ReasonBeside              Reason = "rows-damaged"
+	ReasonOrphan              Reason = "row-gone"
 	ReasonEarlierTranscript   Reason = "earlier-transcript"
 	ReasonRequestDump         Reason = "request-dump"
 	ReasonRepairCopy          Reason = "repair-copy"
@@ -355,6 +357,8 @@ var reasons = map[Reason]reasonRow{
 	ReasonBegunByAgent:        {"begun by an agent of %s", ""},
 	ReasonOfSubAgent:          {"of a sub-agent of %s", ""},
 	ReasonRowless:             {"its own row lies on a damaged page of the database: title and directory are not known", "sessctl doctor says more"},
+	ReasonBeside:              {"some of its rows may lie on a damaged page of the database: nobody can tell whose those are", "sessctl doctor says more"},
+	ReasonOrphan:              {"its own row is gone from the database: title and directory are not known", ""},
 	ReasonCompressed:          {"compressed; it goes on in another session", ""},
 	ReasonEarlierTranscript:   {"a transcript of an earlier version: archived with its session, not remembered", ""},
 	ReasonRequestDump:         {"a dump of a request that failed: archived with its session, not remembered", ""},

@@ -107,6 +107,10 @@ const (
 	maxUnknownName = 64
 )
 
+// RowsLost begins what a [Scan] counts as unknown of a session some of whose rows may lie
+// on damaged pages of its database; the name of their table follows.
+const RowsLost = "rows that may be lost of "
+
 // CountUnknown counts a record type, a role or a block that is not known.
 func (s *Scan) CountUnknown(what string, name []byte) {
 	if s.Unknown == nil {

@@ -33,7 +33,6 @@ const (
 	CauseNewer   Cause = "newer-schema"
 	CauseOlder   Cause = "older-schema"
 	CauseTable   Cause = "other-table"      // a table with text that no reader knows
-	CauseOrphans Cause = "without-session"  // a database with messages of sessions that are gone
 	CauseName    Cause = "other-name"       // a file beside sessions with a name that is not known
 	CauseAlone   Cause = "without-database" // transcripts are read, and their database is not there
 	CausePlace   Cause = "other-place"      // a log where its runtime puts none
@@ -63,8 +62,7 @@ var causes = []struct {
 	{CauseMissing, false, "its runtime is told to keep sessions there, and it is not there", "directories that runtimes are told to keep sessions in are not there", "mount or make it, or mend the settings that name it"},
 	{CauseNewer, false, "the schema is newer than those that are known", "databases have a newer schema than those that are known", "look for a newer sessctl"},
 	{CauseOlder, false, "the schema is older than those that were tried", "databases have an older schema than those that were tried", "sessctl archive --all; then copy the file, and start the program once, which brings its database up to date: that may remove tables"},
-	{CauseTable, false, "it has tables with text that is not read", "tables have text that is not read", "keep a copy of the database before its program is updated, which may remove them: sessctl archives none of that"},
-	{CauseOrphans, false, "it has messages of sessions that are gone, which are not read", "databases have messages of sessions that are gone, which are not read", "sessctl archive --all keeps a copy of the file, once; a backup of the program may have the sessions"},
+	{CauseTable, false, "it has tables with text that is not read", "tables have text that is not read", "sessctl archive --all keeps a copy of the file, once for each change: its program may remove such tables when it is updated"},
 	{CauseName, false, "its name, or how it begins, is none of those that are read", "files have names, or beginnings, that are not read", "keep the files: sessctl archives none of them"},
 	{CauseAlone, false, "there is no such database, and the transcripts beside its place are read", "databases are not there, and the transcripts beside their places are read", "put back the database if there was one: it may hold more than the transcripts"},
 	{CausePlace, false, "it lies where its runtime puts no log", "logs lie where their runtime puts none", "keep them: sessctl archives none of them there; it does where the runtime keeps its logs"},

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/sessctl/sessctl/internal/storetest"
 	"github.com/sessctl/sessctl/internal/tier"
@@ -80,9 +81,22 @@ func readPaged(t *testing.T, runtime, path string) (logs map[string][]byte, told
 		}
 		if told = told || err != nil; err == nil {
 			logs[ref.ID] = text
+			looksWell(t, s, ref)
 		}
 	}
 	return logs, told
+}
+
+// looksWell fails where a session whose log can be read cannot be looked at.
+func looksWell(t *testing.T, s session.Store, ref session.Ref) {
+	t.Helper()
+	_, err := s.Tail(t.Context(), ref)
+	if err == nil {
+		err = s.Capabilities().Liveness.Busy(t.Context(), session.BusyQuestion{Ref: ref, Now: time.Now()})
+	}
+	if sqlitefile.IsDamaged(err) {
+		t.Errorf("%s: %v", ref.ID, err)
+	}
 }
 
 // saysAll reports whether a log has every message that another one has.
@@ -130,32 +144,51 @@ func TestEveryPage(t *testing.T) {
 			t.Parallel()
 			path, err := storetest.Paged{Sessions: 40, Messages: 4}.Write(runtime, t.TempDir())
 			gooseMust(t, err)
-			sound, err := os.ReadFile(path)
-			gooseMust(t, err)
-			whole, told := readPaged(t, runtime, path)
-			if told || len(whole) < 40 {
-				t.Fatal("the database is not read")
-			}
-			for _, p := range pagesOf(t, path) {
-				const size = 4096
-				damaged := bytes.Clone(sound)
-				copy(damaged[(p.number-1)*size:p.number*size], bytes.Repeat([]byte{0xa5}, size))
-				gooseMust(t, os.WriteFile(path, damaged, 0o600))
-				logs, told := readPaged(t, runtime, path)
-				gone := 0
-				for id, log := range whole {
-					left, there := logs[id]
-					if !there {
-						gone++
-					}
-					if !bytes.Equal(withoutJournal(left), withoutJournal(log)) && !told || there && !saysAll(left, log) {
-						t.Errorf("%+v: %s says less, and nobody is told", p, id)
-					}
-				}
-				if gone > p.hidesAtMost(len(whole)) {
-					t.Errorf("%+v: %d of %d sessions are not read", p, gone, len(whole))
-				}
-			}
+			everyPage(t, runtime, path, page.hidesAtMost)
 		})
+	}
+}
+
+// TestEveryPageUnindexed: also where no index says whose rows lie on which page.
+func TestEveryPageUnindexed(t *testing.T) {
+	tier.SkipSmoke(t, "it reads some thousand databases")
+	for _, runtime := range []string{session.RuntimeHermes, session.RuntimeOpenCode, session.RuntimeGoose} {
+		t.Run(runtime, func(t *testing.T) {
+			t.Parallel()
+			path, err := storetest.Paged{Sessions: 40, Messages: 4}.Write(runtime, t.TempDir())
+			gooseMust(t, err)
+			dropIndexes(t, path)
+			everyPage(t, runtime, path, page.hidesAtMost)
+		})
+	}
+}
+
+func everyPage(t *testing.T, runtime, path string, hides func(p page, all int) int) {
+	t.Helper()
+	sound, err := os.ReadFile(path)
+	gooseMust(t, err)
+	whole, told := readPaged(t, runtime, path)
+	if told || len(whole) < 40 {
+		t.Fatal("the database is not read")
+	}
+	for _, p := range pagesOf(t, path) {
+		const size = 4096
+		damaged := bytes.Clone(sound)
+		copy(damaged[(p.number-1)*size:p.number*size], bytes.Repeat([]byte{0xa5}, size))
+		gooseMust(t, os.WriteFile(path, damaged, 0o600))
+		logs, told := readPaged(t, runtime, path)
+		gone := 0
+		for id, log := range whole {
+			left, there := logs[id]
+			if !there {
+				gone++
+			}
+			if !bytes.Equal(withoutJournal(left), withoutJournal(log)) && !told || there && !saysAll(left, log) && !bytes.Contains(left, []byte(`{"type":"lost"`)) {
+				t.Errorf("%+v: %s says less, and nobody is told", p, id)
+			}
+		}
+		if gone > hides(p, len(whole)) {
+			t.Errorf("%+v: %d of %d sessions are not read", p, gone, len(whole))
+		}
 	}
 }

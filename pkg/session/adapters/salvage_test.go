@@ -60,7 +60,7 @@ func TestHermesDamagedPage(t *testing.T) {
 }
 
 // TestWithoutIndexes: the logs of a database that has lost its indexes are the same, and
-// no session reads its tables as a whole. With a damaged page no session is whole.
+// no session reads its tables as a whole. A damaged page hides none of them.
 func TestWithoutIndexes(t *testing.T) {
 	s, path := hermesTold(t, 30, false, "INSERT INTO messages (session_id, role, content, timestamp) SELECT id, 'user', 'zebra crossing', 1788250000 FROM sessions LIMIT 1")
 	want := hermesCompareWithTables(t, s, path)
@@ -69,10 +69,13 @@ func TestWithoutIndexes(t *testing.T) {
 	if got := hermesCompareWithTables(t, s, path); got != want || got == 0 {
 		t.Errorf("Hermes: %d messages, %d with indexes", got, want)
 	}
+	listing, err := s.List(t.Context())
+	gooseMust(t, err)
+	sessions := len(listing.Refs)
 	damagePage(t, path, "zebra crossing")
 	storetest.Age(t, filepath.Dir(path))
-	listing, err := storetest.Opened(t, hermes.Open(filepath.Dir(path))).List(t.Context())
-	if err != nil || len(listing.Refs) != 1 || listing.Refs[0].Kind != session.KindDatabase || listing.Notices[0].Cause != session.CauseDamaged || !strings.Contains(listing.Notices[0].Message, "has no index") {
+	listing, err = storetest.Opened(t, hermes.Open(filepath.Dir(path))).List(t.Context())
+	if err != nil || len(listing.Refs) != sessions || listing.Notices[0].Cause != session.CauseDamaged || !strings.Contains(listing.Notices[0].Message, "has no index") {
 		t.Errorf("%v %+v", err, listing)
 	}
 	o, path := opencodeTold(t, false)

@@ -28,6 +28,7 @@ type scanner struct {
 	used     int             // of them
 	thinking bool
 	cwd      []byte
+	said     map[string]bool // ids of messages, without those of threads
 
 	row      row
 	messages []session.Message
@@ -50,7 +51,7 @@ func (s *scanner) cursor() *jsonl.Cursor {
 }
 
 func (s *scanner) read(r *jsonl.Record) (known bool, err error) {
-	c, kind, inner := &s.line, "", []byte(nil)
+	c, kind, inner, table := &s.line, "", []byte(nil), []byte(nil)
 	if err := c.BeginObject(r.Raw); err != nil {
 		return false, err
 	}
@@ -61,6 +62,9 @@ func (s *scanner) read(r *jsonl.Record) (known bool, err error) {
 			kind = string(text)
 		case "row":
 			inner = c.Raw()
+		case "table":
+			text, _ := c.Bytes()
+			table = slices.Clone(text)
 		}
 	}
 	if err := c.End(); err != nil {
@@ -73,9 +77,18 @@ func (s *scanner) read(r *jsonl.Record) (known bool, err error) {
 		result.SessionID, result.Headers = string(s.row.session), 1
 		s.cwd = slices.Clone(s.row.directory)
 		return true, nil
-	case "message":
+	case "lost":
+		result.CountUnknown(session.RowsLost, table)
+		return true, nil
+	case "message", "row":
+		if kind == "row" && string(table) != "thread_messages" {
+			return true, nil
+		}
 		s.decode(inner)
 		result.Records++
+		if s.again(kind) {
+			return true, nil
+		}
 		s.build()
 		for i := range s.messages {
 			s.messages[i].CutBytes = r.CutBytes
@@ -84,11 +97,20 @@ func (s *scanner) read(r *jsonl.Record) (known bool, err error) {
 			}
 		}
 		return true, nil
-	case "row":
-		return true, nil
 	}
 	result.Meet(session.Strange{Runtime: session.RuntimeGoose, Type: []byte(kind), Line: r.Line, Raw: r.Raw, Data: inner})
 	return false, nil
+}
+
+// again reports whether a message of a thread was said as one of the session.
+func (s *scanner) again(kind string) bool {
+	if id := string(s.row.id); id != "" && kind == "message" {
+		if s.said == nil {
+			s.said = map[string]bool{}
+		}
+		s.said[id] = true
+	}
+	return kind == "row" && s.said[string(s.row.id)]
 }
 
 var rows = fields.New(func(r *row) []fields.Field {

@@ -149,8 +149,8 @@ func (s *Store) ref(l *sqlitefile.Listing, x goosedb.Session, byID map[string]go
 	if x.Name != "CLI Session" && x.Name != "New Chat" { // before Goose has found one
 		ref.Title = x.Name
 	}
-	if x.Rowless {
-		ref.Reason = session.ReasonRowless.Text()
+	if x.Doubt != "" {
+		ref.Reason = x.Doubt.Text()
 	}
 	if top.ID != x.ID && session.SafeID(top.ID) {
 		ref.Parent, ref.Primary, ref.Reason = top.ID, false, session.ReasonBegunByAgent.Text(top.ID)

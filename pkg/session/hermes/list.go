@@ -121,8 +121,8 @@ func (l *lister) ref(s, top statedb.Session) session.Ref {
 	ref := l.Ref(l.store.path(), s.ID, top.Directory)
 	ref.Key, ref.Bytes, ref.ModTime, ref.Model, ref.Title = s.Key, s.Bytes, s.Active, s.Model, s.Title
 	switch {
-	case s.Rowless:
-		ref.Reason = session.ReasonRowless.Text()
+	case s.Doubt != "":
+		ref.Reason = s.Doubt.Text()
 	case top.ID != s.ID && session.SafeID(top.ID):
 		ref.Parent, ref.Primary = top.ID, false
 		ref.Reason = session.ReasonBegunByAgent.Text(top.ID)

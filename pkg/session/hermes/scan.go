@@ -60,6 +60,9 @@ func (s *scanner) line(r *jsonl.Record) (known bool, err error) {
 	case "message":
 		result.Records++
 		return true, s.message(r, l.row)
+	case "lost":
+		result.CountUnknown(session.RowsLost, []byte(l.table))
+		return true, nil
 	case "children", "linked":
 		return true, nil
 	}

@@ -54,6 +54,8 @@ func (s *Store) Weigh(ctx context.Context) ([]session.DatabaseWeight, error) {
 			w.From = x.Started
 		}
 		switch {
+		case x.Doubt == session.ReasonOrphan:
+			w.Kept = x.Doubt.Text()
 		case x.Ended.IsZero():
 			w.Kept = "it has not ended"
 		case x.Pinned:

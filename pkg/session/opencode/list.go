@@ -118,8 +118,8 @@ func (l *lister) ref(path string, s sessiondb.Session, all map[string]sessiondb.
 	if !untitled().MatchString(s.Title) {
 		ref.Title = s.Title
 	}
-	if s.Rowless {
-		ref.Reason = session.ReasonRowless.Text()
+	if s.Doubt != "" {
+		ref.Reason = s.Doubt.Text()
 	}
 	if top.ID != s.ID {
 		ref.Parent, ref.Primary = top.ID, false

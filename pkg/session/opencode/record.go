@@ -21,12 +21,14 @@ type row struct {
 	id, message []byte
 	created     int64
 	reverted    []byte // JSON, of a session
+	body        []byte // of a message on a board
 }
 
 var logLines = fields.New(func(l *logLine) []fields.Field {
 	return []fields.Field{
 		fields.Text("type", &l.kind), fields.Text("table", &l.table), fields.Int("format", &l.format), fields.Raw("payload", &l.payload),
 		fields.Text("row.id", &l.row.id), fields.Text("row.message_id", &l.row.message), fields.Int("row.time_created", &l.row.created), fields.Text("row.revert", &l.row.reverted),
+		fields.Text("row.body", &l.row.body),
 	}
 })
 
@@ -34,7 +36,7 @@ var logLines = fields.New(func(l *logLine) []fields.Field {
 func (l *logLine) read(c *jsonl.Cursor, raw []byte) error {
 	*l = logLine{}
 	err := logLines.Read(l, c, raw)
-	own(&l.row.reverted) // it is read by the same cursor
+	own(&l.row.reverted, &l.row.body) // they are read, or said, after more was read by the same cursor
 	return err
 }
 

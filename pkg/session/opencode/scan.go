@@ -76,14 +76,31 @@ func (s *scanner) line(r *jsonl.Record) (known bool, err error) {
 		s.part(r, &l)
 		return true, nil
 	case "row":
+		if string(l.table) == "kilo_board_message" {
+			return true, s.board(r, &l)
+		}
 		if string(l.table) != "project" && string(l.table) != "todo" && string(l.table) != "kilo_board" {
 			result.CountUnknown("table ", l.table)
 		}
 		return true, s.flush()
+	case "lost":
+		result.CountUnknown(session.RowsLost, l.table)
+		return true, nil
 	case "journal", "children":
 		return true, s.flush()
 	}
 	return false, nil
+}
+
+// board says what an agent wrote on a board of Kilo's. It is no part of the context.
+func (s *scanner) board(r *jsonl.Record, l *logLine) error {
+	if err := s.flush(); err != nil || len(l.row.body) == 0 {
+		return err
+	}
+	return s.say(&session.Message{
+		ID: slices.Clone(l.row.id), Role: session.RoleInjected, CustomType: []byte("kilo.board"), OutOfContext: true, Time: l.row.created, CutBytes: r.CutBytes,
+		Line: r.Line, Offset: r.Offset, Length: r.Length, Parts: []session.Part{{Kind: session.PartText, Text: l.row.body}},
+	})
 }
 
 // begin takes a message. It is said when its last part was read.

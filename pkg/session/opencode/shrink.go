@@ -54,6 +54,9 @@ func (s *Store) weigh(ctx context.Context, ref session.Ref) (session.Weight, err
 		return w, err
 	}
 	w.Superseded, w.SupersededBytes = old.Events, old.Bytes
+	if ref.Reason == session.ReasonOrphan.Text() {
+		w.Kept = ref.Reason
+	}
 	if old.Synced {
 		w.Kept = "it is synced to a workspace"
 	}

@@ -70,17 +70,37 @@ func (f Format) append(to []byte, kind string, r Row) []byte {
 	return append(to, '}', '\n')
 }
 
-// AppendRowless appends the first line of the log of a session whose row lies on a
+// AppendRowless appends the first line of the log of a session whose row is gone, or lies on a
 // damaged page: its id is all that is known. Nothing is put back from such a log.
-func (f Format) AppendRowless(to []byte, id string) []byte {
+func (f Format) AppendRowless(to []byte, id string, gone bool) []byte {
+	why := "damaged"
+	if gone {
+		why = "gone"
+	}
 	to = append(to, `{"type":"`+f.Session+`","format":`...)
 	to = strconv.AppendInt(to, int64(f.Version), 10)
-	to = AppendText(append(to, `,"damaged":true,"row":{"id":`...), id)
+	to = AppendText(append(to, `,"`+why+`":true,"row":{"id":`...), id)
 	return append(to, '}', '}', '\n')
+}
+
+// typeLost is the type of a line that says of a table that rows of the session may be
+// missing.
+const typeLost = "lost"
+
+// AppendLost appends a line for each table of which rows of the session may lie on damaged
+// pages.
+func AppendLost(to []byte, tables []string) []byte {
+	for _, name := range tables {
+		to = append(AppendText(append(to, `{"type":"`+typeLost+`","table":`...), name), '}', '\n')
+	}
+	return to
 }
 
 // ErrRowless is returned for a log whose session had no row that could be read.
 var ErrRowless = errors.New("when it was archived the session's own row lay on a damaged page of the database: without it the messages cannot be put back")
+
+// ErrOrphan is returned for a log whose session had no row any more.
+var ErrOrphan = errors.New("when it was archived the session's own row was gone from the database: without it the messages cannot be put back")
 
 // embeds reports whether text can stand in a line as it is: an object of JSON
 // in UTF-8, on one line.
@@ -143,6 +163,7 @@ type line struct {
 	Type    string          `json:"type"`
 	Format  int             `json:"format"`
 	Damaged bool            `json:"damaged"` // the row could not be read
+	Gone    bool            `json:"gone"`    // there was no row
 	Table   string          `json:"table"`
 	Row     json.RawMessage `json:"row"`
 	Payload json.RawMessage `json:"payload"`
@@ -177,9 +198,11 @@ func (f Format) Read(text []byte) (r Row, ok bool, err error) {
 		return r, false, fmt.Errorf("%w: its format is %d, this tool knows %d", errLine, l.Format, f.Version)
 	case l.Damaged:
 		return r, false, ErrRowless
+	case l.Gone:
+		return r, false, ErrOrphan
 	case l.Type == TypeRow:
 		r.Table = l.Table
-	case l.Type == TypeChildren || slices.Contains(f.Silent, l.Type):
+	case l.Type == TypeChildren || l.Type == typeLost || slices.Contains(f.Silent, l.Type):
 		return r, false, nil
 	case f.Tables[l.Type] != "":
 		r.Table = f.Tables[l.Type]

@@ -6,16 +6,18 @@ import (
 	"database/sql"
 	"slices"
 
+	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/sessctl/sessctl/pkg/session/sqlitefile"
 )
 
 // Weighing adds to sessions what the rows of a table say of them.
 type Weighing[S any] struct {
 	Conn  Querier
-	Query string // over a table with the column session_id, which it selects first
+	Table Table  // with the column session_id
+	Sum   string // what is read of a row, as expressions
 	All   []S
 	ID    func(S) string
-	Into  []any    // what the columns behind the id are read into
+	Into  []any    // what is read of a row
 	Take  func(*S) // adds the row that was read to its session
 
 	place map[string]int
@@ -46,7 +48,7 @@ func (w Weighing[S]) Run(ctx context.Context) error {
 func (w Weighing[S]) Each(ctx context.Context) error {
 	w.index()
 	for _, s := range w.All {
-		if err := w.rows(ctx, " WHERE session_id = ?", w.ID(s)); err != nil && !sqlitefile.IsDamaged(err) {
+		if err := w.rows(ctx, " WHERE "+w.Table.Of("session_id", "?"), w.ID(s)); err != nil && !sqlitefile.IsDamaged(err) {
 			return err
 		}
 	}
@@ -73,7 +75,7 @@ func (w Weighing[S]) rows(ctx context.Context, which string, args ...any) error 
 			w.Take(&w.All[i])
 		}
 		return nil
-	}, w.Query+which, args...)
+	}, "SELECT session_id, "+w.Sum+" FROM "+Quoted(w.Table.Name)+which, args...)
 }
 
 // Whole stands in the condition of a [Selection] behind the name of a table whose column
@@ -99,23 +101,27 @@ func WithoutIndex(ask func(indexed string) error) error {
 type Gathering[T any] struct {
 	Purpose
 	Columns string // that are read, as expressions
-	Table   string
-	Key     string   // the column that names a row
-	Named   []string // "column FROM table": where else rows are named, beside the table's own index
+	Table   Table
+	Key     string // the column that names a row
+	Named   Table  // whose column session_id names rows too, beside the table's own index; without a name there is none
 	Read    func(*sql.Rows, *T) error
 	ID      func(T) string
-	Lost    func(id string) T // stands for a row that cannot be read; nil to leave it out
+	Lost    func(id string, why session.Reason) T // stands for a row that cannot be read, or is gone; nil to leave it out
 
 	all      []T
 	gathered map[string]bool
 }
 
-// Run returns the rows in no certain order. Where a damaged page ends that, it reads
+// Run returns the rows in no certain order, and what stands for those that are gone
+// ([Tables.Orphaned]). Where a damaged page ends that, it reads
 // the table from its other end too, and then every row by its name that is known from
 // elsewhere and was not met: no more is missing than what lies on such pages. Then the
 // error is that of the first page.
 func (g Gathering[T]) Run(ctx context.Context) ([]T, error) {
 	g.gathered = map[string]bool{}
+	for _, id := range g.Table.orphans {
+		g.all = append(g.all, g.Lost(id, session.ReasonOrphan))
+	}
 	damage := g.rows(ctx, " NOT INDEXED")
 	if !sqlitefile.IsDamaged(damage) {
 		return g.all, damage
@@ -144,13 +150,18 @@ func (g *Gathering[T]) rows(ctx context.Context, which string, args ...any) erro
 			g.all = append(g.all, x)
 		}
 		return nil
-	}, "SELECT "+g.Columns+" FROM "+Quoted(g.Table)+which, args...)
+	}, "SELECT "+g.Columns+" FROM "+Quoted(g.Table.Name)+which, args...)
 }
 
 // names are those of rows, from both ends of every place that has them.
 func (g *Gathering[T]) names(ctx context.Context) ([]string, error) {
 	var all []string
-	for _, from := range append([]string{Quoted(g.Key) + " FROM " + Quoted(g.Table)}, g.Named...) {
+	places := []string{Quoted(g.Key) + " FROM " + Quoted(g.Table.Name)}
+	if g.Named.Name != "" {
+		column, from := g.Named.naming("session_id")
+		places = append(places, column+" FROM "+from)
+	}
+	for _, from := range places {
 		for _, order := range []string{" ORDER BY 1", " ORDER BY 1 DESC", " NOT INDEXED"} {
 			err := Each(ctx, g.Purpose, func(rows *sql.Rows) error {
 				var name sql.NullString
@@ -177,16 +188,18 @@ func (g *Gathering[T]) named(ctx context.Context, name string) error {
 		return err
 	}
 	if g.Lost != nil {
-		g.all = append(g.all, g.Lost(name))
+		g.all = append(g.all, g.Lost(name, session.ReasonRowless))
 	}
 	return nil
 }
 
 // Sift takes out sessions without a row of which no message can be read either, and
-// returns the ids of both: of those that stay without their row, and of the others.
-func Sift[S any](all []S, lost func(S) (id string, rowless bool, messages int)) (left []S, rowless, hidden []string) {
+// returns the ids of both: of those that stay without their row, and of the others. It
+// notes the doubt of those that may lack rows.
+func Sift[S any](t Tables, all []S, of func(*S) (id string, doubt *session.Reason, messages int)) (left []S, rowless, hidden []string) {
 	left = slices.DeleteFunc(all, func(s S) bool {
-		id, is, messages := lost(s)
+		id, doubt, messages := of(&s)
+		is := *doubt == session.ReasonRowless
 		if is && messages == 0 {
 			hidden = append(hidden, id)
 		} else if is {
@@ -194,5 +207,10 @@ func Sift[S any](all []S, lost func(S) (id string, rowless bool, messages int)) 
 		}
 		return is && messages == 0
 	})
+	for i := range left {
+		if id, doubt, _ := of(&left[i]); *doubt == "" && len(t.MayLack(id)) > 0 {
+			*doubt = session.ReasonBeside
+		}
+	}
 	return left, rowless, hidden
 }

@@ -1,6 +1,7 @@
 package rowlog
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/sessctl/sessctl/pkg/session/sqlitefile"
 )
 
@@ -22,9 +24,11 @@ type Querier interface {
 type Table struct {
 	Name    string
 	Columns []string
-	Key     []string // columns of its primary key; nil for one that has none
-	Parents []Parent // whose rows take its rows with them when they are deleted
-	sought  []string // columns by which rows are found in a table of [Tables.Seek]
+	Key     []string        // columns of its primary key; nil for one that has none
+	Parents []Parent        // whose rows take its rows with them when they are deleted
+	sought  []string        // columns by which rows are found in a table of [Tables.Seek]
+	orphans []string        // ids that messages name and no row of it has, in their order
+	spared  map[string]bool // sessions with rows, where nobody can tell whose rows lie on damaged pages; false for those with rows beside these
 }
 
 // Parent is a foreign key of one column, ON DELETE CASCADE: a row belongs to that of
@@ -124,14 +128,22 @@ func (t Table) Of(column, parameter string) string {
 	return Quoted(column) + " = " + parameter
 }
 
+// naming is where the values of a column are read: the column, and its table.
+func (t Table) naming(column string) (of, from string) {
+	if slices.Contains(t.sought, column) {
+		return "value", Quoted(t.placesOf(column))
+	}
+	return Quoted(column), "main." + Quoted(t.Name)
+}
+
 // placesOf names the table that says where the rows are with a value of a column.
 func (t Table) placesOf(column string) string { return "places of " + t.Name + "." + column }
 
 // Seek reads every table once that has one of the columns and no index that begins with
 // it, and keeps in memory, as long as the connection lives, which rows have which
-// value: without that every session would read the table as a whole. Of a table that
-// has a damaged page too nobody can tell whose rows are lost, so that no session of it is
-// whole: that is an error.
+// value: without that every session would read the table as a whole. Damaged pages of a
+// table are stepped over. Then nobody can tell whose rows are lost, and the error says so:
+// [Tables.MayLack] knows the sessions with rows beside them.
 func (t Tables) Seek(ctx context.Context, conn *sql.Conn, columns ...string) error {
 	type column struct{ table, name string }
 	all, err := All(ctx, For(conn, "read its indexes"), func(c *column) []any { return []any{&c.table, &c.name} },
@@ -139,27 +151,36 @@ func (t Tables) Seek(ctx context.Context, conn *sql.Conn, columns ...string) err
 		WHERE m.type = 'table' AND m.rootpage > 0 AND c.name IN ('`+strings.Join(columns, "', '")+`')
 		AND EXISTS (SELECT 1 FROM pragma_table_list(m.name) l WHERE l.schema = 'main' AND l.wr = 0)
 		AND NOT EXISTS (SELECT 1 FROM pragma_index_list(m.name) i JOIN pragma_index_info(i.name) x WHERE i.partial = 0 AND x.seqno = 0 AND x.name = c.name)`)
+	var damage error
 	for _, c := range all {
 		if x, there := t[c.table]; there && err == nil {
 			err = x.seek(ctx, conn, c.name)
+			if beside := (*besideError)(nil); errors.As(err, &beside) {
+				damage, err = cmp.Or(damage, err), nil
+				if c.name == "session_id" {
+					x.spared = beside.Spared
+				}
+			}
 			x.sought = append(slices.Clip(x.sought), c.name)
 			t[c.table] = x
 		}
 	}
-	return err
+	return cmp.Or(err, damage)
 }
 
 // seek notes the places of all values of a column.
 func (t Table) seek(ctx context.Context, conn *sql.Conn, column string) error {
 	places := Quoted(t.placesOf(column))
+	insert := "INSERT INTO " + places + " SELECT " + Quoted(column) + ", rowid FROM main." + Quoted(t.Name) + " WHERE " + Quoted(column) + " IS NOT NULL"
 	for _, query := range []string{
 		"PRAGMA temp_store = MEMORY",
 		"CREATE TEMP TABLE " + places + " (value, place, PRIMARY KEY (value, place)) WITHOUT ROWID",
-		"INSERT INTO " + places + " SELECT " + Quoted(column) + ", rowid FROM main." + Quoted(t.Name) + " WHERE " + Quoted(column) + " IS NOT NULL",
+		insert,
 	} {
 		_, err := conn.ExecContext(ctx, query)
 		if sqlitefile.IsDamaged(err) {
-			return fmt.Errorf("the table %s has no index by %s, and damaged pages of which nobody can tell whose rows are lost: %w", t.Name, column, err)
+			besides := &besideError{Table: t.Name, Column: column, Err: err}
+			return cmp.Or(t.stepOver(ctx, conn, insert, besides), error(besides))
 		}
 		if err != nil {
 			return fmt.Errorf("look through %s: %w", t.Name, err)
@@ -264,24 +285,42 @@ func (t Tables) Unread(ctx context.Context, conn Querier, also string, read func
 	return filled, nil
 }
 
-// Orphaned adds to unread a table of messages that has rows of sessions which are not in
-// their table any more. The messages must have been sought ([Tables.Seek]) or have an
-// index by session_id: one value after the other is looked up in it.
-func (t Tables) Orphaned(ctx context.Context, conn Querier, unread []string, messages, sessions string) ([]string, error) {
-	from, column := "main."+Quoted(messages), "session_id"
-	if slices.Contains(t[messages].sought, column) {
-		from, column = Quoted(t[messages].placesOf(column)), "value"
+// Orphaned looks for sessions of which there are messages, and no row in their own table:
+// [Tables.IsOrphan] knows them, and a [Gathering] returns them. The messages must have been
+// sought ([Tables.Seek]) or have an index by session_id: one value after the other is
+// looked up in it. It returns the table of messages if some are of no session at all.
+func (t Tables) Orphaned(ctx context.Context, conn Querier, messages, sessions string) (unread []string, err error) {
+	column, from := t[messages].naming("session_id")
+	ids, err := Column[string](ctx, For(conn, "look for rows without their session"), fmt.Sprintf(`WITH RECURSIVE ids(id) AS (SELECT min(%[1]s) FROM %[2]s UNION ALL SELECT (SELECT min(%[1]s) FROM %[2]s WHERE %[1]s > ids.id) FROM ids WHERE ids.id IS NOT NULL)
+		SELECT id FROM ids WHERE id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM main.%[3]s s WHERE s.id = ids.id)`, column, from, Quoted(sessions)))
+	var unowned bool
+	if err == nil {
+		err = conn.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM main."+Quoted(messages)+" WHERE session_id IS NULL)").Scan(&unowned)
 	}
-	var some bool
-	err := conn.QueryRowContext(ctx, fmt.Sprintf(`WITH RECURSIVE ids(id) AS (SELECT min(%[1]s) FROM %[2]s UNION ALL SELECT (SELECT min(%[1]s) FROM %[2]s WHERE %[1]s > ids.id) FROM ids WHERE ids.id IS NOT NULL)
-		SELECT EXISTS (SELECT 1 FROM ids WHERE id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM main.%[3]s s WHERE s.id = ids.id))`, column, from, Quoted(sessions))).Scan(&some)
 	if err != nil && !sqlitefile.IsDamaged(err) { // what is on other pages can be read
 		return nil, fmt.Errorf("look for rows without their session: %w", err)
 	}
-	if some {
-		unread = append(unread, messages+sqlitefile.Gone)
+	x := t[sessions]
+	if unowned {
+		unread = []string{messages}
 	}
+	for _, id := range ids {
+		if session.SafeID(id) {
+			x.orphans = append(x.orphans, id)
+		} else {
+			unread = []string{messages}
+		}
+	}
+	slices.Sort(x.orphans)
+	x.orphans = slices.Compact(x.orphans)
+	t[sessions] = x
 	return unread, nil
+}
+
+// IsOrphan reports whether there are messages of a session, and no row in the table.
+func (t Table) IsOrphan(id string) bool {
+	_, found := slices.BinarySearch(t.orphans, id)
+	return found
 }
 
 // Purpose is a connection and what it is asked for. Errors say that.

@@ -137,6 +137,12 @@ func (d *Database) openCopy(ctx context.Context, root *os.Root) error {
 	if !copiedBetween(s, after) || s.main.young(d.taken) {
 		return errChanged
 	}
+	if err := d.noteLog(ctx, scratch.Path(copyName)+walEnd); err != nil {
+		return err
+	}
+	if d.damage != nil && after.wal != s.wal { // it was copied while it was written
+		return errChanged
+	}
 	if err := mergeLogs(ctx, scratch.Path(copyName)); err != nil {
 		return err
 	}

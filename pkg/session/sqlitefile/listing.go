@@ -61,22 +61,11 @@ func (l *Listing) Unread(database, id string, cause error, look func() (fs.FileI
 	l.Notices = append(l.Notices, Unreadable(database, cause))
 }
 
-// Gone stands behind the name of a table that has rows of sessions that are gone.
-const Gone = " of sessions that are gone"
-
-// Tables adds a notice of tables of a database that have text and that nobody reads, and
-// one of those of which only what has no session is not read.
+// Tables adds a notice of tables of a database that have text and that nobody reads.
 func (l *Listing) Tables(database string, tables []string) {
-	gone := func(table string) bool { return strings.HasSuffix(table, Gone) }
-	other := func(table string) bool { return !gone(table) }
-	l.unreadIn(database, session.CauseTable, slices.DeleteFunc(slices.Clone(tables), gone))
-	l.unreadIn(database, session.CauseOrphans, slices.DeleteFunc(slices.Clone(tables), other))
-}
-
-func (l *Listing) unreadIn(database string, cause session.Cause, tables []string) {
 	if len(tables) > 0 {
 		l.Notices = append(l.Notices, session.Notice{
-			Path: database, Message: "what agents said in " + strings.Join(tables, ", ") + " is not read", Hint: cause.Hint(), Cause: cause,
+			Path: database, Message: "what agents said in " + strings.Join(tables, ", ") + " is not read", Hint: session.CauseTable.Hint(), Cause: session.CauseTable,
 		})
 	}
 }

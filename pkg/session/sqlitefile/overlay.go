@@ -23,6 +23,7 @@ type overlay struct {
 	pageSize int64
 	size     int64            // of the whole, in bytes
 	pages    map[uint32]int64 // where a page begins in the log
+	unread   bool             // a damaged page ends the log before its last commit
 }
 
 // openOverlaid opens a database together with its log, without copying them. A
@@ -34,6 +35,7 @@ func (d *Database) openOverlaid(ctx context.Context, root *os.Root) (err error) 
 	if d.overlay, err = d.file.overlaid(ctx, root, d.inPlace.file); err != nil {
 		return err
 	}
+	d.noteUnread(d.overlay)
 	if err := d.inPlace.show(d.overlay); err != nil {
 		return fmt.Errorf("read it with its log: %w", err)
 	}
@@ -44,7 +46,7 @@ func (d *Database) openOverlaid(ctx context.Context, root *os.Root) (err error) 
 	if err != nil {
 		return err
 	}
-	if !copiedBetween(d.stamp, after) || after.main.young(d.taken) || d.Unchanged() != nil {
+	if !copiedBetween(d.stamp, after) || d.damage != nil && after.wal != d.stamp.wal || after.main.young(d.taken) || d.Unchanged() != nil {
 		return errChanged
 	}
 	return nil
@@ -99,6 +101,7 @@ func (o *overlay) index(ctx context.Context) error {
 			return ignoreShort(err)
 		}
 		if !sum.takes(frame, o.head[16:24]) {
+			o.unread = o.commits(in, frame)
 			return nil
 		}
 		pending[binary.BigEndian.Uint32(frame)] = at
@@ -111,6 +114,40 @@ func (o *overlay) index(ctx context.Context) error {
 		}
 	}
 	return ctx.Err()
+}
+
+// commits reports whether a commit of this turn of the log follows in it, or is the frame.
+func (o *overlay) commits(in io.Reader, frame []byte) bool {
+	for err := error(nil); err == nil; _, err = io.ReadFull(in, frame) {
+		if string(frame[8:16]) == string(o.head[16:24]) && binary.BigEndian.Uint32(frame[4:]) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// errLog is the error that SQLite does not return for such a log: it reads what is before.
+var errLog = errors.New("a page of its write-ahead log is damaged, and what was written after it is not read")
+
+// noteLog looks for a damaged page in the log of a database that was copied.
+func (d *Database) noteLog(ctx context.Context, path string) error {
+	wal, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	o := &overlay{wal: wal, pages: map[uint32]int64{}}
+	err = errors.Join(o.index(ctx), o.close())
+	d.noteUnread(o)
+	return err
+}
+
+func (d *Database) noteUnread(o *overlay) {
+	if o.unread {
+		d.damage = &DamagedError{Err: errLog}
+	}
 }
 
 type countingReader struct {

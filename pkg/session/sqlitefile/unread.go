@@ -48,7 +48,7 @@ func Unreadable(database string, err error) session.Notice {
 		n.Cause = session.CauseTables
 	case errors.As(err, &schema):
 		n.Cause = session.CauseSchema
-	case IsDamaged(err), errors.Is(err, ErrNotDatabase):
+	case IsDamaged(err), errors.Is(err, ErrNotDatabase), errors.Is(err, errLog):
 		n.Cause = session.CauseDamaged
 	}
 	if n.Hint == "" {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/sessctl/sessctl/pkg/session/rowlog"
 	"github.com/sessctl/sessctl/pkg/session/sqlitefile"
 )
@@ -75,15 +76,30 @@ func (d *Database) readSchema(ctx context.Context) (err error) {
 		err = d.Spare(err)
 	}
 	if err == nil {
-		err = d.tables.Seek(ctx, d.conn, "session_id")
+		err = d.Spare(d.tables.Seek(ctx, d.conn, "session_id"))
 	}
 	if err == nil {
-		d.Unread, err = d.tables.Unread(ctx, d.conn, threadTable, func(name string) bool { return name == messageTable })
+		d.Unread, err = d.tables.Unread(ctx, d.conn, threadTable, func(name string) bool {
+			return slices.ContainsFunc(d.said(), func(t rowlog.Table) bool { return t.Name == name })
+		})
 	}
-	if err == nil {
-		d.Unread, err = d.tables.Orphaned(ctx, d.conn, d.Unread, messageTable, "sessions")
+	for _, t := range d.said() {
+		var unread []string
+		if err == nil {
+			unread, err = d.tables.Orphaned(ctx, d.conn, t.Name, sessionTable)
+		}
+		d.Unread = append(d.Unread, unread...)
 	}
 	return err
+}
+
+// said are the tables of what is said in sessions.
+func (d *Database) said() []rowlog.Table {
+	all := []rowlog.Table{d.tables[messageTable]}
+	if t := d.tables[threadTable]; t.Has("id", "session_id", "role", "content_json", "created_timestamp") {
+		all = append(all, t)
+	}
+	return all
 }
 
 // Session is one session in the database.
@@ -97,7 +113,7 @@ type Session struct {
 	Messages  int
 	Bytes     int64 // of its texts
 	Changed   time.Time
-	Rowless   bool // its row lies on a damaged page: what is known of it say its messages
+	Doubt     session.Reason // why not all of it is known; "" for none
 }
 
 // Sessions returns the sessions in the order of their ids. It reads no text. With a
@@ -105,7 +121,7 @@ type Session struct {
 func (d *Database) Sessions(ctx context.Context) ([]Session, error) {
 	t := d.tables[sessionTable]
 	all, err := rowlog.Gathering[Session]{
-		Purpose: rowlog.For(d.conn, "list sessions"), Table: sessionTable, Key: "id", Named: []string{"session_id FROM messages"},
+		Purpose: rowlog.For(d.conn, "list sessions"), Table: t, Key: "id", Named: d.tables[messageTable],
 		Columns: strings.Join([]string{"id", t.Text("parent_session_id"), t.Text("session_type"), t.Text("name"), t.Text("working_dir"), t.Text("total_tokens"), t.Text("updated_at")}, ", "),
 		Read: func(rows *sql.Rows, s *Session) error {
 			var tokens, updated string
@@ -115,16 +131,16 @@ func (d *Database) Sessions(ctx context.Context) ([]Session, error) {
 			return err
 		},
 		ID:   idOf,
-		Lost: func(id string) Session { return Session{ID: id, Rowless: true} },
+		Lost: func(id string, why session.Reason) Session { return Session{ID: id, Doubt: why} },
 	}.Run(ctx)
 	if err = d.Spare(err); err == nil {
-		err = d.Spare(d.weigh(ctx, all))
+		err = d.weigh(ctx, all)
 	}
 	if err != nil {
 		return nil, err
 	}
 	slices.SortFunc(all, func(x, y Session) int { return strings.Compare(x.ID, y.ID) })
-	all, rowless, hidden := rowlog.Sift(all, func(s Session) (string, bool, int) { return s.ID, s.Rowless, s.Messages })
+	all, rowless, hidden := rowlog.Sift(d.tables, all, func(s *Session) (string, *session.Reason, int) { return s.ID, &s.Doubt, s.Messages })
 	return all, d.Listed(rowless, hidden)
 }
 
@@ -134,13 +150,18 @@ func idOf(s Session) string { return s.ID }
 func (d *Database) weigh(ctx context.Context, all []Session) error {
 	var size, at sql.NullInt64
 	w := rowlog.Weighing[Session]{Conn: d.conn, All: all, ID: idOf, Into: []any{&size, &at}}
-	w.Query = "SELECT session_id, octet_length(content_json), CAST(created_timestamp AS INTEGER) FROM messages"
+	w.Sum = "octet_length(content_json), CAST(created_timestamp AS INTEGER)"
 	w.Take = func(s *Session) {
 		s.Messages++
 		s.Bytes += size.Int64
 		s.Changed = later(s.Changed, Moment(at.Int64))
 	}
-	return w.Run(ctx)
+	for _, w.Table = range d.said() {
+		if err := d.Spare(w.Run(ctx)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func later(a, b time.Time) time.Time {
@@ -179,13 +200,19 @@ func (d *Database) Tokens(ctx context.Context, session string) (n int64, err err
 		return 0, nil
 	}
 	err = d.conn.QueryRowContext(ctx, "SELECT coalesce(max(CAST(total_tokens AS INTEGER)), 0) FROM sessions WHERE id = ?", session).Scan(&n)
-	if err != nil {
+	if err != nil && !sqlitefile.IsDamaged(err) { // then they are estimated
 		return 0, fmt.Errorf("read session %s: %w", session, err)
 	}
 	return n, nil
 }
 
-// CountMessages returns the number of messages of a session.
+// CountMessages returns the number of messages of a session, those of its threads too.
 func (d *Database) CountMessages(ctx context.Context, session string) (n int, err error) {
-	return d.tables[messageTable].CountMessages(ctx, d.conn, session)
+	for _, t := range d.said() {
+		rows, err := t.CountMessages(ctx, d.conn, session)
+		if n += rows; err != nil {
+			return 0, err
+		}
+	}
+	return n, nil
 }

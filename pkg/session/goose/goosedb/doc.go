@@ -3,7 +3,7 @@
 //
 // The first line, of the type "goose.session", is the row of the session; "message"
 // are those of its messages in the order in which they were put in; "row" are those
-// of usage_ledger. Columns are read by their names: one that a later version adds is
+// of thread_messages, which the schemas 10 and 11 have, and of usage_ledger. Columns are read by their names: one that a later version adds is
 // in the log, one that an earlier version lacks is no error. Nothing else of the
 // database is read.
 package goosedb

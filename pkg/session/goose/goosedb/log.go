@@ -1,6 +1,7 @@
 package goosedb
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -28,26 +29,28 @@ type Log struct {
 	ctx     context.Context
 	db      *Database
 	session string
-	last    int64 // id of the last message that was written
-	told    int   // messages that were written
-	ended   bool
+	tables  []rowlog.Table // of messages, that are still to be written
+	last    int64          // id of the last message of the first of them that was written
+	told    int            // messages of it that were written
 	pieces  rowlog.Pieces
 }
 
 // Log opens the log of a session. It returns an error that wraps fs.ErrNotExist if
 // there is no such session.
 func (d *Database) Log(ctx context.Context, session string) (*Log, error) {
-	l := &Log{ctx: ctx, db: d, session: session, last: -1 << 63}
+	l := &Log{ctx: ctx, db: d, session: session, tables: d.said(), last: -1 << 63}
 	n, err := l.rows(rowlog.Selection{Kind: typeSession, Table: d.tables[sessionTable], Where: "id = ?", Order: "id", Args: []any{session}}, nil)
+	gone := d.tables[sessionTable].IsOrphan(session)
 	switch {
-	case sqlitefile.IsDamaged(err): // the listing tells that
-		l.pieces.Buffer, err = lines().AppendRowless(l.pieces.Buffer[:0], session), d.Unchanged()
+	case sqlitefile.IsDamaged(err) || err == nil && gone: // the listing tells that
+		l.pieces.Buffer, err = lines().AppendRowless(l.pieces.Buffer[:0], session, gone), d.Unchanged()
 	case err == nil && n == 0:
 		err = fs.ErrNotExist
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read session %s: %w", session, err)
 	}
+	l.pieces.Buffer = rowlog.AppendLost(l.pieces.Buffer, d.tables.MayLack(session))
 	return l, nil
 }
 
@@ -61,12 +64,15 @@ func (l *Log) Read(p []byte) (int, error) { return l.pieces.Read(p, l.next) }
 
 // next writes the next messages, or the end.
 func (l *Log) next() error {
-	if l.ended {
+	if len(l.tables) == 0 {
 		return io.EOF
 	}
-	numbered := true
+	t, kind, numbered := l.tables[0], typeMessage, true
+	if t.Name == threadTable {
+		kind = rowlog.TypeRow
+	}
 	n, err := l.rows(rowlog.Selection{
-		Kind: typeMessage, Table: l.db.tables[messageTable], Where: l.db.tables[messageTable].Of("session_id", "?") + " AND id > ?", Order: "id", Args: []any{l.session, l.last}, Most: rowlog.PieceBytes,
+		Kind: kind, Table: t, Where: t.Of("session_id", "?") + " AND id > ?", Order: "id", Args: []any{l.session, l.last}, Most: rowlog.PieceBytes,
 	}, func(r rowlog.Row) {
 		var whole bool
 		l.last, whole = r.Value("id").(int64)
@@ -77,13 +83,7 @@ func (l *Log) next() error {
 		err = fmt.Errorf("%w: the ids of its messages are no whole numbers", ErrSchema)
 	}
 	if err == nil && n == 0 {
-		if err = l.complete(); err != nil {
-			return err
-		}
-		l.ended = true
-		if t := l.db.tables[ledgerTable]; t.Has("session_id") {
-			_, err = l.rows(rowlog.Selection{Kind: rowlog.TypeRow, Table: t, Where: t.Of("session_id", "?"), Order: t.Order(), Args: []any{l.session}}, nil)
-		}
+		err = l.finish(t)
 	}
 	if err != nil {
 		return fmt.Errorf("read session %s: %w", l.session, err)
@@ -91,15 +91,20 @@ func (l *Log) next() error {
 	return l.db.Unchanged()
 }
 
-// complete returns an error that wraps [ErrSchema] if the session has messages that
-// were not found by their ids: two of the same id, or some without one.
-func (l *Log) complete() error {
-	there, err := l.db.CountMessages(l.ctx, l.session)
-	if err != nil || there == l.told {
+// finish ends a table, and after the last one writes what the session used. It returns an
+// error that wraps [ErrSchema] if there are messages that were not found by their ids: two
+// of the same id, or some without one.
+func (l *Log) finish(t rowlog.Table) error {
+	there, err := t.CountMessages(l.ctx, l.db.conn, l.session)
+	if err != nil {
 		return err
 	}
-	if busy := l.db.Unchanged(); busy != nil {
-		return busy
+	if there != l.told {
+		return cmp.Or(l.db.Unchanged(), fmt.Errorf("%w: it has %d messages, and %d were found by their ids", ErrSchema, there, l.told))
 	}
-	return fmt.Errorf("read session %s: %w: it has %d messages, and %d were found by their ids", l.session, ErrSchema, there, l.told)
+	l.tables, l.last, l.told = l.tables[1:], -1<<63, 0
+	if used := l.db.tables[ledgerTable]; len(l.tables) == 0 && used.Has("session_id") {
+		_, err = l.rows(rowlog.Selection{Kind: rowlog.TypeRow, Table: used, Where: used.Of("session_id", "?"), Order: used.Order(), Args: []any{l.session}}, nil)
+	}
+	return err
 }

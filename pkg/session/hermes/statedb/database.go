@@ -69,13 +69,15 @@ func Open(ctx context.Context, f File) (*Database, error) {
 			err = db.Spare(err)
 		}
 		if err == nil {
-			err = d.tables.Seek(ctx, d.conn, "session_id")
+			err = db.Spare(d.tables.Seek(ctx, d.conn, "session_id"))
 		}
 		if err == nil {
 			d.Unread, err = d.tables.Unread(ctx, d.conn, "", func(name string) bool { return name == messageTable })
 		}
 		if err == nil {
-			d.Unread, err = d.tables.Orphaned(ctx, d.conn, d.Unread, messageTable, sessionTable)
+			var unread []string
+			unread, err = d.tables.Orphaned(ctx, d.conn, messageTable, sessionTable)
+			d.Unread = append(d.Unread, unread...)
 		}
 		return err
 	})
@@ -118,7 +120,7 @@ type Session struct {
 	// Started, Ended and Active are zero for a time that is not known. Active is
 	// the last sign of life as the program counts it when it prunes.
 	Started, Ended, Active time.Time
-	Rowless                bool // its row lies on a damaged page: what is known of it say its messages
+	Doubt                  session.Reason // why not all of it is known; "" for none
 
 	marks marks
 }
@@ -130,7 +132,7 @@ func (d *Database) ByActivity() bool { return d.tables[sessionTable].Has("last_a
 // Sessions returns the sessions in the order of their ids. It reads no text. With a
 // [*sqlitefile.DamagedError] it returns those of which a row or messages can be read.
 func (d *Database) Sessions(ctx context.Context) ([]Session, error) {
-	all, err := gather(ctx, d.conn, table{d.tables[sessionTable]})
+	all, err := gather(ctx, d.conn, d.tables)
 	if err = d.Spare(err); err == nil {
 		relate(all)
 		err = d.weigh(ctx, all)
@@ -139,15 +141,16 @@ func (d *Database) Sessions(ctx context.Context) ([]Session, error) {
 		return nil, err
 	}
 	slices.SortFunc(all, func(x, y Session) int { return strings.Compare(x.ID, y.ID) })
-	all, rowless, hidden := rowlog.Sift(all, func(s Session) (string, bool, int) { return s.ID, s.Rowless, s.Messages })
+	all, rowless, hidden := rowlog.Sift(d.tables, all, func(s *Session) (string, *session.Reason, int) { return s.ID, &s.Doubt, s.Messages })
 	return all, d.Listed(rowless, hidden)
 }
 
 // gather reads the rows of all sessions, in no certain order.
-func gather(ctx context.Context, conn rowlog.Querier, t table) ([]Session, error) {
+func gather(ctx context.Context, conn rowlog.Querier, tables rowlog.Tables) ([]Session, error) {
+	t := table{tables[sessionTable]}
 	return rowlog.Gathering[Session]{
-		Purpose: rowlog.For(conn, "list sessions"), Columns: t.listed(), Table: t.Name, Key: "id", Named: []string{"session_id FROM messages"},
-		Read: readSession, ID: idOf, Lost: func(id string) Session { return Session{ID: id, Rowless: true} },
+		Purpose: rowlog.For(conn, "list sessions"), Columns: t.listed(), Table: t.Table, Key: "id", Named: tables[messageTable],
+		Read: readSession, ID: idOf, Lost: func(id string, why session.Reason) Session { return Session{ID: id, Doubt: why} },
 	}.Run(ctx)
 }
 
@@ -248,7 +251,7 @@ func (d *Database) weigh(ctx context.Context, all []Session) error {
 	var at sql.NullFloat64
 	var size int64
 	w := rowlog.Weighing[Session]{Conn: d.conn, All: all, ID: idOf, Into: []any{&at, &size}}
-	w.Query = "SELECT session_id, " + t.number("timestamp") + ", " + t.size(texts()...) + " FROM messages"
+	w.Table, w.Sum = t.Table, t.number("timestamp")+", "+t.size(texts()...)
 	w.Take = func(s *Session) {
 		s.Bytes += size
 		s.Messages++
@@ -277,7 +280,7 @@ func (d *Database) Held(ctx context.Context, session string) (until time.Time, e
 		}
 		var at sql.NullFloat64
 		err := d.conn.QueryRowContext(ctx, "SELECT max(expires_at) FROM "+name+" WHERE "+column+" = ?", session).Scan(&at)
-		if err != nil {
+		if err != nil && !sqlitefile.IsDamaged(err) { // then the quiet time alone tells
 			return until, fmt.Errorf("read the leases of %s: %w", session, err)
 		}
 		if end := moment(at); end.After(until) {
@@ -327,9 +330,12 @@ func (d *Database) CountMessages(ctx context.Context, session string) (n int, er
 // error wraps fs.ErrNotExist if there is none.
 func (d *Database) Changed(ctx context.Context, session string) (changed time.Time, ended bool, err error) {
 	t := table{d.tables[sessionTable]}
+	newest := "(SELECT max(timestamp) FROM messages WHERE " + d.tables[messageTable].Of("session_id", "?1") + " AND typeof(timestamp) IN ('real', 'integer'))"
 	var at [4]sql.NullFloat64
-	err = d.conn.QueryRowContext(ctx, "SELECT "+t.number("started_at")+", "+t.number("ended_at")+", "+t.number("last_activity_at")+
-		", (SELECT max(timestamp) FROM messages m WHERE m.session_id = s.id AND typeof(m.timestamp) IN ('real', 'integer')) FROM sessions s WHERE id = ?", session).Scan(&at[0], &at[1], &at[2], &at[3])
+	err = d.conn.QueryRowContext(ctx, "SELECT "+t.number("started_at")+", "+t.number("ended_at")+", "+t.number("last_activity_at")+", "+newest+" FROM sessions WHERE id = ?1", session).Scan(&at[0], &at[1], &at[2], &at[3])
+	if sqlitefile.IsDamaged(err) || t.IsOrphan(session) { // its messages tell as much
+		err = d.conn.QueryRowContext(ctx, "SELECT "+newest, session).Scan(&at[3])
+	}
 	if errors.Is(err, sql.ErrNoRows) {
 		err = fs.ErrNotExist
 	}

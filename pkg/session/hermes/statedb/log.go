@@ -69,6 +69,7 @@ func openLog(ctx context.Context, db rowlog.Querier, tables rowlog.Tables, sessi
 func (l *Log) open(which string) error {
 	err := l.begin()
 	if err == nil {
+		l.pieces.Buffer = rowlog.AppendLost(l.pieces.Buffer, l.tables.MayLack(l.session))
 		l.messages, err = rowlog.OfSession[int64](l.ctx, rowlog.For(l.db, "list messages"), rowlog.Asked{Table: l.tables[messageTable], Expression: "id", More: which + " ORDER BY +id"}, l.session)
 	}
 	return l.failure(err)
@@ -78,8 +79,8 @@ func (l *Log) open(which string) error {
 func (l *Log) begin() error {
 	var prompt any
 	found, err := l.rows(rowlog.Selection{Kind: typeSession, Table: l.tables[sessionTable], Where: "id = ?", Order: "id"}, func(r rowlog.Row) { prompt = r.Value("system_prompt_hash") }, l.session)
-	if l.spares && sqlitefile.IsDamaged(err) {
-		l.pieces.Buffer = lines().AppendRowless(l.pieces.Buffer[:0], l.session)
+	if gone := l.tables[sessionTable].IsOrphan(l.session); l.spares && (sqlitefile.IsDamaged(err) || err == nil && gone) {
+		l.pieces.Buffer = lines().AppendRowless(l.pieces.Buffer[:0], l.session, gone)
 		return nil
 	}
 	if err != nil {
@@ -226,7 +227,7 @@ func (l *Log) cameFrom() ([]Session, error) {
 	if !l.spares || !sqlitefile.IsDamaged(err) {
 		return all, err
 	}
-	if all, err = gather(l.ctx, l.db, t); sqlitefile.IsDamaged(err) {
+	if all, err = gather(l.ctx, l.db, l.tables); sqlitefile.IsDamaged(err) {
 		err = nil
 	}
 	all = slices.DeleteFunc(all, func(s Session) bool { return s.Parent != l.session })

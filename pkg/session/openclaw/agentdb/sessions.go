@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/sessctl/sessctl/pkg/session/rowlog"
 	"github.com/sessctl/sessctl/pkg/session/sqlitefile"
 )
@@ -84,18 +85,19 @@ func (d *Database) hasRecords(ctx context.Context, session string) (has bool) {
 // each are the sessions that the windows of the runtime and its records name, weighed one
 // after the other. Of one whose window cannot be read the key is not known.
 func (d *Database) each(ctx context.Context) ([]Session, error) {
+	events := rowlog.Table{Name: "transcript_events"}
 	of := func(s Session) string { return s.ID }
 	all, err := rowlog.Gathering[Session]{
-		Purpose: rowlog.For(d.conn, "list sessions"), Columns: "session_id, coalesce(session_key, ''), " + d.modelColumn(), Table: "session_windows", Key: "session_id",
-		Named: []string{"session_id FROM transcript_events"}, ID: of, Lost: func(id string) Session { return Session{ID: id} },
+		Purpose: rowlog.For(d.conn, "list sessions"), Columns: "session_id, coalesce(session_key, ''), " + d.modelColumn(), Table: rowlog.Table{Name: "session_windows"}, Key: "session_id",
+		Named: events, ID: of, Lost: func(id string, _ session.Reason) Session { return Session{ID: id} },
 		Read: func(rows *sql.Rows, s *Session) error { return rows.Scan(&s.ID, &s.Key, &s.Model) },
 	}.Run(ctx)
 	if err != nil && !sqlitefile.IsDamaged(err) {
 		return nil, err
 	}
 	var size, at sql.NullInt64
-	w := rowlog.Weighing[Session]{Conn: d.conn, All: all, ID: of, Into: []any{&size, &at}}
-	w.Query = "SELECT session_id, " + d.columns.eventBytes() + ", created_at FROM transcript_events"
+	w := rowlog.Weighing[Session]{Conn: d.conn, Table: events, All: all, ID: of, Into: []any{&size, &at}}
+	w.Sum = d.columns.eventBytes() + ", created_at"
 	w.Take = func(s *Session) {
 		s.Records++
 		s.Bytes += size.Int64 + 1
@@ -133,7 +135,7 @@ ORDER BY t.session_id`)
 // left out, and [Database.Sessions] tells of it.
 func (d *Database) Nodes(ctx context.Context) ([]Node, error) {
 	all, err := rowlog.Gathering[Node]{
-		Purpose: rowlog.For(d.conn, "list keys"), Columns: "session_key, current_session_id, entry_json", Table: "session_nodes", Key: "session_key",
+		Purpose: rowlog.For(d.conn, "list keys"), Columns: "session_key, current_session_id, entry_json", Table: rowlog.Table{Name: "session_nodes"}, Key: "session_key",
 		Read: func(rows *sql.Rows, n *Node) error { return rows.Scan(&n.Key, &n.Session, &n.Entry) }, ID: func(n Node) string { return n.Key },
 	}.Run(ctx)
 	slices.SortFunc(all, func(x, y Node) int { return strings.Compare(x.Key, y.Key) })

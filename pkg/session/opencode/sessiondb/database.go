@@ -41,14 +41,16 @@ func Open(ctx context.Context, f File) (*Database, error) {
 	d.Database, err = sqlitefile.Open(ctx, f, func(ctx context.Context, db *sqlitefile.Database) (err error) {
 		d.conn = db.Conn()
 		if d.tables, err = readSchema(ctx, d.conn); err == nil {
-			err = d.tables.Seek(ctx, d.conn, "session_id", "message_id")
+			err = db.Spare(d.tables.Seek(ctx, d.conn, "session_id", "message_id"))
 		}
 		if err == nil {
 			_, read := extra(d.tables)
 			d.Unread, err = d.tables.Unread(ctx, d.conn, boardTable, func(name string) bool { return read[name] != "" })
 		}
 		if err == nil {
-			d.Unread, err = d.tables.Orphaned(ctx, d.conn, d.Unread, "message", "session")
+			var unread []string
+			unread, err = d.tables.Orphaned(ctx, d.conn, messageTable, sessionTable)
+			d.Unread = append(d.Unread, unread...)
 		}
 		if err == nil {
 			d.Schema, err = lastMigration(ctx, d.conn, d.tables)
@@ -149,17 +151,17 @@ type Session struct {
 	Model     string // "" if unknown
 	Workspace string // that it is synced to, or ""
 	Messages  int
-	Bytes     int64     // of the data of its messages and parts
-	Changed   time.Time // when the runtime has changed it last
-	Archived  bool      // put away by a person
-	Rowless   bool      // its row lies on a damaged page: what is known of it say its messages
+	Bytes     int64          // of the data of its messages and parts
+	Changed   time.Time      // when the runtime has changed it last
+	Archived  bool           // put away by a person
+	Doubt     session.Reason // why not all of it is known; "" for none
 }
 
 // Sessions returns the sessions, the one that was changed last first. It reads
 // no more of a row than its beginning. With a [*sqlitefile.DamagedError] it returns those
 // of which a row or messages can be read.
 func (d *Database) Sessions(ctx context.Context) ([]Session, error) {
-	all, err := gather(ctx, d.conn, d.tables[sessionTable])
+	all, err := gather(ctx, d.conn, d.tables)
 	if err = d.Spare(err); err == nil {
 		err = d.weigh(ctx, all)
 	}
@@ -167,21 +169,22 @@ func (d *Database) Sessions(ctx context.Context) ([]Session, error) {
 		return nil, err
 	}
 	for i := range all {
-		if all[i].Rowless {
+		if all[i].Changed.IsZero() {
 			all[i].Changed = d.lastMessage(ctx, all[i].ID)
 		}
 	}
 	slices.SortFunc(all, func(x, y Session) int { return cmp.Or(y.Changed.Compare(x.Changed), cmp.Compare(x.ID, y.ID)) })
-	all, rowless, hidden := rowlog.Sift(all, func(s Session) (string, bool, int) { return s.ID, s.Rowless, s.Messages })
+	all, rowless, hidden := rowlog.Sift(d.tables, all, func(s *Session) (string, *session.Reason, int) { return s.ID, &s.Doubt, s.Messages })
 	return all, d.Listed(rowless, hidden)
 }
 
 // gather reads the rows of all sessions, in no certain order.
-func gather(ctx context.Context, conn rowlog.Querier, t rowlog.Table) ([]Session, error) {
+func gather(ctx context.Context, conn rowlog.Querier, tables rowlog.Tables) ([]Session, error) {
+	t := tables[sessionTable]
 	return rowlog.Gathering[Session]{
-		Purpose: rowlog.For(conn, "list sessions"), Table: t.Name, Key: "id", Named: []string{"session_id FROM message"}, ID: idOf,
+		Purpose: rowlog.For(conn, "list sessions"), Table: t, Key: "id", Named: tables[messageTable], ID: idOf,
 		Columns: "id, " + t.Text("parent_id") + ", directory, title, version, " + t.Text("model") + ", " + t.Text("workspace_id") + ", time_updated, " + t.Text("time_archived") + " <> ''",
-		Lost:    func(id string) Session { return Session{ID: id, Rowless: true} },
+		Lost:    func(id string, why session.Reason) Session { return Session{ID: id, Doubt: why} },
 		Read: func(rows *sql.Rows, s *Session) error {
 			var changed int64
 			err := rows.Scan(&s.ID, &s.Parent, &s.Directory, &s.Title, &s.Version, &s.Model, &s.Workspace, &changed, &s.Archived)
@@ -196,7 +199,7 @@ func idOf(s Session) string { return s.ID }
 // lastMessage is when the last message of a session was begun; now if nobody knows.
 func (d *Database) lastMessage(ctx context.Context, session string) time.Time {
 	var at sql.NullInt64
-	err := d.conn.QueryRowContext(ctx, "SELECT max(time_created) FROM message WHERE session_id = ?", session).Scan(&at)
+	err := d.conn.QueryRowContext(ctx, "SELECT max(time_created) FROM message WHERE "+d.tables[messageTable].Of("session_id", "?"), session).Scan(&at)
 	if err != nil || !at.Valid {
 		return time.Now()
 	}
@@ -211,7 +214,7 @@ func (d *Database) weigh(ctx context.Context, all []Session) error {
 	for _, name := range []string{messageTable, partTable} {
 		var size sql.NullInt64
 		w := rowlog.Weighing[Session]{Conn: d.conn, All: all, ID: idOf, Into: []any{&size}}
-		w.Query = "SELECT session_id, octet_length(data) FROM " + name
+		w.Table, w.Sum = d.tables[name], "octet_length(data)"
 		w.Take = func(s *Session) {
 			s.Bytes += size.Int64
 			if name == messageTable {

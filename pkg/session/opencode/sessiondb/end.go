@@ -97,7 +97,10 @@ func (d *Database) CountMessages(ctx context.Context, session string) (n int, er
 // fs.ErrNotExist if there is none.
 func (d *Database) Changed(ctx context.Context, session string) (time.Time, error) {
 	var changed int64
-	err := d.conn.QueryRowContext(ctx, "SELECT max(s.time_updated, coalesce((SELECT max(time_created) FROM message WHERE session_id = s.id), 0)) FROM session s WHERE s.id = ?", session).Scan(&changed)
+	err := d.conn.QueryRowContext(ctx, "SELECT max(s.time_updated, coalesce((SELECT max(time_created) FROM message WHERE "+d.tables[messageTable].Of("session_id", "s.id")+"), 0)) FROM session s WHERE s.id = ?", session).Scan(&changed)
+	if sqlitefile.IsDamaged(err) || d.tables[sessionTable].IsOrphan(session) {
+		return d.lastMessage(ctx, session), nil
+	}
 	if errors.Is(err, sql.ErrNoRows) {
 		err = fs.ErrNotExist
 	}

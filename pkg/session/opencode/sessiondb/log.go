@@ -54,6 +54,7 @@ func openLog(ctx context.Context, db rowlog.Querier, tables rowlog.Tables, of st
 	if err := l.begin(); err != nil {
 		return nil, fmt.Errorf("read session %s: %w", of.session, err)
 	}
+	l.pieces.Buffer = rowlog.AppendLost(l.pieces.Buffer, tables.MayLack(of.session))
 	ids, err := messageIDs(ctx, db, tables, of.session)
 	if err != nil {
 		return nil, err
@@ -76,8 +77,8 @@ func messageIDs(ctx context.Context, db rowlog.Querier, tables rowlog.Tables, se
 func (l *Log) begin() error {
 	var project any
 	found, err := l.rows(selection{kind: typeSession, table: sessionTable, where: "id = ?", order: "id"}, func(r Row) { project = r.Value("project_id") }, l.session)
-	if l.spares && sqlitefile.IsDamaged(err) {
-		l.pieces.Buffer = lines().AppendRowless(l.pieces.Buffer[:0], l.session)
+	if gone := l.tables[sessionTable].IsOrphan(l.session); l.spares && (sqlitefile.IsDamaged(err) || err == nil && gone) {
+		l.pieces.Buffer = lines().AppendRowless(l.pieces.Buffer[:0], l.session, gone)
 		return nil
 	}
 	if err != nil {
@@ -174,7 +175,7 @@ func (l *Log) children() error {
 
 // foundChildren are those whose rows can be read.
 func (l *Log) foundChildren() (ids []string, err error) {
-	all, err := gather(l.ctx, l.db, l.tables[sessionTable])
+	all, err := gather(l.ctx, l.db, l.tables)
 	for _, s := range all {
 		if s.Parent == l.session {
 			ids = append(ids, s.ID)
