@@ -15,6 +15,7 @@ import (
 	"github.com/sessctl/sessctl/internal/workspace"
 	"github.com/sessctl/sessctl/pkg/agentset"
 	"github.com/sessctl/sessctl/pkg/compact"
+	"github.com/sessctl/sessctl/pkg/hooks"
 	"github.com/sessctl/sessctl/pkg/memory"
 	"github.com/sessctl/sessctl/pkg/session"
 )
@@ -354,6 +355,7 @@ type Hit struct {
 	After  []recallNeighbor `json:"after"`
 
 	shared bool // it is from the shared memory
+	copied bool // archives show finds the copy of its archive, if there is one
 	here   bool // which has it of this host
 }
 
@@ -443,6 +445,8 @@ func (h Hit) Origin() string {
 	switch {
 	case h.here:
 		return from
+	case h.copied && h.Source.Archive != "" && IsHostName(h.Host):
+		return from + " --on " + hooks.QuoteWord(h.Host)
 	case h.Source.Archive != "":
 		return OnHost(wording.Visible(h.Host), from)
 	case h.Host != "":

@@ -71,6 +71,8 @@ func (o *ContinueOptions) validate() error {
 		return failure.Usage("sessctl sizes shows the sessions there are", "name a session, or a file with --file")
 	case o.In == "":
 		return failure.Usage("--in takes "+into, "in which runtime? --in is needed")
+	case o.In == session.RuntimeOpenClaw:
+		return &failure.Error{Code: "unsupported", Exit: failure.ExitFailed, Hint: "--in takes " + into, Err: errors.New("nothing is put into openclaw: from 2026.8 on its sessions are in a database that only its gateway changes, and a log beside that keeps its updates from finishing")}
 	case !slices.Contains(IntoRuntimes(), o.In):
 		return failure.Usage("--in takes "+into, "sessctl begins no session of %q", o.In)
 	case !slices.Contains([]carry.Tools{carry.Mixed, carry.Mapped, carry.Texts}, carry.Tools(o.Tools)):
