@@ -122,6 +122,7 @@ func printText(ctx context.Context, a *app, store *archive.Store, entry archive.
 	})
 	if err == nil {
 		text.told()
+		steps.TellContinue(a.Run, entry, a.OutTTY && o.Lines == "")
 	}
 	return err
 }

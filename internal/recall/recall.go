@@ -478,6 +478,17 @@ func (h Hit) Heading() string {
 	return text
 }
 
+// BranchMark says of what stands elsewhere than in the conversation where it stands.
+func BranchMark(branch string) string {
+	switch branch {
+	case session.Abandoned.String():
+		return "  abandoned branch"
+	case memory.BranchCarried:
+		return "  carried over"
+	}
+	return ""
+}
+
 // HitLine says whose a hit is.
 func HitLine(h Hit) string {
 	line := wording.Visible(cmp.Or(h.ProjectName, h.Agent, "?")) + "  " + wording.DayOf(h.CreatedAt)
@@ -488,9 +499,7 @@ func HitLine(h Hit) string {
 	if h.Title != "" {
 		line += "  \"" + wording.FirstLine(h.Title, titleCells) + "\""
 	}
-	if h.Branch == session.Abandoned.String() {
-		line += "  abandoned branch"
-	}
+	line += BranchMark(h.Branch)
 	if h.PromptsOnly {
 		line += "  prompts only"
 	}
