@@ -117,20 +117,20 @@ func Continue(ctx context.Context, run *workspace.Run, o ContinueOptions) (doc C
 	if err != nil || o.DryRun {
 		return doc, err
 	}
-	if err := begin(ctx, run, into, plan, carried, workspace.Mode{Reason: "continue", Recover: workspace.RecoveryOf(run, s.Ref, o.Quiet)}); err != nil {
+	w, err := workspace.Open(ctx, run, workspace.Mode{Reason: "continue", Recover: workspace.RecoveryOf(run, s.Ref, o.Quiet)}) // finishes what earlier runs began
+	if err != nil {
+		return doc, err
+	}
+	defer w.Close()
+	if err := begin(ctx, into, plan, carried); err != nil {
 		return doc, err
 	}
 	doc.Session, doc.Path, doc.Command = plan.ID, plan.Path, plan.Command
 	return doc, nil
 }
 
-// begin finishes what earlier runs began, writes the log, and looks at what is there then.
-func begin(ctx context.Context, run *workspace.Run, into session.Store, plan session.Begun, carried session.Carried, mode workspace.Mode) error {
-	w, err := workspace.Open(ctx, run, mode)
-	if err != nil {
-		return err
-	}
-	defer w.Close()
+// begin writes the log, and looks at what is there then.
+func begin(ctx context.Context, into session.Store, plan session.Begun, carried session.Carried) error {
 	if err := into.Capabilities().Beginner.Begin(ctx, plan); err != nil {
 		return err
 	}
