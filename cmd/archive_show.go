@@ -5,7 +5,7 @@ import (
 	"io"
 
 	"github.com/sessctl/sessctl/internal/failure"
-	"github.com/sessctl/sessctl/internal/selection"
+	"github.com/sessctl/sessctl/internal/recall"
 	"github.com/sessctl/sessctl/internal/steps"
 	"github.com/sessctl/sessctl/internal/wording"
 	"github.com/sessctl/sessctl/pkg/archive"
@@ -62,6 +62,7 @@ forget and archives prune remove it.
 		},
 	}
 	c.Flags().StringVar(&o.Lines, "lines", "", "only these `lines` (120-140), counted from 1")
+	c.Flags().StringVar(&o.On, "on", "", "if it is not here: the copy that this `host` of the shared memory has on object storage")
 	c.Flags().BoolVar(&o.Text, "text", false, "show the messages as text (the default on a terminal)")
 	c.Flags().BoolVar(&o.Raw, "raw", false, "show the lines as they are (the default into a file or a pipe)")
 	c.Flags().StringVar(&o.HTML, "html", "", "write the messages as a page to this `file` whose name ends in .html, - for stdout")
@@ -94,7 +95,7 @@ func runArchiveShow(ctx context.Context, a *app, id string, o steps.ShowOptions)
 	if err != nil {
 		return err
 	}
-	entry, err := selection.FindArchive(ctx, store, id)
+	entry, err := recall.FindArchive(ctx, a.Run, store, recall.Asked{Name: id, Lines: o.Lines, On: o.On})
 	if err != nil {
 		return err
 	}
@@ -121,6 +122,7 @@ func printText(ctx context.Context, a *app, store *archive.Store, entry archive.
 	})
 	if err == nil {
 		text.told()
+		steps.TellContinue(a.Run, entry, a.OutTTY && o.Lines == "")
 	}
 	return err
 }

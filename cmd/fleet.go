@@ -98,8 +98,8 @@ func newFleetHostsCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "hosts",
 		Short: "Say when each host last pushed, uploaded and read its archives",
-		Long: `List the hosts of the shared memory, as they told at the end of their last push.
-What is not known is -. sessctl status --fleet says which hosts need somebody.`,
+		Long: `List the hosts of the shared memory, as they told at the end of their last push
+or run. sessctl status --fleet says which hosts need somebody.`,
 		Example: `  sessctl fleet hosts`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			doc, err := fleet.Hosts(c.Context(), a.Run)

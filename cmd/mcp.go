@@ -94,6 +94,7 @@ func newMCPServer(a *app, o mcptool.MCPOptions) *mcp.Server {
 	if o.AllowWrite {
 		addChangingTool(server, s, "memory_store", "Keep a summary of your work, a lesson or a fact for later sessions, in your own words: three to five a session. memory_recall finds it, marked as yours. What memory_recall or memory_read returned is in memory already and is refused.", s.store)
 		addChangingTool(server, s, "session_compact", "Archive a session, remember it and make its context small. Without confirm it only says what would be done.", s.compact)
+		addChangingTool(server, s, "session_continue", "Begin a session of another runtime with all that was said and done in one, so that a person can go on there. Returns the command for it. Without confirm it only says what would arrive.", s.goOn)
 	}
 	return server
 }

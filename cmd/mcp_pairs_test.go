@@ -281,6 +281,8 @@ func questionsTo(t *testing.T, tool string, his archive.Entry, records []string)
 		return []map[string]any{{}, {"over": true}}
 	case "memory_store":
 		return []map[string]any{{"category": "lesson", "text": "The heron and the otter are never asked to count."}, {"category": "fact", "text": "Sacks are counted from the left."}}
+	case "session_continue":
+		return []map[string]any{{"session": his.Session, "in": "pi"}, {"session": his.Session[:4], "in": "pi"}, {"session": his.Session, "in": "codex", "agent": "w-mill"}}
 	case "session_compact":
 		return []map[string]any{{"agent": "w-mill", "force": true}, {"agent": "w-mill", "session": his.Session, "force": true}, {"agent": "w-mill", "session": his.Session[:4], "force": true}}
 	}

@@ -421,6 +421,35 @@ func TestMCPConfinedIDs(t *testing.T) {
 	}
 }
 
+// A session goes on elsewhere if it is confirmed, and only one of the agents that may be
+// asked about.
+func TestMCPContinues(t *testing.T) {
+	a := mcpHome(t)
+	store := filepath.Join(a.Getenv("HOME"), ".claude", "projects")
+	if err := os.MkdirAll(store, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	args := map[string]any{"session": "agent:librarian:main", "in": "claude", "cwd": store}
+	c := askMCP(t, a, mcptool.MCPOptions{AllowWrite: true})
+	if text, failed := call(t, c, "session_continue", args); failed || !strings.Contains(text, "would continue in claude") {
+		t.Errorf("a plan: %v, %s", failed, text)
+	}
+	other := askMCP(t, a, mcptool.MCPOptions{AllowWrite: true, Agent: "coordinator"})
+	if text, failed := call(t, other, "session_continue", args); !failed {
+		t.Errorf("another agent's: %s", text)
+	}
+	if logs, _ := filepath.Glob(filepath.Join(store, "*", "*.jsonl")); len(logs) != 0 {
+		t.Errorf("nothing was confirmed: %v", logs)
+	}
+	args["confirm"] = true
+	if text, failed := call(t, c, "session_continue", args); failed || !strings.Contains(text, "claude --resume") {
+		t.Errorf("%v, %s", failed, text)
+	}
+	if logs, _ := filepath.Glob(filepath.Join(store, "*", "*.jsonl")); len(logs) != 1 {
+		t.Errorf("logs: %v", logs)
+	}
+}
+
 // An empty agent is nobody, not everybody.
 func TestMCPCompactsOneAgent(t *testing.T) {
 	a := mcpHome(t)

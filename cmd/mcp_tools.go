@@ -287,3 +287,18 @@ func (s *mcpServer) compact(ctx context.Context, in mcptool.CompactInput) (strin
 	}
 	return out.String() + mcptool.NotesText(s.options.Notes(a.Notes)), s.options.WithoutOthers(err, of)
 }
+
+func (s *mcpServer) goOn(ctx context.Context, in mcptool.ContinueInput) (string, error) {
+	of, err := s.confined(ctx, in.Agent)
+	if err != nil {
+		return "", err
+	}
+	a := s.request(io.Discard, of)
+	defer workspace.End(a.Run)
+	a.Global.LockWait = cmp.Or(a.Global.LockWait, jobLockWait)
+	doc, err := steps.Continue(ctx, a.Run, in.Options(of, a.Config.Compaction.Quiet))
+	if err != nil {
+		return "", s.options.WithoutOthers(err, of)
+	}
+	return steps.DescribeContinue(doc) + mcptool.NotesText(s.options.Notes(a.Notes)), nil
+}

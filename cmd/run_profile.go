@@ -14,6 +14,7 @@ import (
 	"github.com/oklog/ulid/v2"
 	"github.com/sessctl/sessctl/internal/audit"
 	"github.com/sessctl/sessctl/internal/failure"
+	"github.com/sessctl/sessctl/internal/recall"
 	"github.com/sessctl/sessctl/internal/steps"
 	"github.com/sessctl/sessctl/internal/wording"
 	"github.com/sessctl/sessctl/internal/workspace"
@@ -260,6 +261,7 @@ func (r *profileRun) end(ctx context.Context) {
 	}
 	r.writeEnd()
 	r.tellEnd(rest, &r.record)
+	recall.TellRun(ctx, r.app.Run, r.record)
 	if err := r.runs.Prune(rest); err != nil {
 		r.unwritten(err)
 	}

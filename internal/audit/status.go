@@ -318,5 +318,9 @@ func (d *StatusDocument) Headline() string {
 	case due > 0:
 		return "nothing is wrong; this is due:"
 	}
-	return fmt.Sprintf("all is well: %s of %s in %s, %s", wording.Plural(d.Sessions, "session"), wording.Plural(d.Agents, "agent"), wording.Plural(d.Stores, "store"), wording.Plural(d.Archives, "archive"))
+	begin := "all is well: "
+	if d.Archives == 0 && d.Sessions > 0 {
+		begin = nothingArchived
+	}
+	return begin + fmt.Sprintf("%s of %s in %s, %s", wording.Plural(d.Sessions, "session"), wording.Plural(d.Agents, "agent"), wording.Plural(d.Stores, "store"), wording.Plural(d.Archives, "archive"))
 }

@@ -149,6 +149,8 @@ func (r *MonitorReport) Headline() string {
 		return "nothing could be looked at"
 	case len(parts) == 0 && r.firstDue() != nil:
 		return "nothing is wrong; due: " + dueOf(r.firstDue())
+	case len(parts) == 0 && r.bare():
+		return nothingArchived + r.LookedAt()
 	case len(parts) == 0:
 		return "all is well: " + r.LookedAt()
 	}
@@ -174,8 +176,19 @@ func (r *MonitorReport) Sentence(complete bool) string {
 	case r.firstDue() != nil:
 		return "Nothing is wrong; due: " + dueOf(r.firstDue())
 	}
+	if r.bare() {
+		return "N" + nothingArchived[1:] + r.LookedAt()
+	}
 	return "All is well: " + r.LookedAt()
 }
+
+// nothingArchived begins what is said where nothing is wrong and nothing is kept: what
+// a runtime deletes there is gone.
+const nothingArchived = "nothing is wrong; nothing is archived yet: "
+
+// bare reports whether there are sessions and no archive. A compaction of this look has
+// made some.
+func (r *MonitorReport) bare() bool { return r.Archives == 0 && r.Sessions > 0 && !r.Compacted }
 
 // firstDue is the first thing that waits for a person, nil if nothing does. What a
 // compaction of this look has made small waits no more.

@@ -17,7 +17,7 @@ import (
 const (
 	silent   = 3 * 24 * time.Hour
 	unread   = 10 * 24 * time.Hour
-	notKnown = "-"
+	notKnown = "unknown"
 )
 
 // HostRow is a host of the fleet. Times are RFC 3339, "" if that is not known.
@@ -72,6 +72,9 @@ func rowOf(h remote.HostCount, now time.Time) HostRow {
 	late("push", h.Seen, silent)
 	late("upload of its archives", h.Uploaded, silent)
 	late("full reading of its archives", h.Verified, unread)
+	if h.Verified == remote.Damaged {
+		row.Wrong = append(row.Wrong, "its archives are damaged")
+	}
 	if h.Archives != "" && h.Uploaded == 0 {
 		row.Wrong = append(row.Wrong, "no run of it has uploaded its archives yet")
 	}
@@ -79,7 +82,7 @@ func rowOf(h remote.HostCount, now time.Time) HostRow {
 }
 
 func stamp(ms int64) string {
-	if ms == 0 {
+	if ms <= 0 {
 		return ""
 	}
 	return wording.StampText(time.UnixMilli(ms))
@@ -88,8 +91,11 @@ func stamp(ms int64) string {
 // Cells are a row of the list.
 func (r HostRow) Cells() []string {
 	shown := func(ms int64) string {
-		if ms == 0 {
+		switch ms {
+		case 0:
 			return notKnown
+		case remote.Damaged:
+			return "damaged"
 		}
 		return time.UnixMilli(ms).Format("2006-01-02 15:04")
 	}
@@ -130,7 +136,7 @@ type RemoveDocument struct {
 // Remove takes a host out of the fleet, as its owner.
 func Remove(ctx context.Context, run *workspace.Run, host string) (doc RemoveDocument, err error) {
 	doc = RemoveDocument{Schema: 1, Host: host}
-	own, err := own(ctx, run, "sessctl")
+	own, err := own(ctx, run, "sessctl", false)
 	if err != nil {
 		return doc, err
 	}

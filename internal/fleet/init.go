@@ -3,6 +3,7 @@ package fleet
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"net/url"
 	"os"
@@ -13,6 +14,7 @@ import (
 	"github.com/sessctl/sessctl/internal/recall"
 	"github.com/sessctl/sessctl/internal/wording"
 	"github.com/sessctl/sessctl/internal/workspace"
+	"github.com/sessctl/sessctl/pkg/hooks"
 	"github.com/sessctl/sessctl/pkg/memory/remote/postgres"
 	"github.com/sessctl/sessctl/pkg/memory/remote/weaviate"
 )
@@ -53,7 +55,7 @@ func Init(ctx context.Context, run *workspace.Run, o InitOptions) (doc InitDocum
 	if weaviate.IsAddress(run.Config.Memory.Remote.URL) {
 		return doc, initCluster(ctx, run, o, &doc)
 	}
-	own, err := own(ctx, run, o.Database)
+	own, err := own(ctx, run, o.Database, len(o.Hosts) > 0)
 	if err != nil {
 		return doc, err
 	}
@@ -80,9 +82,9 @@ func Init(ctx context.Context, run *workspace.Run, o InitOptions) (doc InitDocum
 
 // own connects as the owner: PGUSER counts before the role of the configured address,
 // which is that of a host.
-func own(ctx context.Context, run *workspace.Run, database string) (*postgres.Owner, error) {
+func own(ctx context.Context, run *workspace.Run, database string, invites bool) (*postgres.Owner, error) {
 	c := run.Config.Memory.Remote
-	own, err := postgres.Own(ctx, postgres.OwnerOptions{URL: c.URL, As: run.Getenv("PGUSER"), Database: database, Timeout: c.Timeout})
+	own, err := postgres.Own(ctx, postgres.OwnerOptions{URL: c.URL, As: run.Getenv("PGUSER"), Database: database, Invites: invites, Timeout: c.Timeout})
 	return own, explainOwner(err)
 }
 
@@ -114,6 +116,9 @@ func describe(ctx context.Context, run *workspace.Run, shared workspace.SharedMe
 func explainOwner(err error) error {
 	if errors.Is(err, postgres.ErrInvited) {
 		return &failure.Error{Code: "invited", Exit: failure.ExitFailed, Hint: "--again makes a new line and ends its password: a host that has joined must join again", Err: err}
+	}
+	if n := (*postgres.Needs)(nil); errors.As(err, &n) {
+		return &failure.Error{Code: "not_allowed", Exit: failure.ExitFailed, Hint: fmt.Sprintf("a superuser types, once: psql -d %s -c %s", hooks.QuoteWord(n.Database), hooks.QuoteWord(strings.Join(n.Statements, "; "))), Err: err}
 	}
 	return workspace.ExplainShared(err)
 }

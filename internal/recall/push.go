@@ -7,7 +7,6 @@ import (
 	"os"
 	"time"
 
-	"github.com/sessctl/sessctl/internal/audit"
 	"github.com/sessctl/sessctl/internal/failure"
 	"github.com/sessctl/sessctl/internal/selection"
 	"github.com/sessctl/sessctl/internal/wording"
@@ -15,7 +14,6 @@ import (
 	"github.com/sessctl/sessctl/pkg/agentset"
 	"github.com/sessctl/sessctl/pkg/memory"
 	"github.com/sessctl/sessctl/pkg/memory/remote"
-	"github.com/sessctl/sessctl/pkg/operate"
 )
 
 // PushOptions are the options of push.
@@ -110,35 +108,9 @@ func Push(ctx context.Context, run *workspace.Run, t Transfer, doc *PushDocument
 		doc.Indexed, err = t.Shared.Index(ctx, model)
 	}
 	if err == nil {
-		err = tellHealth(ctx, run, t.Shared, doc.Host)
+		err = tellHealth(ctx, run, t.Shared, doc.Host, true)
 	}
 	return workspace.ExplainShared(err)
-}
-
-// listener is a shared memory that keeps how its hosts are.
-type listener interface {
-	Tell(ctx context.Context, host string, h remote.Health) error
-}
-
-// tellHealth tells how this host is, as the records of its runs say: one that is under way
-// is told by the next.
-func tellHealth(ctx context.Context, run *workspace.Run, shared workspace.SharedMemory, host string) error {
-	to, ok := shared.(listener)
-	if !ok {
-		return nil
-	}
-	runs, err := audit.ListedRuns(ctx, run)
-	if err != nil {
-		runs = nil // doctor says so; a push is not for that
-	}
-	h := remote.Health{Archives: run.Config.Archive.Remote}
-	if at := operate.LastRead(runs); !at.IsZero() {
-		h.Verified = at.UnixMilli()
-	}
-	if at := operate.LastDone(runs, operate.StepArchiveUpload); !at.IsZero() {
-		h.Uploaded = at.UnixMilli()
-	}
-	return to.Tell(ctx, host, h)
 }
 
 // TellNotes says what a push has met that its line does not say.

@@ -15,6 +15,7 @@ import (
 	"github.com/sessctl/sessctl/internal/workspace"
 	"github.com/sessctl/sessctl/pkg/agentset"
 	"github.com/sessctl/sessctl/pkg/compact"
+	"github.com/sessctl/sessctl/pkg/hooks"
 	"github.com/sessctl/sessctl/pkg/memory"
 	"github.com/sessctl/sessctl/pkg/session"
 )
@@ -354,6 +355,7 @@ type Hit struct {
 	After  []recallNeighbor `json:"after"`
 
 	shared bool // it is from the shared memory
+	copied bool // archives show finds the copy of its archive, if there is one
 	here   bool // which has it of this host
 }
 
@@ -443,6 +445,8 @@ func (h Hit) Origin() string {
 	switch {
 	case h.here:
 		return from
+	case h.copied && h.Source.Archive != "" && IsHostName(h.Host):
+		return from + " --on " + hooks.QuoteWord(h.Host)
 	case h.Source.Archive != "":
 		return OnHost(wording.Visible(h.Host), from)
 	case h.Host != "":
@@ -474,6 +478,17 @@ func (h Hit) Heading() string {
 	return text
 }
 
+// BranchMark says of what stands elsewhere than in the conversation where it stands.
+func BranchMark(branch string) string {
+	switch branch {
+	case session.Abandoned.String():
+		return "  abandoned branch"
+	case memory.BranchCarried:
+		return "  carried over"
+	}
+	return ""
+}
+
 // HitLine says whose a hit is.
 func HitLine(h Hit) string {
 	line := wording.Visible(cmp.Or(h.ProjectName, h.Agent, "?")) + "  " + wording.DayOf(h.CreatedAt)
@@ -484,9 +499,7 @@ func HitLine(h Hit) string {
 	if h.Title != "" {
 		line += "  \"" + wording.FirstLine(h.Title, titleCells) + "\""
 	}
-	if h.Branch == session.Abandoned.String() {
-		line += "  abandoned branch"
-	}
+	line += BranchMark(h.Branch)
 	if h.PromptsOnly {
 		line += "  prompts only"
 	}

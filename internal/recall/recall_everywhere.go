@@ -88,6 +88,7 @@ func askOpened(ctx context.Context, run *workspace.Run, shared workspace.SharedM
 	doc = newRecallDocument(o.Query, result)
 	for i, h := range result.Hits {
 		doc.Hits[i].Host, doc.Hits[i].shared, doc.Hits[i].here = h.Host, true, h.Host == own
+		doc.Hits[i].copied = run.Config.Archive.Remote != ""
 		if err := doc.completeShared(ctx, shared, i, h, o.neighborsOf(h)); err != nil {
 			return doc, err
 		}

@@ -12,7 +12,6 @@ import (
 	"github.com/sessctl/sessctl/internal/wording"
 	"github.com/sessctl/sessctl/internal/workspace"
 	"github.com/sessctl/sessctl/pkg/memory"
-	"github.com/sessctl/sessctl/pkg/session"
 )
 
 // KindWork is the kind of what was done, beside the kinds of facts.
@@ -154,10 +153,7 @@ func (p WorkPrinter) Hit(h workHit) string {
 		head = append(head, fmt.Sprintf("%d times", h.Times))
 	}
 	head = append(head, wording.Visible(h.Runtime)+" session "+wording.Visible(h.Session))
-	if h.Branch == session.Abandoned.String() {
-		head = append(head, "abandoned branch")
-	}
-	fmt.Fprintf(&b, "%s\n   %s\n", strings.Join(head, "  "), p.Source(h.WorkAction))
+	fmt.Fprintf(&b, "%s%s\n   %s\n", strings.Join(head, "  "), BranchMark(h.Branch), p.Source(h.WorkAction))
 	if h.Source.Page != "" {
 		fmt.Fprintf(&b, "   %s\n", wording.Visible(h.Source.Page))
 	}

@@ -3,6 +3,7 @@
 package scriptcmd
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -27,10 +28,10 @@ func postgresServer(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Setenv("PGUSER", "postgres")
 }
 
-// psql STATEMENT carries out a statement as the superuser, in the database sessctl of the
-// server at PGHOST.
+// psql STATEMENT carries out a statement as the superuser, in the database PGDATABASE, else
+// sessctl, of the server at PGHOST.
 func psql(ts *testscript.TestScript, neg bool, args []string) {
-	way := fmt.Sprintf("host=%s port=%s user=postgres dbname=sessctl", ts.Getenv("PGHOST"), ts.Getenv("PGPORT"))
+	way := fmt.Sprintf("host=%s port=%s user=postgres dbname=%s", ts.Getenv("PGHOST"), ts.Getenv("PGPORT"), cmp.Or(ts.Getenv("PGDATABASE"), "sessctl"))
 	if err := postgres.Exec(context.Background(), way, strings.Join(args, " ")); (err != nil) != neg {
 		ts.Fatalf("%v: %v", args, err)
 	}

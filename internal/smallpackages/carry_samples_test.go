@@ -52,7 +52,7 @@ func TestCarriedLikeIndependentReaders(t *testing.T) {
 			if err := carry.Check(c); err != nil {
 				t.Errorf("%s: %s would be refused: %v", path, runtime, err)
 			}
-			c.Note, c.Directory, c.Now = carry.Note(replay.Origin{Runtime: "x", Session: "1"}, time.UnixMilli(0)), "/repo/a", time.UnixMilli(1_790_000_000_000)
+			c.Note, c.Directory, c.Now = session.Origin{Runtime: "x", Session: "1"}.Note(), "/repo/a", time.UnixMilli(1_790_000_000_000)
 			begun, err := target.Capabilities().Beginner.PlanBegin(t.Context(), c)
 			if err != nil {
 				t.Fatal(err)

@@ -24,6 +24,7 @@ import (
 // ShowOptions are the options of archives show.
 type ShowOptions struct {
 	Lines     string
+	On        string // host of the shared memory that has it
 	Text, Raw bool
 	HTML      string
 	Redact    bool

@@ -31,6 +31,8 @@ type ContinueOptions struct {
 	Budget        int64
 	KeepSecrets   bool
 	DryRun        bool
+	Untested      bool            // also into a version that was not tried
+	Of            selection.Scope // only sessions of it
 	Quiet         time.Duration
 }
 
@@ -69,6 +71,8 @@ func (o *ContinueOptions) validate() error {
 		return failure.Usage("sessctl sizes shows the sessions there are", "name a session, or a file with --file")
 	case o.In == "":
 		return failure.Usage("--in takes "+into, "in which runtime? --in is needed")
+	case o.In == session.RuntimeOpenClaw:
+		return &failure.Error{Code: "unsupported", Exit: failure.ExitFailed, Hint: "--in takes " + into, Err: errors.New("nothing is put into openclaw: from 2026.8 on its sessions are in a database that only its gateway changes, and a log beside that keeps its updates from finishing")}
 	case !slices.Contains(IntoRuntimes(), o.In):
 		return failure.Usage("--in takes "+into, "sessctl begins no session of %q", o.In)
 	case !slices.Contains([]carry.Tools{carry.Mixed, carry.Mapped, carry.Texts}, carry.Tools(o.Tools)):
@@ -85,6 +89,8 @@ func Continue(ctx context.Context, run *workspace.Run, o ContinueOptions) (doc C
 	if err := o.validate(); err != nil {
 		return doc, err
 	}
+	o.Of.Runtime = cmp.Or(o.Of.Runtime, run.Global.Runtime)
+	run.Global.Runtime = "" // it names the source: the target is of another one
 	s, err := continued(ctx, run, o)
 	if err != nil {
 		return doc, err
@@ -93,6 +99,9 @@ func Continue(ctx context.Context, run *workspace.Run, o ContinueOptions) (doc C
 		return doc, &failure.Error{Code: "unsupported", Exit: failure.ExitFailed, Path: s.Path, Hint: "go on with it there, or put an archived one back with sessctl restore", Err: fmt.Errorf("it is a session of %s already", o.In)}
 	}
 	into, err := storeInto(run, o.In)
+	if err == nil {
+		err = notTried(ctx, run, into, o)
+	}
 	if err != nil {
 		return doc, err
 	}
@@ -108,20 +117,20 @@ func Continue(ctx context.Context, run *workspace.Run, o ContinueOptions) (doc C
 	if err != nil || o.DryRun {
 		return doc, err
 	}
-	if err := begin(ctx, run, into, plan, carried, workspace.Mode{Reason: "continue", Recover: workspace.RecoveryOf(run, s.Ref, o.Quiet)}); err != nil {
+	w, err := workspace.Open(ctx, run, workspace.Mode{Reason: "continue", Recover: workspace.RecoveryOf(run, s.Ref, o.Quiet)}) // finishes what earlier runs began
+	if err != nil {
+		return doc, err
+	}
+	defer w.Close()
+	if err := begin(ctx, into, plan, carried); err != nil {
 		return doc, err
 	}
 	doc.Session, doc.Path, doc.Command = plan.ID, plan.Path, plan.Command
 	return doc, nil
 }
 
-// begin finishes what earlier runs began, writes the log, and looks at what is there then.
-func begin(ctx context.Context, run *workspace.Run, into session.Store, plan session.Begun, carried session.Carried, mode workspace.Mode) error {
-	w, err := workspace.Open(ctx, run, mode)
-	if err != nil {
-		return err
-	}
-	defer w.Close()
+// begin writes the log, and looks at what is there then.
+func begin(ctx context.Context, into session.Store, plan session.Begun, carried session.Carried) error {
 	if err := into.Capabilities().Beginner.Begin(ctx, plan); err != nil {
 		return err
 	}
@@ -164,6 +173,7 @@ func continued(ctx context.Context, run *workspace.Run, o ContinueOptions) (work
 	if err != nil {
 		return workspace.Found{}, err
 	}
+	all.Sessions = slices.DeleteFunc(all.Sessions, func(s workspace.Found) bool { return !o.Of.Holds(s.Runtime, s.Agent) })
 	named, err := selection.Named(all.Sessions, o.Session)
 	switch {
 	case len(named) > 1 && err == nil:
@@ -171,7 +181,7 @@ func continued(ctx context.Context, run *workspace.Run, o ContinueOptions) (work
 	case len(named) == 1 && err == nil:
 		return named[0], idleSource(ctx, run, named[0], o)
 	}
-	if s, wrong := archivedSession(ctx, run, o.Session); wrong == nil {
+	if s, wrong := archivedSession(ctx, run, o.Session); wrong == nil && o.Of.Holds(s.Runtime, s.Agent) && (o.Of.Agent == "" || o.Session == s.ID) {
 		return s, nil
 	}
 	return workspace.Found{}, err
@@ -251,7 +261,7 @@ func carryOver(ctx context.Context, run *workspace.Run, s workspace.Found, o Con
 		return session.Carried{}, err
 	}
 	if reason := scan.Doubt.Reason(s.Path); reason != "" {
-		return session.Carried{}, &failure.Error{Code: "unsupported", Exit: failure.ExitFailed, Path: s.Path, Hint: "a newer sessctl may know it; sessctl replay-context --file shows what can be read", Err: fmt.Errorf("a record may change what the model was sent: %s", reason)}
+		return session.Carried{}, &failure.Error{Code: "unsupported", Exit: failure.ExitFailed, Path: s.Path, Hint: "a newer sessctl may know it; what can be read: " + shownBy(s), Err: fmt.Errorf("a record may change what the model was sent: %s", reason)}
 	}
 	doc.From = replay.Origin{Runtime: s.Runtime, Agent: s.Agent, Session: cmp.Or(s.ID, scan.SessionID)}
 	if doc.Directory, err = directoryFor(s, o); err != nil {
@@ -268,13 +278,13 @@ func carryOver(ctx context.Context, run *workspace.Run, s workspace.Found, o Con
 	report.Summarized = len(messages) - len(fitted)
 	doc.Report = report
 	if len(carried.Messages) == 0 {
-		return carried, &failure.Error{Code: "unsupported", Exit: failure.ExitFailed, Path: s.Path, Hint: "sessctl replay-context shows what its model would be sent", Err: errors.New("there is nothing to go on with: no message of a person or an agent")}
+		return carried, &failure.Error{Code: "unsupported", Exit: failure.ExitFailed, Path: s.Path, Hint: "what its model would be sent: " + shownBy(s), Err: errors.New("there is nothing to go on with: no message of a person or an agent")}
 	}
 	if err := carry.Check(carried); err != nil {
 		return carried, fmt.Errorf("the context would be refused: %w", err)
 	}
 	carried.Directory, carried.Now = doc.Directory, run.Now()
-	carried.Note = carry.Note(doc.From, run.Now())
+	carried.Note = session.Origin{Runtime: doc.From.Runtime, Session: doc.From.Session, At: run.Now().UnixMilli()}.Note()
 	carried.Title = carry.Title(s.Runtime, carried)
 	return carried, nil
 }

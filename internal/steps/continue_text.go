@@ -2,9 +2,12 @@ package steps
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/sessctl/sessctl/internal/wording"
+	"github.com/sessctl/sessctl/internal/workspace"
+	"github.com/sessctl/sessctl/pkg/archive"
 	"github.com/sessctl/sessctl/pkg/session"
 )
 
@@ -63,4 +66,12 @@ func (d ContinueDocument) changes() (lines [][2]string) {
 		lines = append(lines, [2]string{"large", "a window may be smaller: --budget 100000 sums up what is older"})
 	}
 	return lines
+}
+
+// TellContinue says of a session that was shown how it goes on in another agent.
+func TellContinue(run *workspace.Run, entry archive.Entry, shown bool) {
+	into := slices.DeleteFunc(IntoRuntimes(), func(name string) bool { return name == entry.Runtime })
+	if shown && len(into) > 0 {
+		run.Notice(workspace.Note{Message: "the session can go on in " + strings.Join(into, ", "), Hint: "sessctl continue " + entry.ID + " --in " + into[0]})
+	}
 }

@@ -97,15 +97,18 @@ func MemoryRecord(s memory.Source, r compact.Record) memory.Record {
 	if r.Category == compact.CategorySummary {
 		id = memory.RecordID(s.Agent, s.Session, r.Position, "summary", "")
 	}
-	branch := session.Active
-	if r.Abandoned {
-		branch = session.Abandoned
+	branch := session.Active.String()
+	switch {
+	case r.Carried:
+		branch = memory.BranchCarried
+	case r.Abandoned:
+		branch = session.Abandoned.String()
 	}
 	return memory.Record{
 		ID: id, Text: r.Text, Category: r.Category, Importance: r.Importance, CreatedAt: r.CreatedAt,
 		Runtime: s.Runtime, Agent: s.Agent, Session: s.Session, Key: s.Key, Archive: s.Archive, ArchivePath: s.ArchivePath,
 		FirstLine: r.FirstLine, LastLine: r.LastLine, FirstByte: r.FirstByte, EndByte: r.EndByte,
-		Branch: branch.String(), Position: r.Position,
+		Branch: branch, Position: r.Position,
 	}
 }
 

@@ -299,23 +299,12 @@ func (s *Store) Adopt(ctx context.Context, e Entry) (bool, error) {
 	if err := ctx.Err(); err != nil {
 		return false, err
 	}
-	if e.Remote == nil {
-		return false, fmt.Errorf("archive %s: it has no copy on object storage", e.ID)
-	}
-	dir, err := s.dirOf(e.Meta)
+	e, err := Foreign(s, e)
 	if err != nil {
 		return false, err
 	}
 	if superseded, err := s.Get(ctx, e.ID); err == nil && superseded.SupersededBy != "" {
 		return false, nil // its bytes are in a later archive
-	}
-	e.Superseded, e.SupersededBy = nil, ""
-	said := *e.Remote
-	said.Seen = false
-	e.Remote = &said
-	e.Path = filepath.Join(dir, fileNames(e)[0])
-	if _, err := parseEntry(e.ID, mustEncode(e)); err != nil {
-		return false, err
 	}
 	if err := s.pins.MakeDir(s.catalogue.dir, 0o700); err != nil {
 		return false, err
@@ -328,6 +317,26 @@ func (s *Store) Adopt(ctx context.Context, e Entry) (bool, error) {
 		s.options.tellEntered(e)
 	}
 	return err == nil, err
+}
+
+// Foreign is the entry of an archive of another host as [Store.Adopt] would enter it:
+// with it the archive can be read, and it is not entered. An entry that says something
+// impossible is refused.
+func Foreign(s *Store, e Entry) (Entry, error) {
+	if e.Remote == nil {
+		return e, fmt.Errorf("archive %s: it has no copy on object storage", e.ID)
+	}
+	dir, err := s.dirOf(e.Meta)
+	if err != nil {
+		return e, err
+	}
+	e.Superseded, e.SupersededBy = nil, ""
+	said := *e.Remote
+	said.Seen = false
+	e.Remote = &said
+	e.Path = filepath.Join(dir, fileNames(e)[0])
+	_, err = parseEntry(e.ID, mustEncode(e))
+	return e, err
 }
 
 // mustEncode is an entry's text, empty if it has none.

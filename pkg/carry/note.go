@@ -4,23 +4,10 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/sessctl/sessctl/pkg/replay"
 	"github.com/sessctl/sessctl/pkg/session"
 )
-
-// noteStart begins every note of origin.
-const noteStart = "[Carried over by sessctl from "
-
-// Note says to the model and to people where a session came from.
-func Note(from replay.Origin, at time.Time) string {
-	return fmt.Sprintf("%s%s, session %s, on %s. Its tools may have had other names there; results are as they were. `sessctl recall \"...\"` finds what is not here.]",
-		noteStart, from.Runtime, oneWord(from.Session), at.UTC().Format("2006-01-02 15:04 UTC"))
-}
-
-// oneWord is an id as it may stand in a note: nobody's words get in by it.
-func oneWord(id string) string { return session.CleanID(id) }
 
 // maxTitle is how many characters of the first request are in a title.
 const maxTitle = 60
@@ -42,7 +29,7 @@ func Title(runtime string, c session.Carried) string {
 func Same(want session.Carried, got []replay.Message) error {
 	got = slices.Clone(got)
 	for i := range got { // what a reader takes for a program's words was carried as a person's
-		if !strings.HasPrefix(got[i].Text, noteStart) {
+		if _, note := session.OriginOf([]byte(got[i].Text)); !note {
 			got[i].Injected = ""
 		}
 	}

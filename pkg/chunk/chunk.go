@@ -54,6 +54,7 @@ type Piece struct {
 	End       int64  // first byte after the record
 	Time      int64  // epoch milliseconds
 	Abandoned bool   // on a branch that the conversation left
+	Carried   bool   // said in another session, with which this one began
 }
 
 // Chunk is one window of a block. The ranges name the messages of which the
@@ -72,6 +73,7 @@ type Chunk struct {
 
 	Time      int64 // epoch milliseconds of the first message in the window
 	Abandoned bool
+	Carried   bool
 	Position  int // 0-based among the chunks of this Chunker
 }
 
@@ -86,6 +88,7 @@ type Chunker struct {
 	spans     []span // messages of the block that reach into the window, in order
 	messages  int    // in the block
 	abandoned bool   // what the block holds
+	carried   bool   // the same
 	head      []byte // scratch for a label
 	label     []byte // scratch for that of a window
 	chunk     Chunk  // scratch for emit
@@ -107,13 +110,13 @@ func New(o Options, emit func(*Chunk) error) *Chunker {
 
 // Add appends a message. Space around its text is dropped, and a message
 // without text is left out. Active and abandoned messages are never in one
-// block. Add returns the error of emit.
+// block, nor are carried ones and others. Add returns the error of emit.
 func (c *Chunker) Add(p Piece) error {
 	text := trim(p.Text)
 	if len(text) == 0 || c.err != nil {
 		return c.err
 	}
-	if c.abandoned != p.Abandoned {
+	if c.abandoned != p.Abandoned || c.carried != p.Carried {
 		c.endBlock()
 	}
 	c.begin(p)
@@ -137,7 +140,7 @@ func (c *Chunker) begin(p Piece) {
 	if c.messages > 0 {
 		c.write(append(c.head[:0], "\n\n"...))
 	}
-	c.abandoned = p.Abandoned
+	c.abandoned, c.carried = p.Abandoned, p.Carried
 	c.messages++
 	c.head = append(append(c.head[:0], p.Label...), afterLabel...)
 	p.Text = nil
@@ -178,7 +181,7 @@ func (c *Chunker) send() {
 	position := c.chunk.Position
 	c.chunk = c.covered()
 	c.chunk.Text, c.chunk.Runes, c.chunk.Label = c.window.text, c.window.runes, c.beginning()
-	c.chunk.Abandoned, c.chunk.Position = c.abandoned, position
+	c.chunk.Abandoned, c.chunk.Carried, c.chunk.Position = c.abandoned, c.carried, position
 	c.err = c.emit(&c.chunk)
 	c.chunk.Position++
 }

@@ -55,6 +55,7 @@ type Record struct {
 	FirstLine, LastLine int
 	FirstByte, EndByte  int64
 	Abandoned           bool
+	Carried             bool   // said in another session, with which this one began
 	Model               string // provider and model that wrote it, a summary; "" if none did
 	// Action is what was done, in a record of CategoryWork; such a record has no
 	// text. Nil in all others.

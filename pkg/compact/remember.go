@@ -126,7 +126,7 @@ func (m *recorder) historyRecord(c *chunk.Chunk) Record {
 	return Record{
 		Category: CategoryHistory, Importance: historyImportance, Text: string(c.Label) + string(c.Text), Labelled: len(c.Label), Position: c.Position,
 		CreatedAt: m.timeOf(c.Time), FirstLine: c.FirstLine, LastLine: c.LastLine,
-		FirstByte: c.FirstByte, EndByte: c.EndByte, Abandoned: c.Abandoned,
+		FirstByte: c.FirstByte, EndByte: c.EndByte, Abandoned: c.Abandoned, Carried: c.Carried,
 	}
 }
 
@@ -139,7 +139,7 @@ func (m *recorder) workRecord(a *work.Action) Record {
 		a.Errors[i] = m.withoutKnown(line)
 	}
 	return Record{
-		Category: CategoryWork, Position: a.Call.Ordinal, CreatedAt: m.timeOf(a.Time), Abandoned: a.Branch == session.Abandoned, Action: a,
+		Category: CategoryWork, Position: a.Call.Ordinal, CreatedAt: m.timeOf(a.Time), Abandoned: a.Branch == session.Abandoned, Carried: a.Carried, Action: a,
 		FirstLine: a.Call.FirstLine, LastLine: a.Call.LastLine, FirstByte: a.Call.FirstByte, EndByte: a.Call.EndByte,
 	}
 }

@@ -133,7 +133,7 @@ func (r *reader) add(cut *chunk.Chunker, m *session.Message) error {
 	r.survey.Runes += chunk.CountRunes(clean)
 	return cut.Add(chunk.Piece{
 		Label: m.Label(), Text: clean, Message: m.Ordinal, Line: m.Line, LastLine: m.LastLine,
-		Offset: m.Offset, End: m.Offset + m.Length, Time: m.Time, Abandoned: m.Branch == session.Abandoned,
+		Offset: m.Offset, End: m.Offset + m.Length, Time: m.Time, Abandoned: m.Branch == session.Abandoned, Carried: m.Carried,
 	})
 }
 

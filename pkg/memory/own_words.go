@@ -23,6 +23,10 @@ import (
 // it in its own words.
 const BranchStored = "stored"
 
+// BranchCarried is the branch of a record of what was said in another session, with
+// which its own began: where memory has that one too, this is a copy of it.
+const BranchCarried = "carried"
+
 // OwnWords reports whether an agent stored the record in its own words. All other
 // records quote a log, or are made of one.
 func (r Record) OwnWords() bool { return r.Branch == BranchStored }

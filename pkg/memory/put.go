@@ -33,7 +33,7 @@ type Record struct {
 	ArchivePath         string // of that archive, or of the log itself
 	FirstLine, LastLine int    // in the source, 1-based, both included
 	FirstByte, EndByte  int64
-	Branch              string // active or abandoned; BranchStored for what is from no log
+	Branch              string // active or abandoned; BranchCarried, BranchStored
 	Position            int    // of the chunk in its session; -1 for a summary
 	// Action is what a record of the category work says, nil of all others.
 	Action *Action

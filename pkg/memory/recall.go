@@ -272,7 +272,7 @@ func (c *candidate) load(x Found, names []string) {
 	c.record, c.loaded = x.Record, true
 	c.ID, c.Text, c.Category, c.Summary = x.ID, x.Text, x.Category, x.Category == CategorySummary
 	c.Host, c.Runtime, c.Agent, c.Session, c.Position = x.Host, x.Runtime, x.Agent, x.Session, x.Position
-	c.CreatedAt, c.Importance, c.OwnWords = x.CreatedAt, x.Importance, x.Record.OwnWords()
+	c.CreatedAt, c.Importance, c.OwnWords, c.Carried = x.CreatedAt, x.Importance, x.Record.OwnWords(), x.Branch == BranchCarried
 	c.Holds = rank.Holds(x.Text, names)
 }
 

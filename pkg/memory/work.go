@@ -62,7 +62,7 @@ func (s asking) Work(ctx context.Context, q WorkQuery) (r WorkResult, err error)
 		return r, err
 	}
 	q.Limit = cmp.Or(max(q.Limit, 0), usualLimit)
-	w := &workSearch{store: s.connection, query: q, ask: ask, folded: map[foldKey]int{}}
+	w := &workSearch{store: s.connection, query: q, ask: ask, folded: map[foldKey]int{}, done: map[deed]doer{}}
 	if err := w.run(ctx); err != nil {
 		return r, err
 	}
@@ -126,6 +126,7 @@ type workSearch struct {
 
 	hits    []WorkHit
 	folded  map[foldKey]int // index of the hit
+	done    map[deed]doer
 	damaged int
 }
 
@@ -165,7 +166,7 @@ func (w *workSearch) take(ctx context.Context, texts []fittingText) error {
 	}
 	condition, args := w.query.filter()
 	list, err := readActions(ctx, w.store.db, "WHERE "+fmt.Sprintf(w.ask.where, database.List(rows))+" AND "+condition+
-		" ORDER BY a.created_at DESC, a.first_line DESC, a.action DESC LIMIT ?", append(args, mostActions)...)
+		" ORDER BY a.created_at DESC, s.branch='"+BranchCarried+"', a.first_line DESC, a.action DESC LIMIT ?", append(args, mostActions)...)
 	if err != nil {
 		return err
 	}
@@ -189,6 +190,8 @@ func (w *workSearch) add(ctx context.Context, x *storedAction, fit float64) erro
 		hit.Failures = 1
 	}
 	var key foldKey
+	by, known := w.done[deedOf(x)]
+	copied := known && x.Branch == BranchCarried && by.session != x.Session
 	if w.ask.fold != nil {
 		key = w.ask.fold(x)
 	} else {
@@ -201,13 +204,41 @@ func (w *workSearch) add(ctx context.Context, x *storedAction, fit float64) erro
 		}
 		hit.After, key = after, foldKey{subject: x.subject, session: x.Session, kind: x.Action.Kind, row: end}
 	}
-	if i, known := w.folded[key]; known {
-		w.fold(&w.hits[i], hit)
+	if copied {
+		w.follow(&w.hits[by.hit], hit)
 		return nil
 	}
-	w.folded[key] = len(w.hits)
-	w.hits = append(w.hits, hit)
+	i, known := w.folded[key]
+	if known {
+		w.fold(&w.hits[i], hit)
+	} else {
+		i = len(w.hits)
+		w.folded[key], w.hits = i, append(w.hits, hit)
+	}
+	w.done[deedOf(x)] = doer{x.Session, i}
 	return nil
+}
+
+// deed is what was done at a time, whatever log tells it.
+type deed struct {
+	kind          string
+	subject, time int64
+}
+
+func deedOf(x *storedAction) deed { return deed{x.Action.Kind, x.subject, x.CreatedAt} }
+
+// doer is the session that did something, and its hit.
+type doer struct {
+	session string
+	hit     int
+}
+
+// follow takes from the copy of an action, in a session that went on with it, how it
+// went well there.
+func (*workSearch) follow(hit *WorkHit, copied WorkHit) {
+	if hit.After != nil && hit.After.Success == nil && copied.After != nil && copied.After.Success != nil {
+		hit.After = copied.After
+	}
 }
 
 // foldedEpisodes is how many failures beyond the limit are looked at: they may

@@ -73,6 +73,9 @@ type ToolNames struct {
 	// Trusts says that the runtime takes a file for known if the session has read or
 	// written it: a call about a file that changed since is carried as text.
 	Trusts bool
+	// Tried are the oldest and the newest version of the runtime that went on with such
+	// a log, where its own logs name their version; "" for a runtime whose do not.
+	Tried [2]string
 	// TextOnly says that calls are carried as text.
 	TextOnly bool
 	// Unsent are characters: a text of a person that begins with one is not sent, but for
@@ -107,17 +110,19 @@ func OrderedID(at time.Time) string {
 }
 
 // Stamp is a time as most runtimes write it: UTC with milliseconds.
-func Stamp(ms int64) string { return time.UnixMilli(ms).UTC().Format("2006-01-02T15:04:05.000Z") }
+func Stamp(ms int64) string { return time.UnixMilli(ms).UTC().Format(stampForm) }
+
+const stampForm = "2006-01-02T15:04:05.000Z"
 
 // Times gives the records of carried messages their times: of the message, never
-// earlier than that of the record before.
+// earlier than that of the record before, nor later than the carrying (see [Origin]).
 type Times struct{ last int64 }
 
 // At returns the time of the next record, in epoch milliseconds.
 func (t *Times) At(m CarriedMessage, now time.Time) int64 {
 	switch {
 	case m.Time > t.last:
-		t.last = m.Time
+		t.last = min(m.Time, now.UnixMilli())
 	case t.last == 0:
 		t.last = now.UnixMilli()
 	}

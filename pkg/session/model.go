@@ -373,12 +373,15 @@ type Message struct {
 	// OutOfContext is true when the runtime keeps the message and never sends
 	// it to the model (pi: excludeFromContext).
 	OutOfContext bool
-	StopReason   []byte
-	ErrorText    []byte // the runtime's error message
-	Provider     []byte
-	Model        []byte
-	Usage        Usage
-	HasUsage     bool
+	// Carried is true for what was said in another session, with which this one began
+	// (see [Origin]).
+	Carried    bool
+	StopReason []byte
+	ErrorText  []byte // the runtime's error message
+	Provider   []byte
+	Model      []byte
+	Usage      Usage
+	HasUsage   bool
 	// Core is the message as the runtime itself sends it, where its log has that:
 	// a core message of Vercel's AI SDK (annabelle). Several results of tools may
 	// share one. Empty else.

@@ -74,7 +74,8 @@ func (s *LineScan) Repeat() {
 
 // Count takes a message into the figures of a scan.
 func (s *Scan) Count(m *Message) {
-	if s.Messages == 0 {
+	s.Carriage.meet(m, s.ByRole[RoleUser]+s.ByRole[RoleAssistant] > 0)
+	if s.Messages == 0 || s.First == s.Carriage.At {
 		s.First = m.Time
 	}
 	s.Last = m.Time

@@ -105,6 +105,7 @@ type Scan struct {
 	Doubt     Doubt          // the first of them that may change the context, see [Scan.Meet]
 	// DoubtSince has the records of the active branch after Doubt, by recordKey.
 	DoubtSince map[uint64]bool
+	Carriage   Carriage
 	ToolCalls  int
 	CutBytes   int64 // text left out of over-long strings
 	LeftOut    int64 // bytes of images and other binary data left out, and Message.LeftOut

@@ -77,6 +77,8 @@ type Action struct {
 	// Branch says whether the call is on the branch that the session goes on
 	// with.
 	Branch session.Branch
+	// Carried says that it was done in another session, with which this one began.
+	Carried bool
 	// Call is where the call stands, Result where its result does; of a command
 	// in the background where its end is told. Result is the zero Place unless
 	// Answered; it is Call where a runtime keeps both in one record.

@@ -113,7 +113,7 @@ func answersItself(c *call, p *session.Part) bool {
 
 // place says where and when the call of an action was made.
 func place(a *Action, m *session.Message, tool string) {
-	a.Tool, a.Time, a.Branch, a.Call = tool, m.Time, m.Branch, placeOf(m)
+	a.Tool, a.Time, a.Branch, a.Carried, a.Call = tool, m.Time, m.Branch, m.Carried, placeOf(m)
 	if len(m.Directory) > 0 {
 		in := clean(m.Directory, MaxPath)
 		a.Directory = joined(in.text, a.Directory)

@@ -21,14 +21,16 @@ const (
 
 // ferries are the scenarios in which a runtime goes on with what another one began.
 func ferries() []scenario {
-	return []scenario{
+	all := []scenario{
 		{"ferry into pi", runtimePiNewer, playFerryIntoPi},
 		{"ferry into claude", runtimeClaudeNewer, playFerryIntoClaude},
 		{"ferry into codex", runtimeCodex, playFerryIntoCodex},
-		{"ferry into qwen", runtimeQwen, playFerryIntoQwen},
-		{"ferry into opencode", runtimeOpenCode, playFerryIntoOpenCode},
-		{"ferry into gemini", runtimeGemini, playFerryIntoGemini},
+		{"ferry, three hops", runtimePiNewer, playFerryHops},
 	}
+	for _, from := range travellers() {
+		all = append(all, scenario{"ferry from " + from.name, from.needs, from.play})
+	}
+	return all
 }
 
 // playFerryIntoPi lets pi go on with a session that was carried twice: from pi into
@@ -67,74 +69,6 @@ func playFerryIntoCodex(ctx context.Context, s *stage) {
 	s.arrived("codex", c.before, ferriedTurns-1)
 	c.turn(ctx, "And on, otter-weir", "resume", "--last")
 	s.arrived("codex, second resume", c.before, ferriedTurns-1)
-}
-
-// playFerryIntoQwen lets Qwen Code go on with a session of pi.
-func playFerryIntoQwen(ctx context.Context, s *stage) {
-	q := newQwen(s)
-	s.must("make a store", os.MkdirAll(filepath.Join(s.home, ".qwen", "projects"), 0o700))
-	done := s.ferry(ctx, s.ferrySource(), "qwen", q.dir)
-	before, _ := s.model.requests()
-	q.turn(ctx, "Go on, newt-hollow", "--resume", done.Session)
-	s.arrived("qwen", before, ferriedTurns)
-	before, _ = s.model.requests()
-	q.turn(ctx, "And on, otter-weir", "-c")
-	s.arrived("qwen, second resume", before, ferriedTurns)
-}
-
-// playFerryIntoOpenCode lets OpenCode go on with a session of pi: not while it runs.
-func playFerryIntoOpenCode(ctx context.Context, s *stage) {
-	o := newOpenCode(s, "opencode")
-	o.begin(ctx, "Who opens on Saturday?")
-	done := s.ferry(ctx, s.ferrySource(), "opencode", o.dir)
-	same(s, "it is listed", o.listed(ctx, done.Session), true)
-	before, _ := s.model.requests()
-	o.turn(ctx, done.Session, "Go on, newt-hollow")
-	s.arrived("opencode", before, ferriedTurns)
-	before, _ = s.model.requests()
-	o.turn(ctx, "-c", "And on, otter-weir")
-	s.arrived("opencode, second resume", before, ferriedTurns)
-}
-
-// playFerryIntoGemini lets Gemini CLI go on with a session of pi: calls are text.
-func playFerryIntoGemini(ctx context.Context, s *stage) {
-	g := newGemini(s)
-	s.must("make a store", os.MkdirAll(filepath.Join(s.home, ".gemini", "tmp"), 0o700))
-	done := s.ferry(ctx, s.ferrySource(), "gemini", g.dir)
-	before, _ := s.model.requests()
-	g.turn(ctx, "Go on, newt-hollow", "--resume", done.Session)
-	s.arrived("gemini", before, 0)
-	before, _ = s.model.requests()
-	g.turn(ctx, "And on, otter-weir", "--resume", "latest")
-	s.arrived("gemini, second resume", before, 0)
-}
-
-// gemini is a home with the real Gemini CLI.
-type gemini struct {
-	*stage
-	dir string
-}
-
-func newGemini(s *stage) *gemini {
-	g := &gemini{s, filepath.Join(s.home, "work")}
-	home := filepath.Join(s.home, ".gemini")
-	s.must("make directories", errors.Join(os.MkdirAll(g.dir, 0o700), os.MkdirAll(home, 0o700)))
-	s.must("write settings", writeFile(filepath.Join(home, "settings.json"), object{
-		"security": object{"auth": object{"selectedType": "gemini-api-key"}}, "general": object{"disableAutoUpdate": true, "enableAutoUpdate": false},
-		"privacy": object{"usageStatisticsEnabled": false},
-	}))
-	return g
-}
-
-// turn lets Gemini CLI take one turn.
-func (g *gemini) turn(ctx context.Context, say string, args ...string) {
-	c := g.command(ctx, g.dir, filepath.Join(g.runtime.bin, "gemini"), append(args, "-m", "gemini-2.5-flash", "--yolo", "-p", say)...)
-	c.Env = append(c.Env, "GEMINI_API_KEY=none", "GOOGLE_GEMINI_BASE_URL="+strings.TrimSuffix(g.model.url(), "/v1"), "GEMINI_TELEMETRY_ENABLED=false", "GEMINI_CLI_TRUST_WORKSPACE=true")
-	out, err := c.CombinedOutput()
-	if err != nil {
-		err = fmt.Errorf("%w: %s", err, lastLines(string(out)))
-	}
-	g.must("a turn of gemini", err)
 }
 
 // ferried is what sessctl says of a session that goes on.

@@ -104,7 +104,7 @@ func install(ctx context.Context, cache string, wanted []scenario) map[runtimeNa
 		return all
 	}
 	for name, p := range packages() {
-		if !slices.ContainsFunc(wanted, func(s scenario) bool { return s.needs == name }) {
+		if !slices.ContainsFunc(wanted, func(s scenario) bool { return s.needs == name || s.crosses(name) }) {
 			continue
 		}
 		nodeDir, err := fetch(ctx, cache, nodePackage(name), "")

@@ -33,11 +33,12 @@ const patience = 40 * time.Minute
 func main() {
 	sessctl := flag.String("sessctl", "bin/sessctl", "the `program` to try")
 	only := flag.String("only", "", "play only scenarios whose `name` contains this")
+	table := flag.String("table", "", "write what the scenarios of the ferry measured into this `page`")
 	keep := flag.Bool("keep", false, "keep the working directory and say where it is")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	failed, err := run(ctx, options{*sessctl, *only, *keep})
+	failed, err := run(ctx, options{*sessctl, *only, *table, *keep})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "accept:", err)
 		os.Exit(2)
@@ -48,8 +49,8 @@ func main() {
 }
 
 type options struct {
-	sessctl, only string
-	keep          bool
+	sessctl, only, table string
+	keep                 bool
 }
 
 // run goes through the scenarios and returns how many checks failed.
@@ -87,10 +88,14 @@ func run(ctx context.Context, o options) (failed int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	r := &report{began: time.Now()}
+	ferried := &ferryTable{}
 	for _, s := range wanted {
-		r.scenario(ctx, s, &bench{sessctl: program, work: work, model: model, runtimes: runtimes})
+		r.scenario(ctx, s, &bench{sessctl: program, work: work, model: model, runtimes: runtimes, ferried: ferried})
 	}
-	return r.end(), nil
+	if o.table != "" {
+		err = ferried.write(o.table)
+	}
+	return r.end(), err
 }
 
 // scenario is one story with a runtime.

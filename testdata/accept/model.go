@@ -41,6 +41,7 @@ type request struct {
 	answers  []answered      // what Codex tells of the model's own, in order with said
 	told     string          // by the system: its messages, and the developer's
 	messages json.RawMessage // as they came
+	body     []byte          // the same, of any protocol
 	call     *toolCall       // that the last user message asks for, if it was not made yet
 }
 
@@ -150,7 +151,7 @@ func (m *model) decode(w http.ResponseWriter, r *http.Request) (c chat, seen req
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return c, seen, false
 	}
-	seen = request{At: time.Now().UTC(), messages: whole.Messages}
+	seen = request{At: time.Now().UTC(), messages: whole.Messages, body: body}
 	for _, m := range c.Messages {
 		text, result := textOf(m.Content)
 		if result {

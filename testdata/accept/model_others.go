@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"time"
@@ -71,14 +72,27 @@ func (q responseRequest) output(n int, call *toolCall) object {
 	return out
 }
 
+// readBody reads the body of a request into a value; false if it was answered already.
+func readBody(w http.ResponseWriter, r *http.Request, into any) (raw []byte, ok bool) {
+	raw, err := io.ReadAll(r.Body)
+	if err == nil {
+		err = json.Unmarshal(raw, into)
+	}
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+	}
+	return raw, err == nil
+}
+
 // respond answers as OpenAI's responses do; Codex always streams.
 func (m *model) respond(w http.ResponseWriter, r *http.Request) {
 	var body responseRequest
-	if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
-		http.Error(w, err.Error(), http.StatusBadRequest)
+	raw, ok := readBody(w, r, &body)
+	if !ok {
 		return
 	}
 	seen := body.seen()
+	seen.body = raw
 	m.note(seen)
 	n, _ := m.requests()
 	out := body.output(n, seen.call)
@@ -121,11 +135,11 @@ func (m *model) generate(w http.ResponseWriter, r *http.Request) {
 			} `json:"parts"`
 		} `json:"contents"`
 	}
-	if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
-		http.Error(w, err.Error(), http.StatusBadRequest)
+	raw, ok := readBody(w, r, &body)
+	if !ok {
 		return
 	}
-	seen := request{At: time.Now().UTC()}
+	seen := request{At: time.Now().UTC(), body: raw}
 	for _, p := range body.System.Parts {
 		seen.told += p.Text
 	}

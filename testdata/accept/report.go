@@ -22,6 +22,7 @@ type bench struct {
 	work     string
 	model    *model
 	runtimes map[runtimeName]installed
+	ferried  *ferryTable
 }
 
 // errGivenUp ends a scenario whose next steps make no sense any more.

@@ -15,6 +15,7 @@ import (
 	"github.com/sessctl/sessctl/internal/wording"
 	"github.com/sessctl/sessctl/internal/workspace"
 	"github.com/sessctl/sessctl/pkg/archive"
+	"github.com/sessctl/sessctl/pkg/carry"
 	"github.com/sessctl/sessctl/pkg/memory"
 	"github.com/sessctl/sessctl/pkg/secrets"
 	"github.com/sessctl/sessctl/pkg/session"
@@ -305,6 +306,21 @@ type CompactInput struct {
 	Session string `json:"session,omitempty" jsonschema:"another session of the agent, by its id"`
 	Force   bool   `json:"force,omitempty" jsonschema:"also if it is below the threshold"`
 	Confirm bool   `json:"confirm,omitempty" jsonschema:"do it; without this only the plan is returned"`
+}
+
+// ContinueInput is what session_continue is asked.
+type ContinueInput struct {
+	Session string `json:"session" jsonschema:"id or key of a session, or of an archive's"`
+	In      string `json:"in" jsonschema:"the runtime that goes on: claude, codex, gemini, opencode, pi or qwen"`
+	Agent   string `json:"agent,omitempty" jsonschema:"whose session it is"`
+	Cwd     string `json:"cwd,omitempty" jsonschema:"the working directory in which it goes on (default: the session's)"`
+	Budget  int64  `json:"budget,omitempty" jsonschema:"at most about this many tokens: a summary takes the place of older turns"`
+	Confirm bool   `json:"confirm,omitempty" jsonschema:"do it; without this only what would arrive is returned"`
+}
+
+// Options are the same as those of the command continue. Secrets are always masked.
+func (in ContinueInput) Options(of selection.Scope, quiet time.Duration) steps.ContinueOptions {
+	return steps.ContinueOptions{Session: in.Session, In: in.In, Cwd: in.Cwd, Budget: in.Budget, Tools: string(carry.Mixed), DryRun: !in.Confirm, Of: of, Quiet: quiet}
 }
 
 // NotesText is what the notes of a call say.

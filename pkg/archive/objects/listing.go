@@ -2,6 +2,7 @@ package objects
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"maps"
@@ -75,6 +76,25 @@ func (b *Bucket) Entries(ctx context.Context) iter.Seq2[archive.Entry, error] {
 			}
 		}
 	}
+}
+
+// EntryOf is the entry of one archive below the prefix, see [Bucket.Entries]. It is
+// [ErrMissing] if there is none.
+func EntryOf(ctx context.Context, b *Bucket, id string) (e archive.Entry, err error) {
+	if e, err = b.entry(ctx, b.key(entryName(id, 1))); err != nil {
+		return e, err
+	}
+	for number := 2; number <= mostCopies; number++ {
+		later, err := b.entry(ctx, b.key(entryName(id, number)))
+		if errors.Is(err, ErrMissing) {
+			break
+		}
+		if err != nil {
+			return e, err
+		}
+		e = later
+	}
+	return e, nil
 }
 
 // Listing is what the storage says that it has, at one time: by address, the length

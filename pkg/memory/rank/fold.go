@@ -13,7 +13,7 @@ import (
 // foldAll drops what says again what others of a list say, and orders what comes
 // behind the first places.
 func (r *ranking) foldAll(list []*Candidate) []*Candidate {
-	list = fold(list, nearlyEqual)
+	list = r.foldCarried(fold(list, nearlyEqual))
 	if r.Closely && r.Limit > firstPlaces {
 		list = r.foldRepeats(list, firstPlaces)
 		r.favourAlike(list)
@@ -73,8 +73,11 @@ func nearlyEqual(x, y *Candidate) bool {
 
 // sameSession says whether two records are of one session.
 func (c *Candidate) sameSession(x *Candidate) bool {
-	return c.Host == x.Host && c.Runtime == x.Runtime && c.Agent == x.Agent && c.Session == x.Session
+	return c.owner() == x.owner()
 }
+
+// owner is the session that a record is of.
+func (c *Candidate) owner() [4]string { return [4]string{c.Host, c.Runtime, c.Agent, c.Session} }
 
 // wordShare is the share of the longer text's words that the other has too.
 func wordShare(x, y string) float64 {
@@ -183,7 +186,7 @@ func (r *ranking) foldSummaries(list []*Candidate, places int) []*Candidate {
 			}
 			continue
 		}
-		piece := fullerPiece(list, x, asked)
+		piece := r.fullerPiece(list, x, asked)
 		if piece == nil {
 			kept = append(kept, x)
 			continue
@@ -199,10 +202,10 @@ func (r *ranking) foldSummaries(list []*Candidate, places int) []*Candidate {
 
 // fullerPiece is the first piece in the list that, as far as the query goes, a
 // summary only repeats, or nil.
-func fullerPiece(list []*Candidate, summary *Candidate, asked map[string]bool) *Candidate {
+func (r *ranking) fullerPiece(list []*Candidate, summary *Candidate, asked map[string]bool) *Candidate {
 	terms, quotes := askedTerms(asked, summary.Text), bestLines(asked, summary.Text)
 	for _, x := range list {
-		if x.Position < 0 || !x.sameSession(summary) || summary.Holds&^x.Holds != 0 {
+		if x.Position < 0 || !x.sameSession(summary) && !r.begunWith[[2][4]string{summary.owner(), x.owner()}] || summary.Holds&^x.Holds != 0 {
 			continue
 		}
 		have := termSet(x.Text)

@@ -57,6 +57,7 @@ type Candidate struct {
 	CreatedAt                     int64 // epoch milliseconds
 	Summary                       bool  // of a session
 	OwnWords                      bool  // an agent stored it in its own words
+	Carried                       bool  // it was said in another session, with which its own began
 	Holds                         uint  // bit i: holds Names[i] word for word (Holds)
 
 	BM25      float64 // more is better; 0 if no word matches
@@ -90,6 +91,8 @@ type ranking struct {
 	Question
 	bestFit float64   // of those that were judged
 	passing []float32 // room for the vector of a text that is only compared
+	// begunWith has the sessions that began with what was said in another one, with that.
+	begunWith map[[2][4]string]bool
 }
 
 // Rank makes hits of what was proposed, best first, and returns the fit of the best

@@ -119,14 +119,17 @@ type HostCount struct {
 	Health
 }
 
-// Health is how a host is, as it tells itself at the end of a push. Times are epoch
+// Health is how a host is, as it tells itself at the end of a push or of a run. Times are epoch
 // milliseconds, 0 if that is not known: not every engine keeps them.
 type Health struct {
 	Seen     int64  `json:"seen"`     // the end of its last push
-	Uploaded int64  `json:"uploaded"` // when all its archives were last off-site
-	Verified int64  `json:"verified"` // when it last read its archives in full, and all were whole
+	Uploaded int64  `json:"uploaded"` // when a run of it last had all its archives off-site
+	Verified int64  `json:"verified"` // when it last read its archives in full, and all were whole; Damaged if not all are
 	Archives string `json:"archives"` // where they are off-site, "" if nowhere
 }
+
+// Damaged is [Health.Verified] of a host that has found damage in its archives since.
+const Damaged = -1
 
 // Host is what is there of one host, nothing if it is not known.
 func (c Counts) Host(name string) HostCount {

@@ -42,7 +42,7 @@ func (s *Store) PlanBegin(_ context.Context, c session.Carried) (session.Begun, 
 // tools are Claude Code's names of the tools that others have too.
 func tools() session.ToolNames {
 	return session.ToolNames{
-		Run: "Bash", Read: "Read", Write: "Write", Edit: "Edit", Trusts: true,
+		Run: "Bash", Read: "Read", Write: "Write", Edit: "Edit", Trusts: true, Tried: [2]string{"2.1.330", triedVersion},
 		Command: "command", Path: "file_path", Old: "old_string", New: "new_string",
 	}
 }

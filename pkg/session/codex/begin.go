@@ -43,7 +43,7 @@ const longestResult = 11_000
 
 // tools are Codex's names of the tools that others have too.
 func tools() session.ToolNames {
-	return session.ToolNames{Run: "exec_command", Command: "cmd", Longest: longestResult}
+	return session.ToolNames{Run: "exec_command", Command: "cmd", Longest: longestResult, Tried: [2]string{"0.169.0", triedVersion}}
 }
 
 // begun is a rollout while it is written.

@@ -82,8 +82,8 @@ func (s *Store) ground(ctx context.Context, database string, b *begun) error {
 func projectOf(all []sessiondb.Project, c session.Carried) (sessiondb.Project, error) {
 	for dir := c.Directory; ; dir = filepath.Dir(dir) {
 		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
-			real, _ := filepath.EvalSymlinks(dir)
-			if i := slices.IndexFunc(all, func(p sessiondb.Project) bool { return p.At(dir) || p.At(real) }); i >= 0 {
+			target, _ := filepath.EvalSymlinks(dir) // "" is no project's
+			if i := slices.IndexFunc(all, func(p sessiondb.Project) bool { return p.At(dir) || p.At(target) }); i >= 0 {
 				return all[i], nil
 			}
 			return sessiondb.Project{}, fmt.Errorf("%w: OpenCode does not know the repository %s yet: run opencode in it once", session.ErrUnsupported, dir)

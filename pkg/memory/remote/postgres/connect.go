@@ -224,7 +224,7 @@ func classify(err error) error {
 	var unreachable *pgconn.ConnectError
 	var network net.Error
 	switch {
-	case err == nil || errors.Is(err, context.Canceled):
+	case err == nil || errors.Is(err, context.Canceled) || isClassified(err):
 		return err
 	case errors.As(err, &known):
 		return classifyCode(known)
@@ -234,6 +234,11 @@ func classify(err error) error {
 		return fmt.Errorf("%w: %w", remote.ErrUnreachable, withoutWay(err))
 	}
 	return err
+}
+
+// isClassified reports whether an error is marked already: what it says more stays.
+func isClassified(err error) bool {
+	return slices.ContainsFunc([]error{remote.ErrNotAllowed, remote.ErrUnreachable, remote.ErrUnsuitable, remote.ErrBusy, remote.ErrNotSetUp}, func(kind error) bool { return errors.Is(err, kind) })
 }
 
 // answer is an error of the server in its own words, and nothing of the statement.

@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -29,7 +30,52 @@ type OwnerOptions struct {
 	URL      string // as in [Options]
 	As       string // role that connects whatever the URL says, "" for the one it says
 	Database string // that a superuser makes a shared memory in, where the URL names none
+	Invites  bool   // roles are going to be made
 	Timeout  time.Duration
+}
+
+// Needs is the error for an owner who may not do all of it: only a superuser may, with
+// statements in a database.
+type Needs struct {
+	Role, Database string
+	Statements     []string
+}
+
+// Error implements error.
+func (n *Needs) Error() string {
+	return fmt.Sprintf("%s: the role %s may not do all that is needed in the database %s", remote.ErrNotAllowed, n.Role, n.Database)
+}
+
+// Unwrap is [remote.ErrNotAllowed].
+func (n *Needs) Unwrap() error { return remote.ErrNotAllowed }
+
+// needs finds out what a superuser has to do before an owner who is none sets it up.
+func (o *Owner) needs(ctx context.Context, invites bool) error {
+	var n Needs
+	var may, makes, roles, gives, vector bool
+	err := o.admin.QueryRow(ctx, `SELECT current_user, current_database(), has_database_privilege(current_database(), 'CREATE'), u.rolcreaterole,
+		EXISTS (SELECT FROM pg_roles WHERE rolname = 'sessctl_host'), 2 = (SELECT count(DISTINCT g.rolname) FROM pg_auth_members m JOIN pg_roles g ON g.oid = m.roleid
+			WHERE m.member = u.oid AND m.admin_option AND g.rolname IN ('sessctl_host', 'sessctl_reader')),
+		EXISTS (SELECT FROM pg_extension WHERE extname = 'vector') OR NOT EXISTS (SELECT FROM pg_available_extensions WHERE name = 'vector')
+		FROM pg_roles u WHERE u.rolname = current_user`).Scan(&n.Role, &n.Database, &may, &makes, &roles, &gives, &vector)
+	if err != nil {
+		return classify(err)
+	}
+	for statement, missing := range map[string]bool{
+		"CREATE EXTENSION vector": !vector,
+		"GRANT CREATE ON DATABASE " + quoted(n.Database) + " TO " + quoted(n.Role):       !may,
+		"ALTER ROLE " + quoted(n.Role) + " CREATEROLE":                                   !makes && (invites || !roles),
+		"GRANT sessctl_host, sessctl_reader TO " + quoted(n.Role) + " WITH ADMIN OPTION": roles && !gives,
+	} {
+		if missing {
+			n.Statements = append(n.Statements, statement)
+		}
+	}
+	if len(n.Statements) == 0 {
+		return nil
+	}
+	slices.Sort(n.Statements)
+	return &n
 }
 
 // Owner is a shared memory as its owner has it: who may push is decided here.
@@ -50,8 +96,11 @@ func Own(ctx context.Context, o OwnerOptions) (*Owner, error) {
 	own := &Owner{admin: first}
 	var database, role string
 	err = first.QueryRow(ctx, "SELECT rolsuper, current_database() FROM pg_roles WHERE rolname = current_user").Scan(&own.super, &database)
-	if err == nil && own.super {
+	switch {
+	case err == nil && own.super:
 		role, database, err = own.found(ctx, way, database, o.Database)
+	case err == nil:
+		err = own.needs(ctx, o.Invites)
 	}
 	if err == nil {
 		own.Memory, err = open(ctx, Options{URL: way, SetUp: true, Timeout: o.Timeout, as: role, database: database}, migrations())
@@ -187,10 +236,10 @@ func (o *Owner) dropRole(ctx context.Context, role string) error {
 	return err
 }
 
-// Tell notes how a host is.
-func (m *Memory) Tell(ctx context.Context, host string, h remote.Health) error {
-	const update = "UPDATE " + schemaName + ".hosts SET heard = (extract(epoch FROM clock_timestamp()) * 1000)::bigint, uploaded = $2, verified = $3, archives = $4 WHERE name = $1"
-	if err := m.exec(ctx, update, host, h.Uploaded, h.Verified, h.Archives); err != nil {
+// Tell notes how a host is, and with pushed that a push of it has come to its end.
+func (m *Memory) Tell(ctx context.Context, host string, h remote.Health, pushed bool) error {
+	const update = "UPDATE " + schemaName + ".hosts SET heard = CASE WHEN $5 THEN (extract(epoch FROM clock_timestamp()) * 1000)::bigint ELSE heard END, uploaded = $2, verified = $3, archives = $4 WHERE name = $1"
+	if err := m.exec(ctx, update, host, h.Uploaded, h.Verified, h.Archives, pushed); err != nil {
 		return fmt.Errorf("tell how this host is: %w", err)
 	}
 	return nil

@@ -85,10 +85,8 @@ const (
 	mostChosen  = 8 // words that choose: every combination of them is counted
 )
 
-// Words finds rows by the index of terms and scores them: first those that have the
-// most telling words of the question together, more if those are too few. In a large
-// memory what has nothing but common words is not looked for: it answers no question.
-func (x *index) Words(ctx context.Context, q memory.Query, m memory.Match, n int) (list []int64, err error) {
+// Words finds rows by the index of terms and scores them.
+func (x *index) Words(ctx context.Context, q memory.Query, m memory.Match, n int) ([]int64, error) {
 	if m.IsEmpty() {
 		return x.earliest(ctx, q, n)
 	}
@@ -99,10 +97,17 @@ func (x *index) Words(ctx context.Context, q memory.Query, m memory.Match, n int
 	if x.textSearch != "" && len(m.All) == 0 && isUnfiltered(q) {
 		return x.ranked(ctx, q, terms, n)
 	}
-	words, asked := x.rarest(m.Any), math.Inf(1)
-	if len(words) == 0 {
-		return x.matching(ctx, q, matchQuery(m), terms, n)
+	if words := x.rarest(m.Any); len(words) > 0 {
+		return x.widening(ctx, q, m, words, n)
 	}
+	return x.matching(ctx, q, matchQuery(m), terms, n)
+}
+
+// widening finds rows that have the most telling words of the question together, and
+// more if those are too few. In a large memory what has nothing but common words is not
+// looked for: it answers no question.
+func (x *index) widening(ctx context.Context, q memory.Query, m memory.Match, words []string, n int) (list []int64, err error) {
+	terms, asked := slices.Concat(m.All, m.Any), math.Inf(1)
 	for _, most := range []float64{fewMatches, mostMatches} {
 		if least := x.least(words, most); least < asked {
 			list, err = x.matching(ctx, q, termQuery(m.All, x.together(words, least)), terms, n)

@@ -1,0 +1,68 @@
+package session
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Origin is where a session came from that another runtime began with what was said
+// elsewhere. The note of origin at its beginning tells.
+type Origin struct {
+	Runtime, Session string
+	At               int64 // when it was carried, epoch milliseconds
+}
+
+// originStart begins every note of origin.
+const originStart = "[Carried over by sessctl from "
+
+// originForm is its first sentence: runtime, session, time.
+const originForm = originStart + "%s, session %s, on %s."
+
+// Note says to the model and to people where a session came from.
+func (o Origin) Note() string {
+	return fmt.Sprintf(originForm, o.Runtime, CleanID(o.Session), Stamp(o.At)) +
+		" Its tools may have had other names there; results are as they were. `sessctl recall \"...\"` finds what is not here.]"
+}
+
+// OriginOf reads a note of origin; false for a text that does not begin with one.
+func OriginOf(text []byte) (o Origin, ok bool) {
+	line, _, _ := bytes.Cut(bytes.TrimSpace(text), []byte("\n"))
+	rest, ok := strings.CutPrefix(string(line), originStart)
+	words := strings.SplitN(rest, " ", 6)
+	if !ok || len(words) < 6 || words[1] != "session" || words[3] != "on" {
+		return Origin{}, false
+	}
+	at, err := time.Parse(stampForm, strings.TrimSuffix(words[4], "."))
+	o = Origin{Runtime: strings.TrimSuffix(words[0], ","), Session: strings.TrimSuffix(words[2], ","), At: at.UnixMilli()}
+	return o, err == nil && strings.HasPrefix(string(line), fmt.Sprintf(originForm, o.Runtime, o.Session, words[4][:len(words[4])-1]))
+}
+
+// Carriage is the part of a log that was said elsewhere.
+type Carriage struct {
+	Origin
+	Messages int   // carried ones
+	End      int64 // first byte after the last of them
+	over     bool  // this session has gone on
+}
+
+// meet looks for the note of origin before anybody has said anything, and marks what
+// was carried with it: what is not later than the carrying, up to the first message
+// that is.
+func (c *Carriage) meet(m *Message, said bool) {
+	m.Carried = false
+	switch {
+	case c.At == 0:
+		c.over = c.over || said
+		if !c.over && m.Role != RoleSummary {
+			c.Origin, _ = OriginOf(m.FirstText())
+		}
+	case c.over || m.Role == RoleInjected || m.Role == RoleSystem:
+	case m.Time > c.At:
+		c.over = true
+	default:
+		m.Carried = true
+		c.Messages, c.End = c.Messages+1, max(c.End, m.Offset+m.Length)
+	}
+}

@@ -1,0 +1,87 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strings"
+)
+
+// ferryTable is what was measured of each source and target.
+type ferryTable struct{ cells map[[2]string]arrived }
+
+func (f *ferryTable) note(from, into traveller, a arrived) {
+	if f.cells == nil {
+		f.cells = map[[2]string]arrived{}
+	}
+	f.cells[[2]string{from.name, into.name}] = a
+}
+
+const tableBegin, tableEnd = "<!-- make accept -only ferry -->\n", "<!-- end -->\n"
+
+// write puts the table between its marks in a page.
+func (f *ferryTable) write(page string) error {
+	text, err := os.ReadFile(page)
+	if err != nil {
+		return err
+	}
+	before, rest, ok := bytes.Cut(text, []byte(tableBegin))
+	old, after, ends := bytes.Cut(rest, []byte(tableEnd))
+	if !ok || !ends {
+		return fmt.Errorf("%s has no place for the table", page)
+	}
+	all := string(before) + tableBegin + f.table(string(old)) + tableEnd + string(after)
+	return os.WriteFile(page, []byte(all), 0o644)
+}
+
+// table is a row for each source: the share of its text in the target's next request, and
+// its calls with their results. Of a source that was not played the row stays as it is.
+func (f *ferryTable) table(old string) string {
+	var b strings.Builder
+	b.WriteString("| from")
+	rule := "\n|---"
+	for _, into := range travellers() {
+		if into.store != "" {
+			fmt.Fprintf(&b, " | %s %s", into.title, packages()[into.needs].version)
+			rule += "|---"
+		}
+	}
+	b.WriteString(" |" + rule + "|\n")
+	for _, from := range travellers() {
+		if i := strings.Index(old, "\n| "+from.title+" |"); i >= 0 && !f.played(from) {
+			row, _, _ := strings.Cut(old[i+1:], "\n")
+			b.WriteString(row + "\n")
+			continue
+		}
+		fmt.Fprintf(&b, "| %s", from.title)
+		for _, into := range travellers() {
+			if into.store != "" {
+				b.WriteString(" | " + f.cell(from, into))
+			}
+		}
+		b.WriteString(" |\n")
+	}
+	return b.String()
+}
+
+func (f *ferryTable) played(from traveller) bool {
+	for c := range f.cells {
+		if c[0] == from.name {
+			return true
+		}
+	}
+	return false
+}
+
+func (f *ferryTable) cell(from, into traveller) string {
+	a, ok := f.cells[[2]string{from.name, into.name}]
+	switch {
+	case from.name == into.name:
+		return ""
+	case !ok:
+		return "not tried"
+	case a.bytes == a.total && a.pairs == a.calls:
+		return "all"
+	}
+	return fmt.Sprintf("%d %%, %d/%d", a.bytes*100/max(a.total, 1), a.pairs, a.calls)
+}
