@@ -330,11 +330,16 @@ func (d *Database) CountMessages(ctx context.Context, session string) (n int, er
 // error wraps fs.ErrNotExist if there is none.
 func (d *Database) Changed(ctx context.Context, session string) (changed time.Time, ended bool, err error) {
 	t := table{d.tables[sessionTable]}
-	newest := "(SELECT max(timestamp) FROM messages WHERE " + d.tables[messageTable].Of("session_id", "?1") + " AND typeof(timestamp) IN ('real', 'integer'))"
 	var at [4]sql.NullFloat64
-	err = d.conn.QueryRowContext(ctx, "SELECT "+t.number("started_at")+", "+t.number("ended_at")+", "+t.number("last_activity_at")+", "+newest+" FROM sessions WHERE id = ?1", session).Scan(&at[0], &at[1], &at[2], &at[3])
-	if sqlitefile.IsDamaged(err) || t.IsOrphan(session) { // its messages tell as much
-		err = d.conn.QueryRowContext(ctx, "SELECT "+newest, session).Scan(&at[3])
+	err = d.conn.QueryRowContext(ctx, "SELECT "+t.number("started_at")+", "+t.number("ended_at")+", "+t.number("last_activity_at")+" FROM sessions WHERE id = ?", session).Scan(&at[0], &at[1], &at[2])
+	if sqlitefile.IsDamaged(err) || errors.Is(err, sql.ErrNoRows) && t.IsOrphan(session) { // its messages tell as much
+		err = nil
+	}
+	if err == nil {
+		newest, askErr := rowlog.OfSession[sql.NullFloat64](ctx, rowlog.For(d.conn, "look for its newest message"), rowlog.Asked{Table: d.tables[messageTable], Expression: "max(iif(typeof(timestamp) IN ('real', 'integer'), timestamp, NULL))"}, session)
+		if err = askErr; err == nil {
+			at[3] = newest[0]
+		}
 	}
 	if errors.Is(err, sql.ErrNoRows) {
 		err = fs.ErrNotExist

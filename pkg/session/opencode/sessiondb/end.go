@@ -48,6 +48,9 @@ func (d *Database) Recent(ctx context.Context, session string) (string, error) {
 		return "", ignoreNoRows(err)
 	}
 	rows, err := d.conn.QueryContext(ctx, "SELECT id, CAST(data AS BLOB) FROM message WHERE "+d.tables[messageTable].Of("session_id", "?")+" ORDER BY time_created DESC, id DESC", session)
+	if sqlitefile.IsDamaged(err) {
+		return "", nil
+	}
 	if err != nil {
 		return "", fmt.Errorf("read session %s: %w", session, err)
 	}
