@@ -44,7 +44,7 @@ type Carriage struct {
 	Origin
 	Messages int   // carried ones
 	End      int64 // first byte after the last of them
-	over     bool  // this session has gone on
+	WentOn   bool  // whether the session has gone on since
 }
 
 // meet looks for the note of origin before anybody has said anything, and marks what
@@ -54,13 +54,13 @@ func (c *Carriage) meet(m *Message, said bool) {
 	m.Carried = false
 	switch {
 	case c.At == 0:
-		c.over = c.over || said
-		if !c.over && m.Role != RoleSummary {
+		c.WentOn = c.WentOn || said
+		if !c.WentOn && m.Role != RoleSummary {
 			c.Origin, _ = OriginOf(m.FirstText())
 		}
-	case c.over || m.Role == RoleInjected || m.Role == RoleSystem:
+	case c.WentOn || m.Role == RoleInjected || m.Role == RoleSystem:
 	case m.Time > c.At:
-		c.over = true
+		c.WentOn = true
 	default:
 		m.Carried = true
 		c.Messages, c.End = c.Messages+1, max(c.End, m.Offset+m.Length)

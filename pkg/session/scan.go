@@ -75,7 +75,7 @@ func (s *LineScan) Repeat() {
 // Count takes a message into the figures of a scan.
 func (s *Scan) Count(m *Message) {
 	s.Carriage.meet(m, s.ByRole[RoleUser]+s.ByRole[RoleAssistant] > 0)
-	if s.Messages == 0 || s.First == s.Carriage.At {
+	if s.Messages == 0 || s.Carriage.At != 0 && s.First == s.Carriage.At { // the note's time is not that of what was said
 		s.First = m.Time
 	}
 	s.Last = m.Time
