@@ -93,11 +93,16 @@ func (r *profileRun) begin(profile string) {
 }
 
 // write makes the record durable as it is. A run whose record cannot be written
-// goes on: the disk may be full, and what it does is safe without.
+// goes on: the disk may be full, and what it does is safe without. That is not told
+// then: the end of the run, for which room is kept, says whether there is a record.
 func (r *profileRun) write() {
 	err := r.runs.Write(r.record)
 	if errors.Is(err, fs.ErrNotExist) && r.Held == nil {
 		err = r.runs.Write(r.record) // the run that has the lock has swept it
+	}
+	if workspace.NoRoom(err) {
+		_ = r.runs.Mark(r.record) // tells of the run if it is killed
+		return
 	}
 	r.marked(&r.record, err)
 }

@@ -247,6 +247,7 @@ func cleanings() []Command {
 		{Name: "clean, archives and remembers first", Runtime: "pi", Args: strings.Fields(clean), Prepare: oldBesideNew, Done: cleanedAndRemembered},
 		{Name: "clean, purge of a log written late", Runtime: "pi", Args: strings.Fields(clean + " --grace 0h"), Prepare: writtenInTrash, Done: cleaned},
 		{Name: "clean, trash emptied", Runtime: "pi", Args: strings.Fields(clean + " --grace 0h"), Prepare: waitedInTrash, Done: goneForGood},
+		{Name: "clean --empty-trash", Runtime: "pi", Args: []string{"clean", "--empty-trash", "--yes"}, Prepare: inTrash, Done: goneForGood},
 		{Name: "clean --undelete", Runtime: "pi", Args: []string{"clean", "--undelete", "all"}, Prepare: inTrash, Done: func(h *Home) error { return h.logIs(h.source()) }, Refusals: []string{"is not in the trash"}},
 	}
 }

@@ -26,13 +26,13 @@ func traits(runtime, home string) session.Traits {
 
 // Capabilities implements [session.Store].
 func (s *Store) Capabilities() session.Capabilities {
-	t, beginner := Traits(), session.Beginner(s)
+	t := Traits()
 	if s.name == session.RuntimeKilo {
-		t, beginner = KiloTraits(), nil // it was not tried
+		t = KiloTraits() // without tools: that sessions begin there was not tried, and is not offered
 	}
 	return session.Capabilities{
 		Traits: t, Strategies: []session.Strategy{session.StrategyNone},
 		Liveness: s, Adviser: s, Source: s, Counter: s, DatabaseFile: sqlitefile.FileOf, Parts: s, Closer: s,
-		Shrinker: s, Depositor: s, Beginner: beginner,
+		Shrinker: s, Depositor: s, Beginner: s,
 	}
 }
