@@ -256,7 +256,7 @@ func storeInto(run *workspace.Run, runtime string) (session.Store, error) {
 // carryOver reads a session and makes of it what goes on, with what is told of it.
 func carryOver(ctx context.Context, run *workspace.Run, s workspace.Found, o ContinueOptions, doc *ContinueDocument) (session.Carried, error) {
 	open := func() (io.ReadCloser, error) { return openContinued(ctx, run, s) }
-	messages, scan, err := replay.Read(ctx, ContextScanner(s), open)
+	messages, scan, err := replay.ReadSeen(ctx, ContextScanner(s), open)
 	if err != nil {
 		return session.Carried{}, err
 	}
@@ -326,7 +326,7 @@ func readBack(ctx context.Context, into session.Store, log []byte, want session.
 
 // says compares what was carried with what the target's reader finds in a log.
 func says(ctx context.Context, into session.Store, want session.Carried, open func() (io.ReadCloser, error)) error {
-	got, _, err := replay.Read(ctx, into, open)
+	got, _, err := replay.ReadSeen(ctx, into, open)
 	if err != nil {
 		return err
 	}

@@ -37,8 +37,9 @@ type Message struct {
 	// core is the message as the runtime sends it, or "": see session.Message.
 	// Whoever changes the message empties it.
 	core   string
-	time   int64
-	images int
+	time     int64
+	images   int
+	pictures []session.Picture
 	// failed says that the model call behind an assistant's message did not end
 	// by itself.
 	failed bool
@@ -47,8 +48,21 @@ type Message struct {
 // Time is when the message was said, in epoch milliseconds; 0 if the log does not tell.
 func (m Message) Time() int64 { return m.time }
 
-// Images is how many images were left out of the text.
+// Images is how many images were left out.
 func (m Message) Images() int { return m.images }
+
+// Pictures are the images that [ReadSeen] has kept. The text does not name them.
+func (m Message) Pictures() []session.Picture { return m.pictures }
+
+// WithoutPictures is the message with its oldest images left out, so many of them.
+func (m Message) WithoutPictures(n int) Message {
+	m.images, m.pictures = m.images+n, m.pictures[n:]
+	m.Text = strings.TrimPrefix(m.Text+strings.Repeat("\n"+leftOut, n), "\n")
+	return m
+}
+
+// leftOut stands in the place of an image.
+const leftOut = "[image left out]"
 
 // Failed reports whether the call of the model that an answer is of did not end by itself.
 func (m Message) Failed() bool { return m.failed }
@@ -68,8 +82,8 @@ const (
 	ReasonAdded   = "added"   // put in by Repair
 )
 
-// newMessage copies what a message says.
-func newMessage(m *session.Message) Message {
+// newMessage copies what a message says; seen keeps its images too.
+func newMessage(m *session.Message, seen bool) Message {
 	x := Message{Role: roleOf(m), Reason: ReasonKept, Line: m.Line, IsError: m.IsError && m.Role == session.RoleToolResult, core: string(m.Core)}
 	x.time = m.Time
 	x.failed = m.Role == session.RoleAssistant && (m.IsError || string(m.StopReason) == "aborted" || string(m.StopReason) == "error")
@@ -91,8 +105,12 @@ func newMessage(m *session.Message) Message {
 		case session.PartText, session.PartCommand:
 			said.Parts = append(said.Parts, p)
 		case session.PartImage:
+			if picture, ok := session.PictureOf(&p); ok && seen && (x.Role == User || x.Role == Tool) {
+				x.pictures = append(x.pictures, picture)
+				continue
+			}
 			x.images++
-			said.Parts = append(said.Parts, session.Part{Kind: session.PartText, Text: []byte("[image left out]")})
+			said.Parts = append(said.Parts, session.Part{Kind: session.PartText, Text: []byte(leftOut)})
 		}
 	}
 	x.Text = string(said.AppendText(nil))
@@ -132,7 +150,7 @@ func roleOf(m *session.Message) Role {
 
 // empty reports whether a message says nothing at all.
 func (m Message) empty() bool {
-	return m.Text == "" && len(m.ToolCalls) == 0 && m.Role != Tool
+	return m.Text == "" && len(m.ToolCalls) == 0 && len(m.pictures) == 0 && m.Role != Tool
 }
 
 // Read rebuilds the context of a log as its runtime does: the active branch; if
@@ -140,9 +158,19 @@ func (m Message) empty() bool {
 // kept, each message once; after a reset, only what followed. It also returns
 // what reading the log has shown, as [session.ScanActive] does.
 func Read(ctx context.Context, scanner session.Scanner, open func() (io.ReadCloser, error)) ([]Message, session.Scan, error) {
+	return read(ctx, scanner, open, false)
+}
+
+// ReadSeen is [Read] with the images that people and tools showed (see
+// [Message.Pictures]).
+func ReadSeen(ctx context.Context, scanner session.Scanner, open func() (io.ReadCloser, error)) ([]Message, session.Scan, error) {
+	return read(ctx, scanner, open, true)
+}
+
+func read(ctx context.Context, scanner session.Scanner, open func() (io.ReadCloser, error), seen bool) ([]Message, session.Scan, error) {
 	var c reading
 	scan, err := session.ScanActive(ctx, scanner, open, func() func(*session.Message) error {
-		c = reading{}
+		c = reading{seen: seen}
 		return c.add
 	})
 	if err != nil {
@@ -153,6 +181,7 @@ func Read(ctx context.Context, scanner session.Scanner, open func() (io.ReadClos
 
 // reading is a context while its log is read.
 type reading struct {
+	seen    bool     // images are kept
 	summary *Message // of the last compaction
 	kept    session.Context[Message]
 }
@@ -165,7 +194,7 @@ func (c *reading) add(m *session.Message) error {
 		c.kept.Pass(m)
 		return nil
 	}
-	x := newMessage(m)
+	x := newMessage(m, c.seen)
 	switch {
 	case x.Role == Summary:
 		c.compacted(m, x)
@@ -185,7 +214,7 @@ func (c *reading) compacted(m *session.Message, summary Message) {
 	c.kept.Drop(first)
 	var again []Message
 	for i := range m.Kept {
-		if x := newMessage(&m.Kept[i]); !x.empty() {
+		if x := newMessage(&m.Kept[i], c.seen); !x.empty() {
 			again = append(again, x)
 		}
 	}
