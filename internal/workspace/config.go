@@ -45,6 +45,7 @@ type Config struct {
 }
 
 type compactionConfig struct {
+	Enabled   bool          `mapstructure:"enabled" json:"enabled"`           // false: no session is due
 	Threshold string        `mapstructure:"threshold" json:"threshold"`       // tokens, a share of the window, or both
 	Of        []string      `mapstructure:"thresholds" json:"thresholds"`     // of runtimes and agents: pi=80%, openclaw/main=120000
 	Windows   []string      `mapstructure:"windows" json:"windows"`           // tokens, of models, runtimes and agents: gpt-4.1=1000000
@@ -54,7 +55,7 @@ type compactionConfig struct {
 	Strategy    string        `mapstructure:"strategy" json:"strategy"`
 	Gateway     string        `mapstructure:"gateway" json:"gateway"`                       // auto, never or require
 	Keep        int64         `mapstructure:"keep_recent_tokens" json:"keep_recent_tokens"` // 0 = the runtime's own
-	Reserve     int64         `mapstructure:"reserve_tokens" json:"reserve_tokens"`         // of the window, for the answer
+	Reserve     int64         `mapstructure:"reserve_tokens" json:"reserve_tokens"`         // of the window, for the answer; 0 = the runtime's own
 	Window      int64         `mapstructure:"context_window" json:"context_window"`         // tokens; 0 = the runtime's own
 }
 
@@ -131,7 +132,8 @@ func recallDefaults() map[string]any {
 func Defaults() map[string]any {
 	all := map[string]any{
 		"compaction.keep_recent_tokens": 0,
-		"compaction.reserve_tokens":     16_384,
+		"compaction.enabled":            true,
+		"compaction.reserve_tokens":     0,
 		"compaction.context_window":     0,
 		"data_dir":                      "",
 		"stores":                        []string{},
