@@ -367,10 +367,10 @@ func TestServeSchedules(t *testing.T) {
 	}
 }
 
-// updateGolden is the variable that rewrites docs/openapi.json.
+// updateGolden is the variable that rewrites testdata/openapi.json.
 const updateGolden = "SESSCTL_UPDATE_GOLDEN"
 
-// docs/openapi.json is what the server says of its API, a line for each path and
+// testdata/openapi.json is what the server says of its API, a line for each path and
 // each schema: a change is seen in its own line.
 func TestServeOpenAPI(t *testing.T) {
 	var out bytes.Buffer
@@ -379,7 +379,7 @@ func TestServeOpenAPI(t *testing.T) {
 		t.Fatal(err)
 	}
 	page := append(unfolded(t, out.Bytes(), 3), '\n')
-	golden := filepath.Join("..", "docs", "openapi.json")
+	golden := filepath.Join("testdata", "openapi.json")
 	if os.Getenv(updateGolden) != "" {
 		if err := os.WriteFile(golden, page, 0o644); err != nil {
 			t.Fatal(err)
