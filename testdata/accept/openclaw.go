@@ -96,19 +96,29 @@ func (o *openClaw) configuration() object {
 			"maxTokens": 8192, "cost": object{"input": 1, "output": 2, "cacheRead": 0, "cacheWrite": 0},
 		}},
 	}
+	defaults := object{
+		"workspace": o.workspace, "skipBootstrap": true, "model": object{"primary": "mock/" + modelName},
+		"heartbeat": object{"every": "0m"},
+	}
+	if !o.inDatabase() {
+		defaults["memorySearch"] = object{"enabled": false} // later versions refuse to start with it
+	}
 	return object{
 		"gateway": object{"mode": "local", "port": o.port, "bind": "loopback", "auth": object{"mode": "token", "token": gatewayToken},
 			"http": object{"endpoints": object{"chatCompletions": object{"enabled": true}}}},
 		"agents": object{
-			"defaults": object{
-				"workspace": o.workspace, "skipBootstrap": true, "model": object{"primary": "mock/" + modelName},
-				"heartbeat": object{"every": "0m"}, "memorySearch": object{"enabled": false},
-			},
-			"list": []object{{"id": o.agent, "default": true}},
+			"defaults": defaults,
+			"list":     []object{{"id": o.agent, "default": true}},
 		},
 		"models":  object{"mode": "merge", "providers": object{"mock": provider}},
 		"logging": object{"file": filepath.Join(o.home, "openclaw.log")},
 	}
+}
+
+// inDatabase says whether this version keeps its sessions in a database.
+func (o *openClaw) inDatabase() bool {
+	p := packages()[runtimeOpenClaw9]
+	return strings.Contains(o.runtime.bin, p.name+"-"+p.version)
 }
 
 // sessions is the sessions directory of the agent.
@@ -119,8 +129,8 @@ func (o *openClaw) sessions() string {
 func (o *openClaw) log(id string) string { return filepath.Join(o.sessions(), id+".jsonl") }
 
 // local lets OpenClaw take one turn without a gateway.
-func (o *openClaw) local(ctx context.Context, say string) {
-	o.must("a turn of openclaw", o.turn(ctx, say, "--local"))
+func (o *openClaw) local(ctx context.Context, say string, args ...string) {
+	o.must("a turn of openclaw", o.turn(ctx, say, append(args, "--local")...))
 }
 
 // turn lets OpenClaw take one turn: through the gateway, or with --local in a
