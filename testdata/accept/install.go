@@ -79,6 +79,7 @@ func packages() map[runtimeName]npmPackage {
 // installed is a runtime that is ready to run, or why it is not.
 type installed struct {
 	name    string // of its package
+	npm     npmPackage
 	bin     string // directory of its programs
 	node    string // directory of the node to run them with
 	problem error
@@ -98,12 +99,12 @@ func cacheDir() (string, error) {
 
 // install makes sure that the runtimes which the scenarios need are in the
 // cache.
-func install(ctx context.Context, cache string, wanted []scenario) map[runtimeName]installed {
+func install(ctx context.Context, cache string, wanted []scenario, packages map[runtimeName]npmPackage) map[runtimeName]installed {
 	all := map[runtimeName]installed{}
 	if !slices.ContainsFunc(wanted, func(s scenario) bool { return s.needs != runtimeNone }) {
 		return all
 	}
-	for name, p := range packages() {
+	for name, p := range packages {
 		if !slices.ContainsFunc(wanted, func(s scenario) bool { return s.needs == name || s.crosses(name) }) {
 			continue
 		}
@@ -113,7 +114,7 @@ func install(ctx context.Context, cache string, wanted []scenario) map[runtimeNa
 			dir, err = fetch(ctx, cache, p, node)
 		}
 		all[name] = installed{
-			name: p.name,
+			name: p.name, npm: p,
 			bin:  filepath.Join(dir, "node_modules", ".bin"),
 			node: node, problem: err,
 		}
