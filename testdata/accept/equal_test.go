@@ -33,3 +33,10 @@ func TestUnequal(t *testing.T) {
 		}
 	}
 }
+
+func TestTriedTable(t *testing.T) {
+	got := triedTable("claude 2.1.330, pi 1.5.0 (not equal)\n", []tried{{"pi", "1.6.0", 0}, {"codex", "0.171.0", 2}})
+	if want := "claude 2.1.330, codex 0.171.0 (not equal), pi 1.6.0\n"; got != want {
+		t.Errorf("%q, not %q", got, want)
+	}
+}

@@ -5,11 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"slices"
 	"strings"
-	"time"
 )
 
 // newest puts the newest versions that the registry has in the place of those that
@@ -45,46 +45,37 @@ func newestScenarios() []scenario {
 
 // tried is a version that scenarios were played with, and how many checks failed.
 type tried struct {
-	title, version, day string
-	failed              int
+	title, version string
+	failed         int
 }
 
 const triedBegin = "<!-- make accept-newest -->\n"
 
-// triedPage writes which versions were played into a page. Of a runtime that was not
-// played the row stays as it is.
+// triedPage writes which versions were played into a page. What was not played stays as
+// it is.
 func triedPage(page string, all []tried) error {
 	return splice(page, triedBegin, func(old string) string { return triedTable(old, all) })
 }
 
+// triedTable is a line: "claude 2.1.332, codex 0.171.0 (not equal)".
 func triedTable(old string, all []tried) string {
-	rows := map[string]string{}
-	for line := range strings.Lines(old) {
-		if cells := strings.Split(line, " | "); len(cells) > 3 && !strings.HasPrefix(line, "| runtime") {
-			rows[strings.TrimPrefix(cells[0], "| ")] = line
+	versions := map[string]string{}
+	for entry := range strings.SplitSeq(strings.TrimSpace(old), ", ") {
+		if name, version, ok := strings.Cut(entry, " "); ok {
+			versions[name] = version
 		}
 	}
 	for _, t := range all {
-		equal := "yes"
+		versions[t.title] = t.version
 		if t.failed > 0 {
-			equal = fmt.Sprintf("no: %d checks failed", t.failed)
+			versions[t.title] += " (not equal)"
 		}
-		rows[t.title] = fmt.Sprintf("| %s | %s | %s | %s |\n", t.title, t.version, t.day, equal)
 	}
-	var b strings.Builder
-	b.WriteString("| runtime | version | tried on | requests as replayed |\n|---|---|---|---|\n")
-	for _, title := range sortedKeys(rows) {
-		b.WriteString(rows[title])
+	var line []string
+	for _, name := range slices.Sorted(maps.Keys(versions)) {
+		line = append(line, name+" "+versions[name])
 	}
-	return b.String()
-}
-
-func sortedKeys(rows map[string]string) (names []string) {
-	for name := range rows {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
+	return strings.Join(line, ", ") + "\n"
 }
 
 // splice replaces what stands in a page between a mark and the next end.
@@ -105,5 +96,5 @@ func splice(page, begin string, table func(old string) string) error {
 // try notes the version that a scenario was played with.
 func (r *report) try(s scenario, p npmPackage, failed int) {
 	title := strings.TrimSuffix(strings.TrimPrefix(s.name, "equal "), " 1.6")
-	r.tried = append(r.tried, tried{title, p.version, time.Now().Format(time.DateOnly), failed})
+	r.tried = append(r.tried, tried{title, p.version, failed})
 }
