@@ -34,6 +34,7 @@ const (
 	runtimeOMP         runtimeName = "omp"
 	runtimeQwen        runtimeName = "qwen"
 	runtimeCline       runtimeName = "cline"
+	runtimeHermes      runtimeName = "hermes" // from PyPI
 )
 
 // npmPackage is a package of one version, in a directory of its own.
@@ -103,6 +104,10 @@ func install(ctx context.Context, cache string, wanted []scenario, packages map[
 	all := map[runtimeName]installed{}
 	if !slices.ContainsFunc(wanted, func(s scenario) bool { return s.needs != runtimeNone }) {
 		return all
+	}
+	if slices.ContainsFunc(wanted, func(s scenario) bool { return s.needs == runtimeHermes }) {
+		bin, err := fetchPip(ctx, cache, "hermes-agent", hermesVersion)
+		all[runtimeHermes] = installed{name: "hermes-agent", npm: npmPackage{"hermes-agent", hermesVersion}, bin: bin, problem: err}
 	}
 	for name, p := range packages {
 		if !slices.ContainsFunc(wanted, func(s scenario) bool { return s.needs == name || s.crosses(name) }) {

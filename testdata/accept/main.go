@@ -146,6 +146,7 @@ func scenarios() []scenario {
 		{"kilo shrunk", runtimeKilo, playKilo},
 		{"copilot trimmed", runtimeCopilot, playCopilot},
 		{"cline deleted", runtimeCline, playCline},
+		{"hermes pruned", runtimeHermes, playHermes},
 		{"n8n workflow", runtimeN8N, playN8N},
 		{"schedule systemd", runtimeNone, playScheduleSystemd},
 		{"schedule systemd user", runtimeNone, playScheduleUser},
