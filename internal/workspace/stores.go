@@ -19,6 +19,7 @@ import (
 	"github.com/sessctl/sessctl/pkg/session/codex"
 	"github.com/sessctl/sessctl/pkg/session/copilot"
 	"github.com/sessctl/sessctl/pkg/session/cursor"
+	"github.com/sessctl/sessctl/pkg/session/droid"
 	"github.com/sessctl/sessctl/pkg/session/gemini"
 	"github.com/sessctl/sessctl/pkg/session/goose"
 	"github.com/sessctl/sessctl/pkg/session/hermes"
@@ -330,6 +331,7 @@ func Runtimes() []RuntimeKind {
 		{Name: session.RuntimeHermes, Traits: hermes.Traits, Roots: onDisk(hermes.Roots), Open: func(root string, _ Config) session.Store { return hermes.Open(root) }},
 		{Name: session.RuntimeGoose, Traits: goose.Traits, Roots: onDisk(goose.Roots), Open: func(root string, _ Config) session.Store { return goose.Open(root) }},
 		{Name: session.RuntimeCursor, Traits: cursor.Traits, Roots: onDisk(cursor.Roots), Open: func(root string, _ Config) session.Store { return cursor.Open(root) }},
+		{Name: session.RuntimeDroid, Traits: droid.Traits, Roots: onDisk(droid.Roots), Open: func(root string, _ Config) session.Store { return droid.Open(root) }},
 		{Name: session.RuntimeYarnnn, Traits: yarnnn.Traits, Roots: databases, Remote: true, Open: openYarnnn},
 	}
 }

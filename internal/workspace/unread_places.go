@@ -30,9 +30,6 @@ var unreadPlaces = []unreadPlace{
 	{"Kimi Code", "~/.kimi/sessions/*/*/context.jsonl", session.CauseProgram},
 	{"Grok", "~/.grok/sessions/*/*/chat_history.jsonl", session.CauseProgram},
 	{"Grok", "$GROK_HOME/sessions/*/*/chat_history.jsonl", session.CauseProgram},
-	{"Factory Droid", "~/.factory/sessions/*/*.jsonl", session.CauseProgram},
-	{"Factory Droid", "~/.factory/sessions/*.jsonl", session.CauseProgram}, // of earlier versions
-	{"Factory Droid", "$FACTORY_HOME_OVERRIDE/.factory/sessions/*/*.jsonl", session.CauseProgram},
 	{"Mistral Vibe", "~/.vibe/logs/session/*/messages.jsonl", session.CauseProgram},
 	{"Amp", "$XDG_DATA_HOME/amp/threads/*.json", session.CauseProgram},
 	{"Letta Code", "~/.letta/lc-local-backend/conversations/*/messages.jsonl", session.CauseProgram},

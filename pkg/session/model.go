@@ -42,6 +42,7 @@ const (
 	RuntimeClineTasks = "clinetasks"
 	RuntimeGoose      = "goose"
 	RuntimeCursor     = "cursor"
+	RuntimeDroid      = "droid"
 )
 
 // State says whether a session may be changed now.
@@ -427,6 +428,7 @@ const (
 	FormatQwen          Format = "qwen"           // Qwen Code
 	FormatCline         Format = "cline"          // Cline CLI, one JSON object
 	FormatCursor        Format = "cursor"         // a transcript of Cursor's agent
+	FormatDroid         Format = "droid"          // Factory's Droid
 	FormatGoose         Format = "goose"          // a session of Goose's database, written out
 	FormatClineTask     Format = "cline-task"     // a task of Cline's, Roo Code's or Kilo Code's extension, one JSON array
 	FormatOpenClawIndex Format = "openclaw-index" // sessions.json
@@ -439,7 +441,6 @@ const (
 
 	// Formats of programs that are not read. They are known so that their files are
 	// taken for nobody else's.
-	FormatDroid       Format = "droid"       // Factory's Droid
 	FormatKimi        Format = "kimi"        // Kimi Code and kimi-cli
 	FormatGrok        Format = "grok"        // Grok Build
 	FormatAntigravity Format = "antigravity" // Antigravity

@@ -13,6 +13,7 @@ import (
 	"github.com/sessctl/sessctl/pkg/session/codex"
 	"github.com/sessctl/sessctl/pkg/session/copilot"
 	"github.com/sessctl/sessctl/pkg/session/cursor"
+	"github.com/sessctl/sessctl/pkg/session/droid"
 	"github.com/sessctl/sessctl/pkg/session/gemini"
 	"github.com/sessctl/sessctl/pkg/session/goose"
 	"github.com/sessctl/sessctl/pkg/session/hermes"
@@ -174,6 +175,14 @@ func strangersOf() map[string]strangers {
 {"type":"turn_ended","status":"success"}`,
 			aside:   []string{`{"type":"zeta","x":1,"message":"done"}`},
 			context: []string{`{"type":"zeta","message":{"content":[]}}`, `{"role":"zeta","message":{"content":[{"type":"text","text":"x"}]}}`},
+		},
+		"droid": {
+			store: droid.Open(""),
+			before: `{"type":"session_start","id":"s","version":2,"owner":"lea"}
+{"type":"message","id":"a","timestamp":"2026-05-12T08:00:00.000Z","message":{"role":"user","content":"Hello."}}
+{"type":"message","id":"b","parentId":"a","timestamp":"2026-05-12T08:00:01.000Z","message":{"role":"assistant","content":[{"type":"text","text":"Hi."}]}}`,
+			aside:   []string{`{"type":"zeta","x":1}`},
+			context: []string{`{"type":"zeta","message":{"content":[]}}`, `{"type":"message","message":{"role":"zeta","content":"x"}}`},
 		},
 		"cline": {
 			store:   cline.Open(""),
