@@ -68,6 +68,13 @@ var defaults = map[string]func(w, i int) string{
 	"cursor": func(w, i int) string {
 		return fmt.Sprintf(".cursor/projects/home-w%[1]d/agent-transcripts/%[2]s/%[2]s.jsonl", w, uuid(i))
 	},
+	"kimi": func(w, i int) string {
+		return fmt.Sprintf(".kimi-code/sessions/w%d/%s/agents/main/wire.jsonl", w, uuid(i))
+	},
+	"grok": func(w, i int) string { return fmt.Sprintf(".grok/sessions/%%2Fw%d/%s/updates.jsonl", w, uuid(i)) },
+	"antigravity": func(_, i int) string {
+		return ".gemini/antigravity-cli/brain/" + uuid(i) + "/.system_generated/logs/transcript_full.jsonl"
+	},
 	"droid": func(w, i int) string { return fmt.Sprintf(".factory/sessions/-home-w%d/%s.jsonl", w, uuid(i)) },
 }
 

@@ -120,7 +120,9 @@ func (s *scanner) read(raw []byte) (readonly.Record, error) {
 		s.Session(x.id)
 		s.cwd = bytes.Clone(x.cwd)
 	case "message":
-		s.said(x)
+		if is.Known = len(x.role) > 0; is.Known {
+			s.said(x)
+		}
 	case "compaction_state":
 		m := s.Add(session.Message{ID: x.id, Role: session.RoleSummary, Compaction: true, Directory: s.cwd})
 		m.AddText(x.summary)

@@ -177,15 +177,15 @@ func (l *Lines) block(m *session.Message, b *block) {
 	}
 }
 
-// Result is the result of a call: of content that is a string or blocks the texts, of
-// anything else the JSON.
+// Result is the result of a call: of content that is a string, a block or blocks the
+// texts, of anything else the JSON.
 func Result(call, content []byte, failed bool) session.Message {
 	r := session.Message{Role: session.RoleToolResult, CallID: call, IsError: failed}
 	c := new(jsonl.Cursor)
 	c.Reset(content)
 	if k := c.Kind(); len(content) == 0 {
 		return r
-	} else if k != jsonl.String && k != jsonl.Array {
+	} else if k != jsonl.String && k != jsonl.Array && k != jsonl.Object {
 		r.AddText(content)
 		return r
 	}
