@@ -17,7 +17,7 @@ import (
 const (
 	sessionsName = "sessions"
 	logEnd       = ".jsonl"
-	headBytes    = 16 << 10 // what is read of the beginning of a log for a listing
+	headBytes    = 16 << 10 // what is read of a log for a listing
 )
 
 // Open returns the store of a .factory directory, or of its sessions.
@@ -55,12 +55,16 @@ func locate(parts []string) session.Ref {
 	return ref
 }
 
-// describe reads the first record of a log: where the session works, and which one has
+// describe reads the beginning of a log: where the session works, and which one has
 // called it.
 func describe(dirs []*logfile.Dir, ref *session.Ref) {
-	line, _, _ := bytes.Cut(readonly.Head(dirs[len(dirs)-1], filepath.Base(ref.Path), headBytes), []byte("\n"))
-	x, c := record{}, new(jsonl.Cursor)
-	records.Peek(&x, c, line)
+	x := record{}
+	for line := range bytes.Lines(readonly.Head(dirs[len(dirs)-1], filepath.Base(ref.Path), headBytes)) {
+		x = record{}
+		if records.Peek(&x, new(jsonl.Cursor), line); string(x.kind) == "session_start" {
+			break
+		}
+	}
 	readonly.WorksIn(ref, x.cwd)
 	if session.SafeID(string(x.caller)) {
 		ref.Kind, ref.Parent = session.KindSubagent, string(x.caller)

@@ -197,17 +197,13 @@ func (s *scanner) keep() {
 // looped adds what an event of the loop says: a part of an answer, a call, or its result.
 func (s *scanner) looped(x *record) (known bool) {
 	answer := session.Message{Role: session.RoleAssistant, Directory: s.cwd}
-	if answer.HasUsage = s.usage.Context() > 0; answer.HasUsage {
-		answer.Usage = s.usage
-	}
 	switch string(x.event) {
 	case "content.part":
-		s.usage = session.Usage{}
 		s.Content(answer, x.part)
+		s.counted(s.Last())
 	case "tool.call":
-		s.usage = session.Usage{}
 		answer.Parts = []session.Part{{Kind: session.PartToolCall, Name: x.name, CallID: x.call, Text: x.input}}
-		s.Add(answer)
+		s.counted(s.Add(answer))
 	case "tool.result":
 		m := readonly.Result(x.call, x.output, x.failed)
 		m.Directory = s.cwd
@@ -217,6 +213,14 @@ func (s *scanner) looped(x *record) (known bool) {
 		return false
 	}
 	return true
+}
+
+// counted gives what the call counted to the first part of its answer that is no thought.
+func (s *scanner) counted(m *session.Message) {
+	if s.usage.Context() == 0 || len(m.Parts) == 0 || m.Parts[0].Kind == session.PartThinking {
+		return
+	}
+	m.Usage, m.HasUsage, s.usage = s.usage, true, session.Usage{}
 }
 
 // compacted adds the summary of a compaction, which keeps what was typed.

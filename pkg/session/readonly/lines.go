@@ -61,11 +61,11 @@ func silent(m session.Message) bool {
 
 // say hands out the messages of a record that say anything.
 func (l *Lines) say(r *jsonl.Record, at int64) error {
-	l.messages = slices.DeleteFunc(l.messages, silent)
 	if len(l.messages) > 0 {
 		l.scan.Result.Records++
 		l.Finished = false
 	}
+	l.messages = slices.DeleteFunc(l.messages, silent)
 	for i := range l.messages {
 		m := &l.messages[i]
 		if at == 0 {
