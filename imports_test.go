@@ -100,7 +100,7 @@ var layers = map[string][]string{
 	"internal/crashloop/...":  {},
 	"internal/browser":        {},
 	"internal/e2e":            {},
-	"internal/faults/...":     {"internal/crashloop", "internal/fakehubdb", "internal/fakesessiondb", "internal/fakestatedb", "internal/fakemanagers", "internal/fakeobjects", "internal/faults", "internal/program", "internal/scratch", "internal/tier", "pkg/embed", "pkg/ledger", "pkg/memory"},
+	"internal/faults/...":     {"internal/crashloop", "internal/fakehubdb", "internal/fakesessiondb", "internal/fakestatedb", "internal/fakemanagers", "internal/fakeobjects", "internal/faults", "internal/postgres", "internal/program", "internal/scratch", "internal/tier", "pkg/embed", "pkg/ledger", "pkg/memory"},
 	"internal/packages":       {"cmd"},
 	"internal/program":        {"cmd"},
 	"internal/prose":          {},
