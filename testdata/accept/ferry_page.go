@@ -1,9 +1,7 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
-	"os"
 	"strings"
 )
 
@@ -22,16 +20,7 @@ const tableBegin, tableEnd = "<!-- make accept -only ferry -->\n", "<!-- end -->
 // write puts the table between its marks in a page. It is of one run: a source that was
 // not played has no row.
 func (f *ferryTable) write(page string) error {
-	text, err := os.ReadFile(page)
-	if err != nil {
-		return err
-	}
-	before, rest, ok := bytes.Cut(text, []byte(tableBegin))
-	_, after, ends := bytes.Cut(rest, []byte(tableEnd))
-	if !ok || !ends {
-		return fmt.Errorf("%s has no place for the table", page)
-	}
-	return os.WriteFile(page, []byte(string(before)+tableBegin+f.table()+tableEnd+string(after)), 0o644)
+	return splice(page, tableBegin, func(string) string { return f.table() })
 }
 
 // table is a row for each source: the share of its text in the target's next request, and

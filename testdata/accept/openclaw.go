@@ -98,10 +98,10 @@ func (o *openClaw) configuration() object {
 	}
 	defaults := object{
 		"workspace": o.workspace, "skipBootstrap": true, "model": object{"primary": "mock/" + modelName},
-		"heartbeat": object{"every": "0m"},
+		"heartbeat": object{"every": "0m"}, "memorySearch": object{"enabled": false},
 	}
-	if !o.inDatabase() {
-		defaults["memorySearch"] = object{"enabled": false} // later versions refuse to start with it
+	if o.runtime.npm.version != packages()[runtimeOpenClaw].version {
+		delete(defaults, "memorySearch") // it has another place, and is off
 	}
 	return object{
 		"gateway": object{"mode": "local", "port": o.port, "bind": "loopback", "auth": object{"mode": "token", "token": gatewayToken},
@@ -113,12 +113,6 @@ func (o *openClaw) configuration() object {
 		"models":  object{"mode": "merge", "providers": object{"mock": provider}},
 		"logging": object{"file": filepath.Join(o.home, "openclaw.log")},
 	}
-}
-
-// inDatabase says whether this version keeps its sessions in a database.
-func (o *openClaw) inDatabase() bool {
-	p := packages()[runtimeOpenClaw9]
-	return strings.Contains(o.runtime.bin, p.name+"-"+p.version)
 }
 
 // sessions is the sessions directory of the agent.
