@@ -111,9 +111,6 @@ func (s extractive) Summary(context.Context) (compact.Summary, error) {
 	return summaryOf(s.Extractive.Summary()), nil
 }
 
-// Alone says that no model is asked.
-func (extractive) Alone() {}
-
 // written is a compact.Summarizer over a model's summary.
 type written struct{ *summarize.Written }
 

@@ -171,7 +171,6 @@ func (r *run) remember(ctx context.Context, open func() (io.ReadCloser, error)) 
 	if err == nil && m.summary != nil {
 		err = r.summarize(ctx, m)
 	}
-	_, _ = m.early.wait() // also where storing failed: nothing goes on behind a run
 	if err != nil {
 		return fmt.Errorf("remember: %w", err)
 	}

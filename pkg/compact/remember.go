@@ -32,7 +32,6 @@ type recorder struct {
 	cut     *session.Cut     // to sum up only what is cut away; nil for everything
 	secrets *secrets.Session // with the values that a survey found
 
-	early  *early // the summary that is made while the history is stored; nil for none
 	survey Survey
 	made   *SummaryResult
 	text   Summary
@@ -83,12 +82,8 @@ func (m *recorder) history(ctx context.Context) iter.Seq2[Record, error] {
 			_, err = deeds.Close()
 		}
 		m.survey = r.survey
-		switch {
-		case stopped:
-		case err != nil:
+		if err != nil && !stopped {
 			yield(Record{}, err)
-		default:
-			m.early = begin(ctx, m.summary)
 		}
 	}
 }
@@ -166,10 +161,7 @@ func (m *recorder) timeOf(ms int64) int64 {
 // conclude makes the summary of what was listened to, and the records of it.
 // It may ask a model.
 func (m *recorder) conclude(ctx context.Context) ([]Record, error) {
-	s, err := m.early.wait()
-	if m.early == nil {
-		s, err = m.summary.Summary(ctx)
-	}
+	s, err := m.summary.Summary(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("summarize: %w", err)
 	}
