@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/sessctl/sessctl/pkg/session/logfile"
 	"github.com/sessctl/sessctl/pkg/session/piformat"
@@ -139,7 +140,7 @@ func (s *Store) Begin(ctx context.Context, b session.Begun) (err error) {
 func takeBack(b session.Begun) error {
 	text, err := os.ReadFile(b.Path)
 	if err == nil && string(text) == string(b.Log) {
-		err = os.Remove(b.Path)
+		err = durable.RemoveFile(b.Path)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
