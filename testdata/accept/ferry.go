@@ -31,7 +31,7 @@ func ferries() []scenario {
 	for _, from := range travellers() {
 		all = append(all, scenario{"ferry from " + from.name, from.needs, from.play})
 	}
-	return all
+	return append(all, hardFerries()...)
 }
 
 // playFerryIntoPi lets pi go on with a session that was carried twice: from pi into
