@@ -19,6 +19,7 @@ import (
 	"github.com/sessctl/sessctl/pkg/session/codex"
 	"github.com/sessctl/sessctl/pkg/session/copilot"
 	"github.com/sessctl/sessctl/pkg/session/cursor"
+	"github.com/sessctl/sessctl/pkg/session/exchange"
 	"github.com/sessctl/sessctl/pkg/session/gemini"
 	"github.com/sessctl/sessctl/pkg/session/goose"
 	"github.com/sessctl/sessctl/pkg/session/hermes"
@@ -330,6 +331,7 @@ func Runtimes() []RuntimeKind {
 		{Name: session.RuntimeHermes, Traits: hermes.Traits, Roots: onDisk(hermes.Roots), Open: func(root string, _ Config) session.Store { return hermes.Open(root) }},
 		{Name: session.RuntimeGoose, Traits: goose.Traits, Roots: onDisk(goose.Roots), Open: func(root string, _ Config) session.Store { return goose.Open(root) }},
 		{Name: session.RuntimeCursor, Traits: cursor.Traits, Roots: onDisk(cursor.Roots), Open: func(root string, _ Config) session.Store { return cursor.Open(root) }},
+		{Name: session.RuntimeExchange, Traits: exchange.Traits, Roots: onDisk(nowhere), Open: func(root string, _ Config) session.Store { return exchange.Open(root) }},
 		{Name: session.RuntimeYarnnn, Traits: yarnnn.Traits, Roots: databases, Remote: true, Open: openYarnnn},
 	}
 }
@@ -338,6 +340,9 @@ func Runtimes() []RuntimeKind {
 func onDisk(roots func(home string, getenv func(string) string) []string) func(string, func(string) string, Config) []string {
 	return func(home string, getenv func(string) string, _ Config) []string { return roots(home, getenv) }
 }
+
+// nowhere is for what lies only where a person has put it.
+func nowhere(string, func(string) string) []string { return nil }
 
 // databases are the databases that the configuration names.
 func databases(_ string, _ func(string) string, c Config) []string {
