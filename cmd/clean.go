@@ -188,8 +188,8 @@ func listClean(a *app, c *removal.Cleaner) error {
 			continue
 		}
 		r.Reason += wording.More(of.Count - 1)
-		rows = append(rows, []string{r.Outcome, r.Runtime, wording.Visible(r.Agent), wording.Visible(r.Session), r.LastUse, wording.Bytes(r.Bytes), wording.Visible(r.Reason)})
-		t.rows = append(t.rows, []string{r.Outcome, r.Runtime, cmp.Or(r.ProjectName, r.Agent), cmp.Or(r.Session, a.Tilde(r.Path)), r.Title, wording.ShownTime(r.LastUse), wording.Bytes(r.Bytes), r.Reason})
+		rows = append(rows, []string{r.Outcome, r.Runtime, wording.Visible(r.Agent), wording.Visible(r.Session), r.LastUse, wording.Bytes(r.Bytes), wording.Visible(r.Why())})
+		t.rows = append(t.rows, []string{r.Outcome, r.Runtime, cmp.Or(r.ProjectName, r.Agent), cmp.Or(r.Session, a.Tilde(r.Path)), r.Title, wording.ShownTime(r.LastUse), wording.Bytes(r.Bytes), r.Why()})
 	}
 	if err := a.printPlan(t, rows); err != nil || c.Prune == nil {
 		return err

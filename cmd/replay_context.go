@@ -27,7 +27,7 @@ func addReplayFlags(o *steps.ReplayOptions, fs *pflag.FlagSet) {
 	fs.StringVar(&o.Session, "session", "", "this session (`id` or key)")
 	fs.StringVar(&o.File, "file", "", "any session `file` of any runtime, in any place")
 	fs.StringVar(&o.Query, "query", "", "keep the last six messages and the older turns about this `text`, 20 messages in all")
-	fs.Float64Var(&o.Relevance, "min-relevance", replay.DefaultRelevance, "with --query: how similar an older turn must be, as a `cosine`")
+	fs.Float64Var(&o.Relevance, "min-relevance", replay.DefaultRelevance, "with --query: how similar an older turn must be, as a `cosine` (or $"+steps.RelevanceVariable+")")
 	fs.Int64Var(&o.Budget, "budget", 0, "leave out the oldest turns until about this many `tokens` are left (0: no budget)")
 	fs.StringVar(&o.Format, "format", string(replay.Text), steps.FormatNames())
 	fs.BoolVar(&o.NoRepair, "no-repair", false, "leave calls without results and results without calls as they are")
@@ -56,6 +56,9 @@ redacted. --format atif writes the whole session, not only its context.`,
 				o.Format = string(replay.JSON)
 			}
 			o.CutResults = c.Flags().Changed("keep-tool-results")
+			if !c.Flags().Changed("min-relevance") {
+				o.RelevanceText = a.Getenv(steps.RelevanceVariable)
+			}
 			if err := o.Validate(); err != nil {
 				return err
 			}

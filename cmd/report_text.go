@@ -82,7 +82,7 @@ func (p *reportPrinter) person() {
 func (p *reportPrinter) context() {
 	c := &p.doc.Context
 	p.heading("What fills context")
-	p.line("%s with %s tokens, %s at or over %s", wording.Plural(c.Sessions, "session"), wording.Count(c.Tokens), wording.Count(int64(c.Over)), wording.Threshold(p.doc.Threshold, p.doc.Share))
+	p.line("%s%s with %s tokens, %s at or over %s", wording.Plural(c.Sessions, "session"), c.Copies(), wording.Count(c.Tokens), wording.Count(int64(c.Over)), wording.Threshold(p.doc.Threshold, p.doc.Share))
 	shares := func(name string, all []report.Share, of func(report.Share) string) {
 		t := table{columns: []column{{name: name, least: 10}, {name: "SESSIONS", right: true, drop: 2}, {name: "TOKENS", right: true}, {name: "OF ALL", drop: 1}, {name: "SIZE", right: true}, {name: "OVER", right: true, drop: 3}}}
 		for _, s := range all {
@@ -108,7 +108,7 @@ func (p *reportPrinter) context() {
 		} else if s.Window > 0 {
 			context = selection.Bar(s.Tokens, s.Window)
 		}
-		t.rows = append(t.rows, []string{s.Session, s.Title, cmp.Or(s.ProjectName, s.Agent), tokens, context, wording.Bytes(s.Bytes), s.State})
+		t.rows = append(t.rows, []string{s.Session, s.Title, cmp.Or(s.ProjectName, s.Agent), tokens, context, wording.Bytes(s.Bytes), s.Standing()})
 	}
 	p.table(t)
 }

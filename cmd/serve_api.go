@@ -159,7 +159,7 @@ func (s *api) registerSessions(h huma.API) {
 		func(ctx context.Context, in *web.RecallQuery) (*reply[recall.Document], error) {
 			return answered(ctx, s, func(ctx context.Context, a *app) (recall.Document, error) {
 				o := in.Options(ctx, a.Run)
-				if err := cmp.Or(web.KnownRuntime(in.Runtime), o.Validate()); err != nil {
+				if err := cmp.Or(web.KnownRuntime(in.Runtime), web.CheckSession(in.Session), o.Validate()); err != nil {
 					return recall.Document{}, err
 				}
 				doc, err := steps.Recall(ctx, a.Run, o)
@@ -181,7 +181,10 @@ func (s *api) registerSessions(h huma.API) {
 		})
 }
 
-type compactPost struct{ Body web.CompactRequest }
+type (
+	compactPost struct{ Body web.CompactRequest }
+	clearPost   struct{ Body web.ClearRequest }
+)
 
 type jobQuery struct {
 	ID string `path:"id" maxLength:"64" doc:"the job's id"`
@@ -191,7 +194,16 @@ func (s *api) registerJobs(h huma.API) {
 	post := operation(h, "compact", http.MethodPost, "/api/v1/compact", "Compact sessions (sessctl compact): a job that runs as soon as no other does")
 	post.Description = "Answers at once. The job is on disk by then: it survives the end of the server. While a job for the same agent waits or runs, that one is the answer."
 	post.DefaultStatus = http.StatusAccepted
-	huma.Register(h, post, s.compact)
+	huma.Register(h, post, func(ctx context.Context, in *compactPost) (*web.Accepted, error) {
+		in.Body.Caller = web.CallerName(in.Body.Caller)
+		return s.submit(ctx, web.JobCompact, in.Body, in.Body)
+	})
+	clearing := operation(h, "clear", http.MethodPost, "/api/v1/sessions/clear", "Clear a session (sessctl compact --clear): it is archived and remembered first; a job as for compact")
+	clearing.DefaultStatus = http.StatusAccepted
+	huma.Register(h, clearing, func(ctx context.Context, in *clearPost) (*web.Accepted, error) {
+		in.Body.Caller = web.CallerName(in.Body.Caller)
+		return s.submit(ctx, web.JobClear, in.Body.Compact(), in.Body)
+	})
 	huma.Register(h, operation(h, "jobs", http.MethodGet, "/api/v1/jobs", "The jobs there are, and how they ended"),
 		func(context.Context, *struct{}) (*reply[web.JobsDocument], error) {
 			return &reply[web.JobsDocument]{Body: web.NewJobsDocument(s.jobs.List(), s.jobs.Unreadable())}, nil
@@ -206,20 +218,18 @@ func (s *api) registerJobs(h huma.API) {
 		})
 }
 
-// compact accepts a compaction. What cannot be meant is refused at once; what
+// submit accepts a compaction. What cannot be meant is refused at once; what
 // becomes of the rest, the job tells.
-func (s *api) compact(ctx context.Context, in *compactPost) (*web.Accepted, error) {
-	q := in.Body
-	q.Caller = web.CallerName(q.Caller)
+func (s *api) submit(ctx context.Context, kind string, q web.CompactRequest, body any) (*web.Accepted, error) {
 	_, err := answered(ctx, s, func(ctx context.Context, a *app) (struct{}, error) { return struct{}{}, checkRequest(ctx, a, q) })
 	if err != nil {
 		return nil, err
 	}
-	options, err := json.Marshal(q)
+	options, err := json.Marshal(body)
 	if err != nil {
 		return nil, problemFor(fmt.Errorf("write the job: %w", err))
 	}
-	j, _, err := s.jobs.Submit(jobs.Request{Kind: jobCompact, Subject: q.Subject(), Caller: q.Caller, Options: options})
+	j, _, err := s.jobs.Submit(jobs.Request{Kind: kind, Subject: q.Subject(), Caller: q.Caller, Options: options})
 	if err != nil {
 		return nil, problemFor(err)
 	}

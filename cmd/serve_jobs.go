@@ -4,62 +4,32 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"time"
 
-	"github.com/sessctl/sessctl/internal/failure"
 	"github.com/sessctl/sessctl/internal/front/web"
 	"github.com/sessctl/sessctl/internal/selection"
-	"github.com/sessctl/sessctl/internal/steps"
 	"github.com/sessctl/sessctl/internal/wording"
 	"github.com/sessctl/sessctl/internal/workspace"
-	"github.com/sessctl/sessctl/pkg/compact"
 	"github.com/sessctl/sessctl/pkg/operate/jobs"
 )
 
-// The kinds of jobs.
-const (
-	jobCompact = "compact"
-	jobRun     = "run"
-)
-
-// agentAll is what a request calls all agents.
-const agentAll = "all"
-
 // options are those of the command that does what the request asks for.
 func options(ctx context.Context, q web.CompactRequest, a *app) (selection.CompactOptions, error) {
-	a.Global.Runtime = q.Runtime
-	flags := steps.StepFlags{}
-	switch q.Agent {
-	case agentAll:
-		flags = steps.Whose("")
-	case "":
-	default:
-		flags = steps.Whose(string(web.Meant(ctx, a.Run, q.Runtime, q.Agent)))
-	}
-	asked := compact.Threshold{Tokens: q.Threshold, Percent: q.Percent}
-	return parseCompact(a, flags.Text("--session", q.Session).Text("--threshold", asked.String()).On("--skip-summary", q.SkipSummary))
+	return parseCompact(a, q.Flags(ctx, a.Run))
 }
 
 // checkRequest refuses what cannot become a job: options that do not go together,
 // agents and sessions that are not there.
 func checkRequest(ctx context.Context, a *app, q web.CompactRequest) error {
-	if q.Agent == "" && q.Session == "" {
-		return failure.Usage(`{"agent": "all"} means every agent`, "agent or session is missing")
-	}
-	if q.Agent == agentAll && q.Session != "" {
-		return failure.Usage("leave agent out, or name the agent that the session is of", `"agent": "all" does not go with a session`)
-	}
-	if err := web.KnownRuntime(q.Runtime); err != nil {
+	if err := q.Check(); err != nil {
 		return err
 	}
 	o, err := options(ctx, q, a)
 	if err != nil {
 		return err
 	}
-	_, err = selection.Choose(ctx, a.Run, o)
-	return err
+	return q.Choose(ctx, a.Run, o)
 }
 
 // jobLockWait is how long a job waits for another sessctl if --lock-wait does not
@@ -87,17 +57,17 @@ func (s *server) work(ctx context.Context, j jobs.Job) (jobs.Result, error) {
 // perform is the command of a job.
 func perform(ctx context.Context, a *app, j jobs.Job) error {
 	switch j.Kind {
-	case jobCompact:
-		var q web.CompactRequest
-		if err := json.Unmarshal(j.Options, &q); err != nil {
-			return fmt.Errorf("read the options of job %s: %w", j.ID, err)
+	case web.JobCompact, web.JobClear:
+		q, err := web.Asked(j)
+		if err != nil {
+			return err
 		}
 		o, err := options(ctx, q, a)
 		if err != nil {
 			return err
 		}
 		return runCompact(ctx, a, o)
-	case jobRun:
+	case web.JobRun:
 		return runProfileCommand(ctx, a, j.Subject)
 	}
 	return fmt.Errorf("job %s is of an unknown kind %q", j.ID, j.Kind)

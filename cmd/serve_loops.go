@@ -129,7 +129,7 @@ func (s *server) startDue() error {
 
 func (s *server) start(schedule jobs.Schedule, slot jobs.Slot) error {
 	id := outbox.DeriveID(slot.Time(), "schedule "+schedule.Name+" "+schedule.Expr)
-	j, isNew, err := s.jobs.Submit(jobs.Request{ID: id, Kind: jobRun, Subject: schedule.Name, Caller: "schedule"})
+	j, isNew, err := s.jobs.Submit(jobs.Request{ID: id, Kind: web.JobRun, Subject: schedule.Name, Caller: "schedule"})
 	if err != nil {
 		return err
 	}

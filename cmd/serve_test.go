@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"net"
 	"net/http"
@@ -129,6 +130,9 @@ func TestServeDocuments(t *testing.T) {
 
 func TestServeProblems(t *testing.T) {
 	s := newServing(t)
+	if err := os.MkdirAll(filepath.Join(s.Home(), ".agent", "sessions", "01JKTS6Q2N8R3Z5V7W9XYB4CDF"), 0o700); err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct {
 		method, path, body string
 		change             func(*http.Request)
@@ -152,6 +156,14 @@ func TestServeProblems(t *testing.T) {
 		{"GET", "/api/v1/nothing", "", nil, 404, "unknown_path"},
 		{"DELETE", "/api/v1/jobs", "", nil, 405, "method"},
 		{"GET", "/api/v1/compact", "", nil, 405, "method"},
+		{"POST", "/api/v1/sessions/clear", `{}`, nil, 422, "usage"},
+		{"POST", "/api/v1/sessions/clear", `{"agent":"all"}`, nil, 422, "usage"},
+		{"POST", "/api/v1/sessions/clear", `{"session":"nobody"}`, nil, 404, "unknown_session"},
+		{"POST", "/api/v1/sessions/clear", `{"chatId":"../../etc/passwd"}`, nil, 400, "invalid_session"},
+		{"POST", "/api/v1/compact", `{"session":"a\u0000b"}`, nil, 400, "invalid_session"},
+		{"POST", "/api/v1/compact", `{"session":"nobody","runtime":"agent"}`, nil, 400, "invalid_session"},
+		{"POST", "/api/v1/compact", `{"session":"01JKTS6Q2N8R3Z5V7W9XYB4CDE","runtime":"agent"}`, nil, 404, "unknown_session"},
+		{"GET", "/api/v1/recall?q=port&session=..%2Fx", "", nil, 400, "invalid_session"},
 		{"POST", "/api/v1/compact", `{}`, nil, 422, "usage"},
 		{"POST", "/api/v1/compact", `{"agent":"nobody"}`, nil, 404, "unknown_agent"},
 		{"POST", "/api/v1/compact", `{"agent":"coordinator","treshold":1}`, nil, 422, "usage"},
@@ -246,6 +258,42 @@ func TestServeCompact(t *testing.T) {
 	}
 	if asked.Caller != job.Caller || asked.Agent != "work-orders-api" {
 		t.Errorf("the audit log says %+v", asked)
+	}
+}
+
+// A session that is cleared by the API is archived and remembered first; the seed's own
+// request, which names a chat, means it too.
+func TestServeClear(t *testing.T) {
+	s := newServing(t)
+	log := filepath.Join(s.Home(), ".annabelle", "sessions", "annabelle", "8304042211.jsonl")
+	said := `{"type":"header","chatId":"8304042211","agentId":"annabelle","createdAt":"2026-02-11T01:14:59.755Z","version":1}
+{"type":"turn","user":"Which otter guards the teapot?","assistant":"The grey one.","timestamp":"2026-02-11T01:15:59.755Z"}
+`
+	old := s.Now().Add(-time.Hour)
+	if err := errors.Join(os.MkdirAll(filepath.Dir(log), 0o700), os.WriteFile(log, []byte(said), 0o600), os.Chtimes(log, old, old)); err != nil {
+		t.Fatal(err)
+	}
+	w := s.ask(http.MethodPost, "/api/v1/sessions/clear", `{"chatId":"8304042211"}`, nil)
+	if w.Code != http.StatusAccepted {
+		t.Fatalf("%d %s", w.Code, w.Body)
+	}
+	s.workOff(1)
+	var job web.JobDocument
+	if err := json.Unmarshal(s.get(w.Header().Get("Location")), &job); err != nil || job.Kind != web.JobClear || job.Result.Outcome != operate.OK {
+		t.Fatalf("%v %+v %+v", err, job, job.Result)
+	}
+	if _, err := os.Stat(log); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the log is still there: %v", err)
+	}
+	var list steps.ArchiveDocument
+	if err := json.Unmarshal(s.command("archives", "list", "--agent", "annabelle"), &list); err != nil || len(list.Archives) != 1 {
+		t.Fatalf("%v %+v", err, list)
+	}
+	if lines := s.get("/api/v1/archives/" + list.Archives[0].ID + "/lines"); !bytes.Contains(lines, []byte("guards the teapot")) {
+		t.Errorf("the archive has %s", lines)
+	}
+	if hits := s.get("/api/v1/recall?q=which+otter+guards+the+teapot"); !bytes.Contains(hits, []byte("The grey one")) {
+		t.Errorf("recall finds %s", hits)
 	}
 }
 
@@ -348,7 +396,7 @@ func TestServeSchedules(t *testing.T) {
 		}
 		now = now.Add(7 * time.Minute)
 	}
-	if all := s.jobs.List(); len(all) != 1 || all[0].Kind != jobRun || all[0].Subject != "nightly" || all[0].Caller != "schedule" {
+	if all := s.jobs.List(); len(all) != 1 || all[0].Kind != web.JobRun || all[0].Subject != "nightly" || all[0].Caller != "schedule" {
 		t.Errorf("%+v", all)
 	}
 	s.workOff(1)
@@ -367,10 +415,10 @@ func TestServeSchedules(t *testing.T) {
 	}
 }
 
-// updateGolden is the variable that rewrites docs/openapi.json.
+// updateGolden is the variable that rewrites testdata/openapi.json.
 const updateGolden = "SESSCTL_UPDATE_GOLDEN"
 
-// docs/openapi.json is what the server says of its API, a line for each path and
+// testdata/openapi.json is what the server says of its API, a line for each path and
 // each schema: a change is seen in its own line.
 func TestServeOpenAPI(t *testing.T) {
 	var out bytes.Buffer
@@ -379,7 +427,7 @@ func TestServeOpenAPI(t *testing.T) {
 		t.Fatal(err)
 	}
 	page := append(unfolded(t, out.Bytes(), 3), '\n')
-	golden := filepath.Join("..", "docs", "openapi.json")
+	golden := filepath.Join("testdata", "openapi.json")
 	if os.Getenv(updateGolden) != "" {
 		if err := os.WriteFile(golden, page, 0o644); err != nil {
 			t.Fatal(err)

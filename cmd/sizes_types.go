@@ -58,7 +58,7 @@ func printTold(a *app, doc selection.TypesDocument) error {
 	if v.Messages == 0 {
 		return nil
 	}
-	_, err := fmt.Fprintf(a.Out, "agents are told %s: people said %.1f%%, pasted %.1f%%; programs put %.1f%%\n", wording.Bytes(v.Bytes),
-		selection.PercentOf(v.Said, v.Bytes), selection.PercentOf(v.Pasted, v.Bytes), selection.PercentOf(v.Program, v.Bytes))
+	_, err := fmt.Fprintf(a.Out, "agents are told %s: people said %.1f%%, pasted %.1f%%; programs put %.1f%%%s\n", wording.Bytes(v.Bytes),
+		selection.PercentOf(v.Said, v.Bytes), selection.PercentOf(v.Pasted, v.Bytes), selection.PercentOf(v.Program, v.Bytes), v.Copies())
 	return err
 }

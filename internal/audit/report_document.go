@@ -108,6 +108,7 @@ func (r *reporter) context(context.Context) error {
 		}
 	}
 	c.Sessions, c.Over, c.Tokens, c.Bytes = whole.Sessions, whole.Over, whole.Tokens, whole.Bytes
+	c.Carried = selection.Copies(rows)
 	c.Runtimes, c.Agents = append(c.Runtimes, sortedShares(runtimes)...), append(c.Agents, sortedShares(agents)...)
 	c.MoreAgents = max(len(c.Agents)-report.MostAgents, 0)
 	c.Agents = c.Agents[:len(c.Agents)-c.MoreAgents]

@@ -23,7 +23,7 @@ func newReportSession(row *selection.SessionRow) report.Session {
 	}
 	return report.Session{
 		Runtime: row.Runtime, Agent: row.Agent, Session: row.Name(), Title: row.Title, Project: row.Project, ProjectName: row.ProjectName, Tokens: row.Tokens, Window: int64(row.ContextWindow), Bytes: row.Bytes,
-		Last: row.LastActivity, State: state, Over: row.Over, Unreadable: row.Unreadable,
+		Last: row.LastActivity, State: state, Over: row.Over, Unreadable: row.Unreadable, CarriedFrom: (*report.CarriedFrom)(row.CarriedFrom),
 	}
 }
 

@@ -313,8 +313,18 @@ type CleanRow struct {
 	LastUse     string `json:"last_use"` // RFC 3339, UTC
 	Outcome     string `json:"outcome"`  // trash, purge, undelete or kept
 	Reason      string `json:"reason"`
+	// CarriedFrom is the session whose words it began with, null for its own and in the trash.
+	CarriedFrom *session.CarriedFrom `json:"carried_from"`
 
 	Left bool `json:"-"` // it was to go, and is busy or could not
+}
+
+// Why is the reason, and where the session came from.
+func (r CleanRow) Why() string {
+	if r.CarriedFrom == nil {
+		return r.Reason
+	}
+	return r.Reason + ", " + r.CarriedFrom.String()
 }
 
 // Cause is why a session stays, without what is its own; "" for one that goes, and
@@ -351,7 +361,7 @@ func (c *Cleaner) makeRows(ctx context.Context) {
 		name := naming.Of(ctx, p.Adapter, p.Ref)
 		row := CleanRow{
 			Runtime: p.Runtime, Agent: p.Agent, Session: p.ID, Title: name.Title, Project: name.Project, Kind: string(p.Kind), Path: p.Path, Files: len(p.Files), Bytes: p.Bytes,
-			LastUse: p.LastUse.UTC().Format(time.RFC3339), Outcome: PruneKept, Reason: p.Verdict.Reason, Left: p.Left != nil,
+			LastUse: p.LastUse.UTC().Format(time.RFC3339), Outcome: PruneKept, Reason: p.Verdict.Reason, Left: p.Left != nil, CarriedFrom: name.From.Document(),
 		}
 		if p.Verdict.Goes {
 			row.Outcome, row.Reason, row.Bytes = retention.ActionTrash, "unused for "+wording.Days(now.Sub(p.LastUse)), p.Size()

@@ -72,6 +72,7 @@ func (o *CompactOptions) Policy(run *workspace.Run) compact.Policy {
 	return compact.Policy{
 		Pins:        run.Pins,
 		OutputLimit: run.OutputLimit(),
+		Off:         !run.Config.Compaction.Enabled,
 		DryRun:      o.DryRun, Limits: run.Config.Compaction.Limits(o.Threshold, o.ThresholdAsked), Force: o.Force, SkipArchive: o.SkipArchive, SkipSummary: o.SkipSummary,
 		Strategy: session.Strategy(o.Strategy), Quiet: o.Quiet, QuietOf: workspace.QuietWhere(&run.Settings, o.Quiet, named), Asked: o.ThresholdAsked, Requested: !o.All,
 		Gateway: compact.GatewayUse(o.Gateway), LongestTurn: run.Config.Compaction.LongestTurn,

@@ -335,6 +335,8 @@ func IdleReason(r CompactedSession) string {
 // whose summary is fresh, or that was used a moment ago.
 func idleBelow(why string) session.Reason {
 	switch session.ReasonOf(why) {
+	case session.ReasonTurnedOff:
+		return session.ReasonCountOff
 	case session.ReasonSummaryFresh, session.ReasonOwnSummary, session.ReasonSaidRecently, session.ReasonCooldown, session.ReasonFewOfUser:
 		return session.ReasonCountNotDue
 	}

@@ -95,6 +95,8 @@ type SessionRow struct {
 	State          string   `json:"state"`
 	Reason         string   `json:"reason"`
 	Unreadable     bool     `json:"unreadable"` // the log could not be read, see reason: tokens and messages are not known
+	// CarriedFrom is the session whose words it began with, null for its own.
+	CarriedFrom *session.CarriedFrom `json:"carried_from"`
 
 	Last   time.Time `json:"-"`
 	Limit  int64     `json:"-"` // tokens from which it is due; 0 where its runtime decides, or nothing can
@@ -388,7 +390,7 @@ func (m *Measurer) name(ctx context.Context, r *SessionRow, s *workspace.Found) 
 	listed := session.Name{Title: naming.Tidy(s.Title), Project: s.Project} // a name changes without the log
 	seen.Name = listed.Or(seen.Name)
 	s.Title, s.Project = seen.Name.Title, seen.Name.Project
-	r.Title, r.Project = s.Title, s.Project
+	r.Title, r.Project, r.CarriedFrom = s.Title, s.Project, seen.Name.From.Document()
 }
 
 // barCells is the width of the bar that shows how full a context is.
@@ -432,6 +434,9 @@ func SizesCells(a *workspace.Settings, s *SessionRow) []string {
 	}
 	if s.Kind != "live" && s.Kind != "database" {
 		state += " (" + s.Kind + ")"
+	}
+	if s.CarriedFrom != nil {
+		state += ", " + s.CarriedFrom.String()
 	}
 	tokens, messages, source := wording.Count(s.Tokens), s.messageCount(), s.TokenSource
 	if s.Unreadable {

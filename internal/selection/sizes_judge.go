@@ -152,6 +152,15 @@ func (d *SizesDocument) Over() (over, ruled, irreducible int) {
 	return over, ruled, irreducible
 }
 
+// Copies counts the sessions that began with what is said in another one of them.
+func Copies(rows []*SessionRow) int {
+	there, origins := map[[2]string]bool{}, make([]*session.CarriedFrom, len(rows))
+	for i, r := range rows {
+		there[[2]string{r.Runtime, session.CleanID(r.Session)}], origins[i] = true, r.CarriedFrom
+	}
+	return session.Copies(slices.Values(origins), func(runtime, id string) bool { return there[[2]string{runtime, id}] })
+}
+
 // Footer says in one line how many sessions are over.
 func (d *SizesDocument) Footer() string {
 	over, ruled, irreducible := d.Over()
@@ -165,6 +174,9 @@ func (d *SizesDocument) Footer() string {
 	}
 	if ruled > 0 {
 		text += fmt.Sprintf(", %s more over by the runtime's own rule", wording.Count(int64(ruled)))
+	}
+	if copies := Copies(d.Sessions); copies > 0 {
+		text += fmt.Sprintf("; %s carried over from others here", wording.Count(int64(copies)))
 	}
 	return text
 }

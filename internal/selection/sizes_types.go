@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/sessctl/sessctl/internal/wording"
 	"github.com/sessctl/sessctl/internal/workspace"
 	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/jsonl"
@@ -42,10 +43,19 @@ type typeRow struct {
 // voicesRow is what agents are told, in bytes of text, by whose words it is.
 type voicesRow struct {
 	Messages int   `json:"messages"`
+	Carried  int   `json:"carried_messages"` // the same, told to another agent first: they are not counted again
 	Bytes    int64 `json:"bytes"`
 	Said     int64 `json:"said_bytes"`    // by people, in words
 	Pasted   int64 `json:"pasted_bytes"`  // logs, code, documents
 	Program  int64 `json:"program_bytes"` // put there by a program
+}
+
+// Copies says how many messages are left out, because they were carried over.
+func (v voicesRow) Copies() string {
+	if v.Carried == 0 {
+		return ""
+	}
+	return "; " + wording.Plural(v.Carried, "message") + " that continue carried not counted again"
 }
 
 // LogTypes says what logs are made of: records and bytes by type.
@@ -80,7 +90,10 @@ func TypesOf(ctx context.Context, a *workspace.Settings, logs []workspace.Found,
 	}
 	t.Doc.Bytes, t.Doc.Base64, t.Doc.Duplicate, t.Largest = all.Bytes, all.Base64, all.Duplicate, all.Largest
 	v := all.Told
-	t.Doc.Told = voicesRow{Messages: v.Messages, Bytes: v.Bytes(), Said: v.Said, Pasted: v.Pasted, Program: v.Program}
+	copies := v.Once(all.Carried, func(o session.Origin) bool {
+		return slices.ContainsFunc(logs, func(s workspace.Found) bool { return s.Runtime == o.Runtime && session.CleanID(s.ID) == o.Session })
+	})
+	t.Doc.Told = voicesRow{Messages: v.Messages, Carried: copies, Bytes: v.Bytes(), Said: v.Said, Pasted: v.Pasted, Program: v.Program}
 	for _, runtime := range slices.Sorted(maps.Keys(whole)) {
 		t.Doc.addTypes(runtime, whole[runtime])
 	}

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/sessctl/sessctl/internal/failure"
@@ -40,6 +41,23 @@ type ReplayOptions struct {
 	CutResults      bool // KeepToolResults was asked for
 	Check           string
 	Recent          bool
+	RelevanceText   string // what takes the place of Relevance; "" for nothing
+}
+
+// RelevanceVariable is the variable in which Annabelle keeps its bound for older turns.
+const RelevanceVariable = "HISTORY_RELEVANCE_THRESHOLD"
+
+// relevance reads the bound of the variable, where a question is asked.
+func (o *ReplayOptions) relevance() error {
+	if o.Query == "" || o.RelevanceText == "" {
+		return nil
+	}
+	bound, err := strconv.ParseFloat(o.RelevanceText, 64)
+	if err != nil || !(bound >= -1 && bound <= 1) {
+		return failure.Usage("it is a number such as 0.45; --min-relevance takes its place", "%s: %q is no cosine", RelevanceVariable, o.RelevanceText)
+	}
+	o.Relevance = bound
+	return nil
 }
 
 // WholeResults is how many of the last tool results stay whole: as many as was asked for,
@@ -73,7 +91,7 @@ func (o *ReplayOptions) Validate() error {
 	case o.Budget < 0:
 		return failure.Usage(see, "--budget must not be negative")
 	}
-	return nil
+	return o.relevance()
 }
 
 // FormatNames lists the formats for a message.

@@ -45,6 +45,7 @@ type Config struct {
 }
 
 type compactionConfig struct {
+	Enabled   bool          `mapstructure:"enabled" json:"enabled"`           // false: no session is due
 	Threshold string        `mapstructure:"threshold" json:"threshold"`       // tokens, a share of the window, or both
 	Of        []string      `mapstructure:"thresholds" json:"thresholds"`     // of runtimes and agents: pi=80%, openclaw/main=120000
 	Windows   []string      `mapstructure:"windows" json:"windows"`           // tokens, of models, runtimes and agents: gpt-4.1=1000000
@@ -54,7 +55,7 @@ type compactionConfig struct {
 	Strategy    string        `mapstructure:"strategy" json:"strategy"`
 	Gateway     string        `mapstructure:"gateway" json:"gateway"`                       // auto, never or require
 	Keep        int64         `mapstructure:"keep_recent_tokens" json:"keep_recent_tokens"` // 0 = the runtime's own
-	Reserve     int64         `mapstructure:"reserve_tokens" json:"reserve_tokens"`         // of the window, for the answer
+	Reserve     int64         `mapstructure:"reserve_tokens" json:"reserve_tokens"`         // of the window, for the answer; 0 = the runtime's own
 	Window      int64         `mapstructure:"context_window" json:"context_window"`         // tokens; 0 = the runtime's own
 }
 
@@ -127,17 +128,13 @@ func recallDefaults() map[string]any {
 	return map[string]any{"recall.limit": 5, "recall.rank": "hybrid", "hooks.brief": 800}
 }
 
-// Defaults is the lowest layer: flags > SESSCTL_* > file > that of the fleet > defaults.
-func Defaults() map[string]any {
-	all := map[string]any{
+// compactionDefaults are those of when and how sessions are compacted.
+func compactionDefaults() map[string]any {
+	return map[string]any{
 		"compaction.keep_recent_tokens": 0,
-		"compaction.reserve_tokens":     16_384,
+		"compaction.enabled":            true,
+		"compaction.reserve_tokens":     0,
 		"compaction.context_window":     0,
-		"data_dir":                      "",
-		"stores":                        []string{},
-		"only_stores":                   []string{},
-		"workers":                       2,
-		"lock_wait":                     0,
 		"compaction.threshold":          compact.DefaultThreshold().String(),
 		"compaction.thresholds":         []string{},
 		"compaction.windows":            []string{},
@@ -145,45 +142,56 @@ func Defaults() map[string]any {
 		"compaction.longest_turn":       "24h",
 		"compaction.strategy":           "",
 		"compaction.gateway":            "auto",
-		"openclaw.command":              "openclaw",
-		"openclaw.deadline":             30 * time.Second,
-		"openclaw.wait":                 15 * time.Second,
-		"embed.provider":                "builtin",
-		"embed.model":                   "",
-		"embed.base_url":                "",
-		"embed.dimensions":              0,
-		"embed.api_key_env":             "",
-		"embed.api_key_file":            "",
-		"embed.timeout":                 "30s",
-		"clean.max_age":                 "",
-		"clean.grace":                   "7d",
-		"macstats.lessons_agent":        "",
-		"annabelle.threshold_chars":     20_000,
-		"annabelle.min_turns":           8,
-		"annabelle.cooldown":            "2m",
-		"annabelle.keep_recent_turns":   5,
-		"yarnnn.dsn":                    "",
-		"yarnnn.user_id":                "",
-		"yarnnn.inactivity":             "4h",
-		"yarnnn.min_user_messages":      5,
-		"summarize.provider":            "extractive",
-		"summarize.model":               "",
-		"summarize.base_url":            "",
-		"summarize.api_key_env":         "",
-		"summarize.api_key_file":        "",
-		"summarize.timeout":             0,
-		"summarize.window":              0,
-		"facts.provider":                "extractive",
-		"facts.model":                   "",
-		"facts.base_url":                "",
-		"facts.api_key_env":             "",
-		"facts.api_key_file":            "",
-		"facts.timeout":                 0,
-		"facts.window":                  0,
-		"llm.max_calls":                 50,
-		"memory.output_limit":           compact.DefaultOutputLimit,
 	}
-	for _, more := range []map[string]any{recallDefaults(), monitorDefaults(), eventDefaults(), serveDefaults(), remoteDefaults(), archiveDefaults(), ledgerDefaults()} {
+}
+
+// Defaults is the lowest layer: flags > SESSCTL_* > file > that of the fleet > defaults.
+func Defaults() map[string]any {
+	all := map[string]any{
+		"data_dir":                    "",
+		"stores":                      []string{},
+		"only_stores":                 []string{},
+		"workers":                     2,
+		"lock_wait":                   0,
+		"openclaw.command":            "openclaw",
+		"openclaw.deadline":           30 * time.Second,
+		"openclaw.wait":               15 * time.Second,
+		"embed.provider":              "builtin",
+		"embed.model":                 "",
+		"embed.base_url":              "",
+		"embed.dimensions":            0,
+		"embed.api_key_env":           "",
+		"embed.api_key_file":          "",
+		"embed.timeout":               "30s",
+		"clean.max_age":               "",
+		"clean.grace":                 "7d",
+		"macstats.lessons_agent":      "",
+		"annabelle.threshold_chars":   20_000,
+		"annabelle.min_turns":         8,
+		"annabelle.cooldown":          "2m",
+		"annabelle.keep_recent_turns": 5,
+		"yarnnn.dsn":                  "",
+		"yarnnn.user_id":              "",
+		"yarnnn.inactivity":           "4h",
+		"yarnnn.min_user_messages":    5,
+		"summarize.provider":          "extractive",
+		"summarize.model":             "",
+		"summarize.base_url":          "",
+		"summarize.api_key_env":       "",
+		"summarize.api_key_file":      "",
+		"summarize.timeout":           0,
+		"summarize.window":            0,
+		"facts.provider":              "extractive",
+		"facts.model":                 "",
+		"facts.base_url":              "",
+		"facts.api_key_env":           "",
+		"facts.api_key_file":          "",
+		"facts.timeout":               0,
+		"facts.window":                0,
+		"llm.max_calls":               50,
+		"memory.output_limit":         compact.DefaultOutputLimit,
+	}
+	for _, more := range []map[string]any{compactionDefaults(), recallDefaults(), monitorDefaults(), eventDefaults(), serveDefaults(), remoteDefaults(), archiveDefaults(), ledgerDefaults()} {
 		maps.Copy(all, more)
 	}
 	return all

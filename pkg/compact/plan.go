@@ -427,6 +427,9 @@ func (p *Plan) due(ctx context.Context, store session.Store, tail session.Tail, 
 // trigger, unless a threshold was asked for. The question says which session; what
 // was asked for is the policy's.
 func (p Policy) Due(ctx context.Context, store session.Store, q session.DueQuestion) (Verdict, error) {
+	if p.Off {
+		return Verdict{Reason: session.ReasonTurnedOff.Text("the configuration of sessctl")}, nil
+	}
 	q.Requested, q.Asked = p.Requested, p.Asked
 	if trigger := store.Capabilities().Trigger; trigger != nil {
 		due, reason, err := trigger.Due(ctx, q)
@@ -447,7 +450,7 @@ func byRuntime(due bool, reason string) Verdict {
 // dueBy is Due for a session that is to be compacted by one of several strategies: a
 // trim leaves its context as it is, so the size of its log decides.
 func (p Policy) dueBy(ctx context.Context, store session.Store, by session.Strategy, q session.DueQuestion) (Verdict, error) {
-	if by == session.StrategyTrim && store.Capabilities().Trigger == nil && !p.Asked {
+	if by == session.StrategyTrim && !p.Off && store.Capabilities().Trigger == nil && !p.Asked {
 		q.Requested = p.Requested
 		return byRuntime(session.DueToTrim(q)), nil
 	}
@@ -637,6 +640,7 @@ type Policy struct {
 	Limits      Limits // a session at or above its threshold is compacted
 	Asked       bool   // the threshold was asked for: it takes the place of a runtime's own trigger
 	Requested   bool   // the session or its agent was named
+	Off         bool   // no session is due
 	Force       bool   // compact below the threshold too
 	SkipArchive bool   // remember only: no archive, hence no change to the session
 	// LeaveSessions archives and remembers sessions of any size and changes none.

@@ -24,7 +24,7 @@ const (
 // cannot be read has no more than that.
 func Of(ctx context.Context, store session.Store, ref session.Ref) session.Name {
 	known := session.Name{Title: Tidy(ref.Title), Project: ref.Project}
-	if known.Title != "" && known.Project != "" || !hasWords(ref.Kind) {
+	if known.Title != "" && known.Project != "" && !mayBeCarried(store, ref) || !hasWords(ref.Kind) {
 		return known
 	}
 	log, own, err := open(ctx, store, ref)
@@ -34,6 +34,12 @@ func Of(ctx context.Context, store session.Store, ref session.Ref) session.Name 
 	defer log.Close()
 	known.Title = Tidy(own)
 	return known.Or(first(ctx, store, log))
+}
+
+// mayBeCarried reports whether a session may have begun with what was said elsewhere,
+// which only its log tells.
+func mayBeCarried(store session.Store, ref session.Ref) bool {
+	return ref.Begun || ref.Kind.InFile() && store.Capabilities().Beginner != nil
 }
 
 // hasWords reports whether a person may have said something in a session of a kind.
@@ -78,10 +84,10 @@ func (o opened) Close() error { return errors.Join(o.ReadCloser.Close(), o.file.
 
 var errEnough = errors.New("a person's words are found")
 
-// first is the directory that the first messages name, and the first words of a
-// person.
+// first is the directory that the first messages name, the first words of a person,
+// and where they were said if not here.
 func first(ctx context.Context, store session.Store, log io.Reader) (n session.Name) {
-	_, _ = store.Scan(ctx, io.LimitReader(log, beginning), session.ScanOptions{}, func(m *session.Message) error {
+	scan, _ := store.Scan(ctx, io.LimitReader(log, beginning), session.ScanOptions{}, func(m *session.Message) error {
 		if n.Project == "" {
 			n.Project = string(m.Directory)
 		}
@@ -93,6 +99,7 @@ func first(ctx context.Context, store session.Store, log io.Reader) (n session.N
 		}
 		return nil
 	})
+	n.From = scan.Carriage.Origin
 	return n
 }
 

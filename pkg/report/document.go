@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 )
 
@@ -60,6 +61,7 @@ type Pending struct {
 // Context says what fills the contexts of sessions.
 type Context struct {
 	Sessions int       `json:"sessions"` // that were measured
+	Carried  int       `json:"carried"`  // of these began with what is said in another one of them
 	Over     int       `json:"over"`     // of these at or over the threshold
 	Tokens   int64     `json:"tokens"`
 	Bytes    int64     `json:"bytes"`
@@ -126,6 +128,31 @@ type Session struct {
 	State       string `json:"state"`
 	Over        bool   `json:"over"`
 	Unreadable  bool   `json:"unreadable"` // tokens are not known
+	// CarriedFrom is the session whose words it began with, null for its own.
+	CarriedFrom *CarriedFrom `json:"carried_from"`
+}
+
+// CarriedFrom names the session whose words another one began with, and when.
+type CarriedFrom struct {
+	Runtime string `json:"runtime"`
+	Session string `json:"session"`
+	At      string `json:"at"`
+}
+
+// Standing is the state, and where it came from.
+func (s Session) Standing() string {
+	if f := s.CarriedFrom; f != nil {
+		return s.State + ", carried from " + f.Runtime + " " + f.Session
+	}
+	return s.State
+}
+
+// Copies says how many of the sessions are carried over, "" for none.
+func (c *Context) Copies() string {
+	if c.Carried == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", %d of them carried over from others of these,", c.Carried)
 }
 
 // Disk says what fills the disk.

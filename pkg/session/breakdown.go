@@ -16,7 +16,8 @@ type Breakdown struct {
 	Base64    int64                 // bytes of images and other binary data written as base64
 	Duplicate int64                 // bytes of long strings that stand in an earlier record too
 	Largest   []LargeRecord         // the largest records, at most MostLargest, the largest first
-	Told      Voices                // what agents are told, by whose words it is
+	Told      Voices                // what agents are told, by whose words it is, but for Carried
+	Carried   []Retold              // what was told to another agent first
 
 	// Log is the number, for whoever adds, of the log that is added next.
 	Log int
@@ -72,6 +73,7 @@ func (b *Breakdown) Merge(other *Breakdown) {
 		b.note(r)
 	}
 	b.Told.merge(other.Told)
+	b.Carried = append(b.Carried, other.Carried...)
 	b.Bytes += other.Bytes
 	b.Base64 += other.Base64
 	b.Duplicate += other.Duplicate
@@ -98,11 +100,29 @@ type scanner = func(context.Context, io.Reader, ScanOptions, func(*Message) erro
 // AddVoices reads a whole log that Add has counted once more, for what its
 // agent is told.
 func (b *Breakdown) AddVoices(ctx context.Context, r io.Reader, scan scanner) error {
-	_, err := scan(ctx, r, ScanOptions{}, func(m *Message) error {
-		b.Told.Add(m)
+	var carried Voices
+	s, err := scan(ctx, r, ScanOptions{}, func(m *Message) error {
+		b.tell(&carried, m)
 		return nil
 	})
+	b.retold(s, carried)
 	return err
+}
+
+// tell counts what an agent is told.
+func (b *Breakdown) tell(carried *Voices, m *Message) {
+	if m.Carried {
+		carried.Add(m)
+	} else {
+		b.Told.Add(m)
+	}
+}
+
+// retold takes in what a scan found of what was told elsewhere first.
+func (b *Breakdown) retold(s Scan, carried Voices) {
+	if carried.Messages > 0 {
+		b.Carried = append(b.Carried, Retold{s.Carriage.Origin, carried})
+	}
 }
 
 // AddFile counts a file that no reader reads as one record.
@@ -117,8 +137,9 @@ func (b *Breakdown) AddFile(name string, size int64) {
 // "frame". size is the log's, in bytes; scan is the store's own.
 func (b *Breakdown) AddMessages(ctx context.Context, r io.Reader, size int64, scan scanner) error {
 	rest, end := size, int64(0)
-	_, err := scan(ctx, r, ScanOptions{Thinking: true}, func(m *Message) error {
-		b.Told.Add(m)
+	var carried Voices
+	s, err := scan(ctx, r, ScanOptions{Thinking: true}, func(m *Message) error {
+		b.tell(&carried, m)
 		from := max(m.Offset, end) // several messages may stand in one record
 		end = max(end, m.Offset+m.Length)
 		b.share(m.Role.String(), end-min(from, end))
@@ -126,6 +147,7 @@ func (b *Breakdown) AddMessages(ctx context.Context, r io.Reader, size int64, sc
 		rest -= end - min(from, end)
 		return nil
 	})
+	b.retold(s, carried)
 	if err != nil {
 		return err
 	}

@@ -134,6 +134,10 @@ type Ref struct {
 	// before; zero for never.
 	Expires time.Time
 
+	// Begun is true for a session of which its runtime's database says that it began with
+	// what was said elsewhere. A log says so itself.
+	Begun bool
+
 	// Lacking is how many texts its records name that lie elsewhere and are gone: its
 	// log is without them.
 	Lacking int

@@ -12,11 +12,12 @@ import (
 type Name struct {
 	Title   string // one line; "" if nobody said anything
 	Project string // the working directory, as the log names it; "" if it names none
+	From    Origin // the session whose words it began with; nothing for its own
 }
 
 // Or is the name with what it lacks taken from another one.
 func (n Name) Or(other Name) Name {
-	return Name{cmp.Or(n.Title, other.Title), cmp.Or(n.Project, other.Project)}
+	return Name{cmp.Or(n.Title, other.Title), cmp.Or(n.Project, other.Project), cmp.Or(n.From, other.From)}
 }
 
 // TitleRecord is a record in which a runtime writes the title of a session.

@@ -3,6 +3,7 @@ package session
 import (
 	"bytes"
 	"fmt"
+	"iter"
 	"strings"
 	"time"
 )
@@ -37,6 +38,47 @@ func OriginOf(text []byte) (o Origin, ok bool) {
 	at, err := time.Parse(stampForm, strings.TrimSuffix(words[4], "."))
 	o = Origin{Runtime: strings.TrimSuffix(words[0], ","), Session: strings.TrimSuffix(words[2], ","), At: at.UnixMilli()}
 	return o, err == nil && strings.HasPrefix(string(line), fmt.Sprintf(originForm, o.Runtime, o.Session, words[4][:len(words[4])-1]))
+}
+
+// CarriedFrom is an [Origin] in documents.
+type CarriedFrom struct {
+	Runtime string `json:"runtime"`
+	Session string `json:"session"`
+	At      string `json:"at"` // RFC 3339, UTC
+}
+
+// Document is the origin in documents, nil if there is none.
+func (o Origin) Document() *CarriedFrom {
+	if o.At == 0 {
+		return nil
+	}
+	return &CarriedFrom{o.Runtime, o.Session, time.UnixMilli(o.At).UTC().Format(time.RFC3339)}
+}
+
+// String says it to people; "" for nil.
+func (f *CarriedFrom) String() string {
+	if f == nil {
+		return ""
+	}
+	return "carried from " + f.Runtime + " " + f.Session
+}
+
+// Copies counts the sessions that begin with what is said in another one too: the
+// origins are theirs, and has says which sessions are there. Of several with one origin
+// that is not there one is no copy.
+func Copies(origins iter.Seq[*CarriedFrom], has func(runtime, session string) bool) (n int) {
+	first := map[[2]string]bool{}
+	for f := range origins {
+		if f == nil {
+			continue
+		}
+		key := [2]string{f.Runtime, f.Session}
+		if first[key] || has(f.Runtime, f.Session) {
+			n++
+		}
+		first[key] = true
+	}
+	return n
 }
 
 // Carriage is the part of a log that was said elsewhere.

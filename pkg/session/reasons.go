@@ -180,6 +180,7 @@ const (
 	ReasonLogSmall       Reason = "small-log"
 	ReasonFewMessages    Reason = "few-messages"
 	ReasonBelowWindow    Reason = "below-window"
+	ReasonTurnedOff      Reason = "turned-off"
 	ReasonFewTurns       Reason = "few-turns"
 	ReasonFewCharacters  Reason = "few-characters"
 	ReasonCooldown       Reason = "cooldown"
@@ -208,6 +209,7 @@ const (
 	ReasonCountNotMain     Reason = "count-not-main"
 	ReasonCountUnchanged   Reason = "count-unchanged"
 	ReasonCountBelow       Reason = "count-small"
+	ReasonCountOff         Reason = "count-off"
 	ReasonCountNotDue      Reason = "count-not-due"
 	ReasonCountNoMain      Reason = "count-no-main"
 	ReasonCountIrreducible Reason = "irreducible"
@@ -417,6 +419,7 @@ var reasons = map[Reason]reasonRow{
 	ReasonLogSmall:       {"its log has %d bytes, due from %d", "--session takes it anyway"},
 	ReasonFewMessages:    {"%d messages, due from %d", "--force compacts it anyway"},
 	ReasonBelowWindow:    {"%d tokens, due above %d (window %d less %d reserved)", "--force compacts it anyway"},
+	ReasonTurnedOff:      {"compaction is turned off in %s", "--force compacts it anyway"},
 	ReasonFewTurns:       {"%d turns, due from %d", "--force compacts it anyway"},
 	ReasonFewCharacters:  {"%d characters, due above %d", "--force compacts it anyway"},
 	ReasonCooldown:       {"compacted %s ago, due again after %s", "--force compacts it anyway"},
@@ -445,6 +448,7 @@ var reasons = map[Reason]reasonRow{
 	ReasonCountNotMain:     {"not the main session of its agent", "sessctl archive --all --remember takes them too"},
 	ReasonCountUnchanged:   {"unchanged", ""},
 	ReasonCountBelow:       {"below the threshold", ""},
+	ReasonCountOff:         {"with compaction turned off", "--agent NAME --force compacts it anyway"},
 	ReasonCountNotDue:      {"not due by the rule of its runtime", ""},
 	ReasonCountNoMain:      {"without a main session", ""},
 	ReasonCountIrreducible: {"irreducible", "sessctl archive --all --remember archives and remembers them"},

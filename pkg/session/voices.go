@@ -49,3 +49,26 @@ func (v *Voices) merge(other Voices) {
 	v.Pasted += other.Pasted
 	v.Program += other.Program
 }
+
+// Retold is what was told to an agent of another runtime first.
+type Retold struct {
+	Origin
+	Voices
+}
+
+// Once takes in what was carried, where the session that it is from is not there: the
+// most that one of its copies has, once. It returns how many messages are copies.
+func (v *Voices) Once(carried []Retold, there func(Origin) bool) (copies int) {
+	most := map[[2]string]Voices{}
+	for _, r := range carried {
+		copies += r.Messages
+		if key := [2]string{r.Runtime, r.Session}; !there(r.Origin) && r.Messages > most[key].Messages {
+			most[key] = r.Voices
+		}
+	}
+	for _, m := range most {
+		copies -= m.Messages
+		v.merge(m)
+	}
+	return copies
+}

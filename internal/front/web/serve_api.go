@@ -134,6 +134,22 @@ type CompactRequest struct {
 	Percent     int64    `json:"threshold_percent,omitempty" minimum:"0" maximum:"100" doc:"or of this share of their window"`
 	SkipSummary bool     `json:"skip_summary,omitempty" doc:"store no summary"`
 	Caller      string   `json:"caller_id,omitempty" doc:"who asks, for the job and the audit log; the first 64 printable characters count"`
+	Clear       bool     `json:"-"` // start fresh, whatever its size
+}
+
+// ClearRequest is what POST /api/v1/sessions/clear is sent.
+type ClearRequest struct {
+	_       struct{} `json:"-" additionalProperties:"false"`
+	Session string   `json:"session,omitempty" doc:"clear this session, by its id or key"`
+	Chat    string   `json:"chatId,omitempty" doc:"the same as session, as Annabelle calls it"`
+	Agent   string   `json:"agent,omitempty" doc:"the session is this agent's; without a session, its main one"`
+	Runtime string   `json:"runtime,omitempty" doc:"only sessions of this runtime"`
+	Caller  string   `json:"caller_id,omitempty" doc:"who asks, for the job and the audit log; the first 64 printable characters count"`
+}
+
+// Compact is the compaction that clears.
+func (q ClearRequest) Compact() CompactRequest {
+	return CompactRequest{Session: cmp.Or(q.Session, q.Chat), Agent: q.Agent, Runtime: q.Runtime, Caller: q.Caller, Clear: true}
 }
 
 // Accepted is the answer to a request that became a job.
@@ -152,7 +168,7 @@ type JobDocument struct {
 // Job is what the server says of a [jobs.Job].
 type Job struct {
 	ID       string          `json:"id"`
-	Kind     string          `json:"kind" doc:"what is done: compact, or run for a profile"`
+	Kind     string          `json:"kind" doc:"what is done: compact, clear, or run for a profile"`
 	Subject  string          `json:"subject" doc:"what it is done with: an agent, all, a session or a profile"`
 	Caller   string          `json:"caller_id" doc:"who asked, as the caller named itself"`
 	Options  json.RawMessage `json:"options" doc:"what was asked for"`

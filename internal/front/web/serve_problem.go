@@ -12,6 +12,8 @@ func StatusOf(code string, exit int) int {
 	switch {
 	case strings.HasPrefix(code, "unknown_"), code == "no_memory", code == "no_store":
 		return http.StatusNotFound
+	case code == "invalid_session":
+		return http.StatusBadRequest
 	case code == "ambiguous":
 		return http.StatusConflict
 	case code == "too_much":

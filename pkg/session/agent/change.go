@@ -53,6 +53,9 @@ func isRotated(name string) bool {
 // Due implements [session.Trigger]: a session is due when its context is larger
 // than the window less what is reserved for the answer (docs/dev/decisions.md D17).
 func (s *Store) Due(_ context.Context, q session.DueQuestion) (bool, string, error) {
+	if s.own.Off {
+		return false, session.ReasonTurnedOff.Text(s.own.path), nil
+	}
 	if q.Asked {
 		return true, "", nil
 	}

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -15,11 +16,12 @@ import (
 	"github.com/sessctl/sessctl/pkg/session/logfile"
 )
 
-// Options say when a session is compacted and how much of it stays.
+// Options say when a session is compacted and how much of it stays. What they leave
+// at 0 is as the runtime's own settings say, and where these say nothing, as usual.
 type Options struct {
-	ReserveTokens    int64 // of the window, for the answer; 0 means DefaultReserve
-	KeepRecentTokens int64 // 0 means DefaultKeep
-	ContextWindow    int64 // tokens; 0 means DefaultWindow
+	ReserveTokens    int64 // of the window, for the answer
+	KeepRecentTokens int64
+	ContextWindow    int64 // tokens
 }
 
 // The defaults (docs/dev/decisions.md D17). The log does not say how large the
@@ -35,16 +37,18 @@ const (
 type Store struct {
 	logfile.RotatingLogs
 	options Options
+	own     settings
 }
 
 // Open returns the store of a sessions directory, or of the directory that
-// holds one.
+// holds one, with the settings beside that directory.
 func Open(root string, o Options) *Store {
-	o.ReserveTokens = orDefault(o.ReserveTokens, DefaultReserve)
-	o.KeepRecentTokens = orDefault(o.KeepRecentTokens, defaultKeep)
-	o.ContextWindow = orDefault(o.ContextWindow, defaultWindow)
 	root = logfile.Absolute(root)
-	s := &Store{options: o}
+	own := readSettings(logfile.Within(root, sessionsName))
+	o.ReserveTokens = cmp.Or(o.ReserveTokens, own.Reserve, DefaultReserve)
+	o.KeepRecentTokens = cmp.Or(o.KeepRecentTokens, own.Keep, defaultKeep)
+	o.ContextWindow = cmp.Or(o.ContextWindow, defaultWindow)
+	s := &Store{options: o, own: own}
 	s.Logs = logfile.Logs{
 		Pin:  &logfile.Pin{},
 		Name: session.RuntimeAgent, Store: root, Base: logfile.Within(root, sessionsName), Depth: 1, Locate: locate,
@@ -52,13 +56,6 @@ func Open(root string, o Options) *Store {
 	}
 	s.ReadAll = s.Scan
 	return s
-}
-
-func orDefault(value, fallback int64) int64 {
-	if value > 0 {
-		return value
-	}
-	return fallback
 }
 
 // Roots returns the sessions directory of a user if it exists:
@@ -92,6 +89,9 @@ func locate(below string) (session.Ref, bool) {
 // A directory whose name is no ULID is refused with a notice.
 func (s *Store) List(ctx context.Context) (session.Listing, error) {
 	l := &lister{Lister: s.NewLister(), used: map[string]time.Time{}, window: int(s.options.ContextWindow)}
+	if s.own.err != nil {
+		l.Notice(s.own.path, "what it says of compaction is not used: %v", s.own.err)
+	}
 	err := l.Base(ctx, func(base *logfile.Dir, name string) {
 		if !base.HasDirectory(name) {
 			return // plain files are nothing of ours

@@ -106,6 +106,10 @@ func tools() session.ToolNames {
 	}
 }
 
+// begunSlug is the name in addresses of a session that was begun with what was said
+// elsewhere. OpenCode does not change it.
+const begunSlug = "carried-over"
+
 // begun is the log of a session while it is written.
 type begun struct {
 	ids     *ids
@@ -165,7 +169,7 @@ func (b *begun) head() {
 	if title == "" {
 		title = "carried over"
 	}
-	b.lines.Add(begunLine{Type: "opencode.session", Format: 1, Row: begunSession{b.id, b.project.ID, "carried-over", b.c.Directory, title, triedVersion, begunTimes{b.at, b.at}}})
+	b.lines.Add(begunLine{Type: "opencode.session", Format: 1, Row: begunSession{b.id, b.project.ID, begunSlug, b.c.Directory, title, triedVersion, begunTimes{b.at, b.at}}})
 	b.lines.Add(begunLine{Type: "row", Table: "project", Row: begunProject{b.project.ID, b.project.Worktree, b.project.Created}})
 }
 

@@ -115,6 +115,7 @@ func (l *lister) ref(path string, s sessiondb.Session, all map[string]sessiondb.
 	})
 	ref := l.Ref(path, s.ID, top.Directory)
 	ref.Bytes, ref.ModTime, ref.Model = s.Bytes, s.Changed, modelName(s.Model)
+	ref.Begun = s.Slug == begunSlug
 	if !untitled().MatchString(s.Title) {
 		ref.Title = s.Title
 	}

@@ -251,7 +251,7 @@ func gone(path string) bool {
 // line feed, the number of entries, the entries in order of path, and the
 // SHA-256 of all that. Numbers are varints; texts have their length before them.
 const (
-	format = "sessctl tailCache 6\n"
+	format = "sessctl tailCache 7\n"
 	// maxFile is the size in bytes above which a file is not read: that of a
 	// million logs.
 	maxFile = 512 << 20
@@ -372,6 +372,7 @@ func (d *decoder) entry(e *entry) {
 	t.LastRole, t.LastActivity, t.LastRecord = session.Role(d.uint()), d.time(), d.time()
 	t.ContextWindow = int(d.int())
 	e.seen.Name.Title, e.seen.Name.Project = d.string(), d.string()
+	e.seen.Name.From = session.Origin{Runtime: d.string(), Session: d.string(), At: d.int()}
 	e.seen.Named, e.seen.Judged, _ = d.flags()
 	e.seen.Refused = d.string()
 }
@@ -401,7 +402,10 @@ func appendEntry(text []byte, e *entry) []byte {
 	text = appendFlags(binary.AppendVarint(text, int64(t.Messages)), t.MessagesExact, t.Answered, t.Torn)
 	text = appendTime(appendTime(binary.AppendUvarint(text, uint64(t.LastRole)), t.LastActivity), t.LastRecord)
 	text = binary.AppendVarint(text, int64(t.ContextWindow))
-	text = appendFlags(appendString(appendString(text, e.seen.Name.Title), e.seen.Name.Project), e.seen.Named, e.seen.Judged)
+	text = appendString(appendString(text, e.seen.Name.Title), e.seen.Name.Project)
+	from := e.seen.Name.From
+	text = binary.AppendVarint(appendString(appendString(text, from.Runtime), from.Session), from.At)
+	text = appendFlags(text, e.seen.Named, e.seen.Judged)
 	return appendString(text, e.seen.Refused)
 }
 

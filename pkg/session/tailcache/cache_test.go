@@ -42,7 +42,7 @@ func cachedTail(tokens int64) session.CachedTail {
 			Tokens: tokens, TokenSource: session.TokensFromUsage, Messages: 7, MessagesExact: true,
 			LastRole: session.RoleAssistant, Answered: true, LastActivity: at.Add(time.Hour), LastRecord: at.Add(2 * time.Hour), Torn: true, ContextWindow: 258_400,
 		},
-		Name: session.Name{Title: "Why does the import fail?", Project: "/home/lea/api"}, Named: true, Refused: "a record of a type that is not known", Judged: true,
+		Name: session.Name{Title: "Why does the import fail?", Project: "/home/lea/api", From: session.Origin{Runtime: "pi", Session: "s1", At: 1_780_000_000_000}}, Named: true, Refused: "a record of a type that is not known", Judged: true,
 	}
 }
 

@@ -148,6 +148,7 @@ type Session struct {
 	Directory string // that it works in
 	Title     string
 	Version   string // of the program that began it
+	Slug      string // its name in addresses
 	Model     string // "" if unknown
 	Workspace string // that it is synced to, or ""
 	Messages  int
@@ -183,11 +184,11 @@ func gather(ctx context.Context, conn rowlog.Querier, tables rowlog.Tables) ([]S
 	t := tables[sessionTable]
 	return rowlog.Gathering[Session]{
 		Purpose: rowlog.For(conn, "list sessions"), Table: t, Key: "id", Named: tables[messageTable], ID: idOf,
-		Columns: "id, " + t.Text("parent_id") + ", directory, title, version, " + t.Text("model") + ", " + t.Text("workspace_id") + ", time_updated, " + t.Text("time_archived") + " <> ''",
+		Columns: "id, " + t.Text("parent_id") + ", directory, title, version, " + t.Text("model") + ", " + t.Text("workspace_id") + ", time_updated, " + t.Text("time_archived") + " <> '', " + t.Text("slug"),
 		Lost:    func(id string, why session.Reason) Session { return Session{ID: id, Doubt: why} },
 		Read: func(rows *sql.Rows, s *Session) error {
 			var changed int64
-			err := rows.Scan(&s.ID, &s.Parent, &s.Directory, &s.Title, &s.Version, &s.Model, &s.Workspace, &changed, &s.Archived)
+			err := rows.Scan(&s.ID, &s.Parent, &s.Directory, &s.Title, &s.Version, &s.Model, &s.Workspace, &changed, &s.Archived, &s.Slug)
 			s.Changed = time.UnixMilli(changed)
 			return err
 		},
