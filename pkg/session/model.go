@@ -42,6 +42,11 @@ const (
 	RuntimeClineTasks = "clinetasks"
 	RuntimeGoose      = "goose"
 	RuntimeCursor     = "cursor"
+	RuntimeDroid      = "droid"
+	RuntimeKimi       = "kimi"
+	RuntimeGrok       = "grok"
+
+	RuntimeAntigravity = "antigravity"
 	// RuntimeExchange is no program: files in which conversations are handed on.
 	RuntimeExchange = "exchange"
 )
@@ -433,6 +438,10 @@ const (
 	FormatQwen          Format = "qwen"             // Qwen Code
 	FormatCline         Format = "cline"            // Cline CLI, one JSON object
 	FormatCursor        Format = "cursor"           // a transcript of Cursor's agent
+	FormatKimi          Format = "kimi"             // Kimi Code and kimi-cli
+	FormatGrok          Format = "grok"             // Grok Build
+	FormatAntigravity   Format = "antigravity"      // a transcript of Antigravity
+	FormatDroid         Format = "droid"            // Factory's Droid
 	FormatGoose         Format = "goose"            // a session of Goose's database, written out
 	FormatClineTask     Format = "cline-task"       // a task of Cline's, Roo Code's or Kilo Code's extension, one JSON array
 	FormatOpenClawIndex Format = "openclaw-index"   // sessions.json
@@ -450,12 +459,8 @@ const (
 
 	// Formats of programs that are not read. They are known so that their files are
 	// taken for nobody else's.
-	FormatDroid       Format = "droid"       // Factory's Droid
-	FormatKimi        Format = "kimi"        // Kimi Code and kimi-cli
-	FormatGrok        Format = "grok"        // Grok Build
-	FormatAntigravity Format = "antigravity" // Antigravity
-	FormatContinue    Format = "continue"    // Continue
-	FormatUnknown     Format = "unknown"
+	FormatContinue Format = "continue" // Continue
+	FormatUnknown  Format = "unknown"
 )
 
 // HeadSize is how many bytes of a file [Detect] looks at.
