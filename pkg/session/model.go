@@ -354,10 +354,18 @@ type Message struct {
 	CustomType []byte
 	// OddRole is the role as the record has it, of a message whose role is not known.
 	OddRole []byte
-	// AsAgent is true for an injected message that the runtime said in the
-	// agent's name: what OpenClaw delivered to a channel, and Claude Code's note
-	// that it needs no answer.
-	AsAgent bool
+	// SentAs is the role in which an injected message is sent, "" for the user's: the
+	// assistant's for what OpenClaw delivered to a channel and Claude Code's note that
+	// it needs no answer, the system's for what Codex says as the developer.
+	SentAs Role
+	// Sent is the text as the runtime sends it, where that is more than the parts say: a
+	// command in its tags, a summary with what stands around it. Only a replay needs it.
+	Sent []byte
+	// KeptFirst is true for a summary that is sent after what its record Kept.
+	KeptFirst bool
+	// Within is true for a message that the runtime does not send by itself: the Sent of
+	// the next summary, or of the question beside it, has it.
+	Within bool
 	// Compaction is true for the summary of a compaction: it takes the place
 	// of everything before it but the messages from the record FirstKept on,
 	// which is empty if the log itself keeps nothing of before.
