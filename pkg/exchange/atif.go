@@ -128,7 +128,7 @@ type ours struct {
 	Type      string `json:"type,omitempty"`
 	Outside   bool   `json:"out_of_context,omitempty"`
 	Abandoned bool   `json:"abandoned,omitempty"`
-	AsAgent   bool   `json:"as_agent,omitempty"`
+	SentAs    string `json:"sent_as,omitempty"`
 	FirstKept int    `json:"first_kept_step,omitempty"`
 	Failed    bool   `json:"is_error,omitempty"`
 	Stop      string `json:"stop_reason,omitempty"`
@@ -240,7 +240,7 @@ func sourceOf(m *session.Message) string {
 		return p.Kind == session.PartToolCall || p.Kind == session.PartThinking
 	})
 	switch {
-	case m.Role == session.RoleAssistant, m.AsAgent, calls:
+	case m.Role == session.RoleAssistant, m.SentAs == session.RoleAssistant, calls:
 		return "agent"
 	case m.Role == session.RoleUser, m.Role == session.RoleShell:
 		return "user"
@@ -255,7 +255,10 @@ func (b *branch) step(m *session.Message, source string) *step {
 	if m.Time > 0 && !m.TimeInferred {
 		s.Time = time.UnixMilli(m.Time).UTC().Format("2006-01-02T15:04:05.000Z07:00")
 	}
-	o := ours{Outside: m.OutOfContext, Abandoned: m.Branch == session.Abandoned, AsAgent: m.AsAgent}
+	o := ours{Outside: m.OutOfContext, Abandoned: m.Branch == session.Abandoned}
+	if m.SentAs != 0 {
+		o.SentAs = m.SentAs.String()
+	}
 	if m.Role != session.RoleToolResult {
 		o.Failed, o.Stop, o.Error = m.IsError, valid(m.StopReason), valid(m.ErrorText)
 		if told := map[string]session.Role{"agent": session.RoleAssistant, "user": session.RoleUser, "system": session.RoleSystem}[source]; m.Role != told {

@@ -129,7 +129,7 @@ type ours struct {
 	Type      string `json:"type"`
 	Outside   bool   `json:"out_of_context"`
 	Abandoned bool   `json:"abandoned"`
-	AsAgent   bool   `json:"as_agent"`
+	SentAs    string `json:"sent_as"`
 	FirstKept int    `json:"first_kept_step"`
 	Failed    bool   `json:"is_error"`
 	Stop      string `json:"stop_reason"`
@@ -230,6 +230,9 @@ func (o *ours) restore(m *session.Message) {
 		if role.String() == o.Role {
 			m.Role = role
 		}
+		if role.String() == o.SentAs {
+			m.SentAs = role
+		}
 	}
 	if m.Compaction = o.Role == session.RoleSummary.String() && o.Type == "compaction"; !m.Compaction {
 		m.CustomType = []byte(o.Type)
@@ -243,7 +246,7 @@ func (o *ours) restore(m *session.Message) {
 	if m.HasExit = o.Exit != nil; m.HasExit {
 		m.ExitCode = *o.Exit
 	}
-	m.OutOfContext, m.AsAgent, m.IsError, m.StopReason, m.ErrorText = o.Outside, o.AsAgent, o.Failed, []byte(o.Stop), []byte(o.Error)
+	m.OutOfContext, m.IsError, m.StopReason, m.ErrorText = o.Outside, o.Failed, []byte(o.Stop), []byte(o.Error)
 	for range o.Images {
 		m.Parts = append(m.Parts, session.Part{Kind: session.PartImage})
 	}
