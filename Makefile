@@ -10,7 +10,7 @@ TARGETS =
 RULES = ^Test(Imports|Rooms|RoomsCanFail|RootNeedsNoCgo|FewTestPrograms|Source|SourceCitesTheRepository|SmallestAdapter|PagesNameWhatThereIs|PagesForUsersAreShort|PagesForUsersTellNoDiary|ReadmeListsEveryPage|FaultTierHasEveryShare|RulesAreRun|DocumentedCommands|EveryScriptOfThePages|EveryExampleRuns|StoredIsNotPrinted|StoredIsNotPrintedCanFail|ArrowsRunDown|ArrowsCanFail)$$
 VERSION = $$(git describe --tags --always --abbrev=12 --dirty 2>/dev/null || echo dev)
 
-.PHONY: help build man packages demo test test-program test-rules test-faults test-floors test-long test-nightly accept accept-pages accept-packages accept-postgres load-postgres accept-cluster bench bench-quick bench-compact lint format clean
+.PHONY: help build man packages demo test test-program test-rules test-faults test-floors test-long test-nightly accept accept-newest accept-pages accept-packages accept-postgres load-postgres accept-cluster bench bench-quick bench-compact lint format clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -66,6 +66,9 @@ test-nightly: ## all that there is: test-long, and floors, pages, packages, lint
 
 accept: build ## the real runtimes on what sessctl leaves (from npm, 6.8 GB in ACCEPT_DIR; 40 minutes)
 	$(GO) run ./testdata/accept -sessctl bin/sessctl
+
+accept-newest: build ## the newest versions of the runtimes: requests compared with replays, unknown records; docs/runtimes.md says which (15 minutes)
+	$(GO) run ./testdata/accept -sessctl bin/sessctl -newest -versions docs/runtimes.md
 
 accept-pages: ## the report and the reader in a headless Chromium, with axe-core; pictures in dist/pages (2 minutes)
 	GO="$(GO)" sh testdata/pages/accept.sh dist/pages

@@ -191,7 +191,7 @@ func TestNoStoreSaysWhereWasLooked(t *testing.T) {
 	env := map[string]string{"HOME": "/home/lea", "CODEX_HOME": "/c", "OPENCLAW_STATE_DIR": "/o", "HEXA_PUFFS_HOME": "/h"}
 	a := testApp(&streams{}, workspace.Run{Settings: workspace.Settings{Getenv: func(name string) string { return env[name] }}})
 	const want = "no session store found; looked at ~/.openclaw, ~/.pi/agent/sessions, ~/.omp/agent, ~/.omp/profiles, ~/.agent/sessions, ~/.annabelle/sessions, ~/.hexa-puffs/sessions, ~/.mac-stats, " +
-		"~/.codex, ~/.claude/projects, ~/.gemini, ~/.qwen, ~/.local/share/opencode, ~/.local/share/kilo, ~/.cline, ~/.config/Code/User/globalStorage, ~/.cline/data/tasks, ~/.copilot, ~/.hermes, ~/.local/share/goose, ~/.cursor/projects, OPENCLAW_STATE_DIR=/o, HEXA_PUFFS_HOME=/h, CODEX_HOME=/c (home /home/lea)"
+		"~/.codex, ~/.claude/projects, ~/.gemini, ~/.qwen, ~/.local/share/opencode, ~/.local/share/kilo, ~/.cline, ~/.config/Code/User/globalStorage, ~/.cline/data/tasks, ~/.copilot, ~/.hermes, ~/.local/share/goose, ~/.cursor/projects, ~/.factory, ~/.kimi-code, ~/.kimi, ~/.grok, ~/.gemini/antigravity*, OPENCLAW_STATE_DIR=/o, HEXA_PUFFS_HOME=/h, CODEX_HOME=/c (home /home/lea)"
 	if got := workspace.NoStores(&a.Run.Settings).Error(); got != want {
 		t.Errorf("%s\nwant %s", got, want)
 	}

@@ -31,6 +31,12 @@ var flatLogs = map[string]struct{ script, from, name string }{
 	session.RuntimeClineTasks: {"", "cline-tasks/.config/Code/User/globalStorage/saoudrizwan.claude-dev/tasks/1772100000000/api_conversation_history.json", "api_conversation_history.json"},
 	session.RuntimeCopilot:    {"", "copilot/pottery.jsonl", "pottery.jsonl"},
 	session.RuntimeCursor:     {"", "cursor/.cursor/projects/home-lea-smithy/agent-transcripts/4b1f6f0a-93c7-4f0e-8f55-0c7a4d1e2b33/4b1f6f0a-93c7-4f0e-8f55-0c7a4d1e2b33.jsonl", "4b1f6f0a-93c7-4f0e-8f55-0c7a4d1e2b33.jsonl"},
+	session.RuntimeKimi:       {"", "kimi/.kimi-code/sessions/wd_smithy_4557ee6a6090/session_7d1c0a52-6b0e-4c55-9a3e-2f4b8d6e1b01/agents/main/wire.jsonl", "wire.jsonl"},
+	session.RuntimeGrok:       {"", "grok/.grok/sessions/%2Fhome%2Flea%2Fsmithy/01a2247f-49cd-7ea3-9883-2bb6b8394801/updates.jsonl", "updates.jsonl"},
+
+	session.RuntimeAntigravity: {"", "antigravity/.gemini/antigravity-cli/brain/7d1c0a52-6b0e-4c55-9a3e-2f4b8d6e1c01/.system_generated/logs/transcript_full.jsonl", "transcript_full.jsonl"},
+
+	session.RuntimeDroid: {"", "droid/.factory/sessions/-home-lea-smithy/7d1c0a52-6b0e-4c55-9a3e-2f4b8d6e1a01.jsonl", "7d1c0a52-6b0e-4c55-9a3e-2f4b8d6e1a01.jsonl"},
 }
 
 // A directory of logs without the layout of their runtime can be named as a store of

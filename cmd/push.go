@@ -81,7 +81,7 @@ func runPush(ctx context.Context, a *app, o recall.PushOptions) error {
 	if err != nil {
 		return err
 	}
-	store, err := memory.Open(ctx, a.MemoryDir(), memory.Options{})
+	store, err := memory.Open(ctx, a.MemoryDir(), memory.Options{Pins: a.Pins})
 	if err != nil {
 		return fmt.Errorf("open memory: %w", err)
 	}

@@ -12,6 +12,9 @@ type Call struct {
 	Path string // as resolved before the call
 }
 
+// Socket is the path of every socket.
+const Socket = "socket"
+
 // Fault is what happens instead of a call. The zero value lets it pass.
 type Fault struct {
 	Kill  bool          // SIGKILL before the call happens
@@ -31,6 +34,8 @@ type Options struct {
 	Dir     string        // working directory
 	Input   string        // on stdin
 	Under   string        // only calls on paths below this directory count
+	Beside  string        // and below this one; "" is none
+	Sockets bool          // writes to sockets count too: their path is [Socket]
 	Reads   bool          // count reading calls too (for Hook at every boundary)
 	Timeout time.Duration // 0 = one minute
 	Lacking Lacking       // what the kernel refuses to the program

@@ -280,7 +280,14 @@ func (t *tracer) watched(tid int, call traced, r *syscall.PtraceRegs) (string, b
 	if (call.kind == byOpen || call.kind == byOpenAt) && flags&(syscall.O_CREAT|syscall.O_TRUNC) == 0 && !t.options.Reads {
 		return path, false
 	}
-	return path, path == t.options.Under || strings.HasPrefix(path, t.options.Under+string(filepath.Separator))
+	if call.write && t.options.Sockets && strings.HasPrefix(path, "socket:") {
+		return Socket, true
+	}
+	return path, isBelow(path, t.options.Under) || t.options.Beside != "" && isBelow(path, t.options.Beside)
+}
+
+func isBelow(path, dir string) bool {
+	return path == dir || strings.HasPrefix(path, dir+string(filepath.Separator))
 }
 
 const atCWD = ^uint64(99) // AT_FDCWD

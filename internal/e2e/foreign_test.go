@@ -68,6 +68,14 @@ var defaults = map[string]func(w, i int) string{
 	"cursor": func(w, i int) string {
 		return fmt.Sprintf(".cursor/projects/home-w%[1]d/agent-transcripts/%[2]s/%[2]s.jsonl", w, uuid(i))
 	},
+	"kimi": func(w, i int) string {
+		return fmt.Sprintf(".kimi-code/sessions/w%d/%s/agents/main/wire.jsonl", w, uuid(i))
+	},
+	"grok": func(w, i int) string { return fmt.Sprintf(".grok/sessions/%%2Fw%d/%s/updates.jsonl", w, uuid(i)) },
+	"antigravity": func(_, i int) string {
+		return ".gemini/antigravity-cli/brain/" + uuid(i) + "/.system_generated/logs/transcript_full.jsonl"
+	},
+	"droid": func(w, i int) string { return fmt.Sprintf(".factory/sessions/-home-w%d/%s.jsonl", w, uuid(i)) },
 }
 
 func uuid(i int) string { return fmt.Sprintf("%08x-2222-4333-8444-555555555555", 0x40000000+i) }
@@ -88,7 +96,7 @@ func strangers() []stranger {
 		return stranger{name: name, text: []byte(strings.TrimPrefix(text, "\n") + "\n"), of: runtime, said: said}
 	}
 	return []stranger{
-		of("", "droid", `{"type":"session_start","id":"a","title":"x","version":2,"cwd":"/w"}`, message, "Droid"),
+		of("droid", "droid", `{"type":"session_start","id":"a","title":"x","version":2,"cwd":"/w"}`, message, "session of droid"),
 		of("", "trace", `{"type":"session","harness":"millbot","id":"a","name":"Spelt"}`, message, "Hugging Face"),
 		of("pi", "pi", `{"type":"session","version":3,"id":"a","timestamp":"2026-02-01T10:00:00.000Z","cwd":"/w"}`, message, "session of pi"),
 		of("omp", "omp", `{"type":"title","v":1,"title":"","updatedAt":"2026-02-01T10:00:00.000Z","pad":" "}`+"\n"+`{"type":"session","version":3,"id":"a","timestamp":"2026-02-01T10:00:00.000Z","cwd":"/w"}`, message, "session of omp"),

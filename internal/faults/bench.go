@@ -3,6 +3,7 @@
 package faults
 
 import (
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"io"
@@ -116,9 +117,15 @@ func (b *Bench) fresh() (*Home, error) {
 		return nil, err
 	}
 	h := b.home
-	h.storageAsBefore()
 	h.twice = b.Twice
-	return &h, copyTree(b.template, h.Dir)
+	return &h, errors.Join(h.serversAsBefore(), copyTree(b.template, h.Dir))
+}
+
+// Close ends the server that the command has needed.
+func (b *Bench) Close() {
+	if b.home.shared != nil {
+		b.home.shared.server.Stop()
+	}
 }
 
 // Finds tries a fault at every place until something is violated, and returns

@@ -85,7 +85,7 @@ func Systems() []System {
 
 // Commands lists every command that changes files.
 func Commands() []Command {
-	return slices.Concat(compactions(), deadTurns(), undos(), carryings(), archivings(), restores(), continuings(), prunings(), supersedings(), offsite(), offsiteRecords(), damagedOffsite(), cleanings(), memories(), extractions(), givingUps(), besides(), runs(), watching(), tellings(), storings(), registrations(), schedulings(), workings(), shrinkings(), pagings(), pinnings(), forgettings(), withdrawings(), ledgers(), witnessings(), redactings())
+	return slices.Concat(compactions(), deadTurns(), undos(), carryings(), archivings(), restores(), continuings(), prunings(), supersedings(), offsite(), offsiteRecords(), damagedOffsite(), cleanings(), memories(), extractions(), givingUps(), besides(), runs(), watching(), tellings(), storings(), registrations(), schedulings(), workings(), shrinkings(), pagings(), pinnings(), forgettings(), withdrawings(), ledgers(), witnessings(), redactings(), fleets())
 }
 
 func compactions() []Command {

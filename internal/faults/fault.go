@@ -49,7 +49,7 @@ func Faults() []Fault {
 		name  string
 		errno syscall.Errno
 	}{{"ENOSPC", syscall.ENOSPC}, {"EIO", syscall.EIO}, {"EDQUOT", syscall.EDQUOT}} {
-		all = append(all, Fault{Name: e.name + " once", kind: "error", try: failing(e.errno, false)}, Fault{Name: e.name + " from then on", kind: "error", try: failing(e.errno, true)})
+		all = append(all, Fault{Name: e.name + " once", kind: "error", at: isOfFile, try: failing(e.errno, false)}, Fault{Name: e.name + " from then on", kind: "error", at: isOfFile, try: failing(e.errno, true)})
 	}
 	for _, w := range writers() {
 		all = append(all, w.fault())
@@ -90,6 +90,9 @@ func (h *Home) concerns(c crashloop.Call) bool {
 }
 
 func isWrite(_ *Bench, c crashloop.Call) bool { return c.Name == "write" || c.Name == "pwrite64" }
+
+// isOfFile: no disk is behind a socket.
+func isOfFile(_ *Bench, c crashloop.Call) bool { return c.Path != crashloop.Socket }
 
 func isArchiveWrite(b *Bench, c crashloop.Call) bool {
 	return isWrite(b, c) && b.home.inArchive(c.Path)

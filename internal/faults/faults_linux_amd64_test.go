@@ -160,6 +160,7 @@ func newBench(t *testing.T, program string, c faults.Command) *faults.Bench {
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(bench.Close)
 	bench.AtStake = !tier.Smoke()
 	if tier.Long() {
 		bench.Twice, bench.Seed = true, tier.Seed()

@@ -36,6 +36,8 @@ type Home struct {
 	storage *fakeobjects.Server           // of the archives that are off-site; nil for none
 	stored  map[string]fakeobjects.Object // what it has when the command starts
 
+	shared *sharedServer // that hosts of a fleet share; nil for none
+
 	superseded string // id of an archive with whose bytes a later one begins
 }
 
@@ -85,11 +87,16 @@ func (h *Home) build() error {
 	return nil
 }
 
-// storageAsBefore gives the storage what it had when the command starts.
-func (h *Home) storageAsBefore() {
+// serversAsBefore gives the storage and the shared memory what they had when the
+// command starts.
+func (h *Home) serversAsBefore() error {
 	if h.storage != nil {
 		h.storage.Replace(h.stored)
 	}
+	if h.shared != nil {
+		return h.shared.asBefore()
+	}
+	return nil
 }
 
 // newest is the name, without its ending, of the last document of a directory.
@@ -138,6 +145,9 @@ func (h *Home) env() []string {
 	if h.storage != nil {
 		env = append(env, "SESSCTL_ARCHIVE_ENDPOINT="+h.storage.URL, "AWS_ACCESS_KEY_ID=a", "AWS_SECRET_ACCESS_KEY=b")
 	}
+	if h.shared != nil {
+		env = append(env, h.shared.env()...)
+	}
 	if h.covered != "" {
 		env = append(env, coverageDir+"="+h.covered)
 	}
@@ -183,9 +193,13 @@ func (h *Home) must(codes []int, args ...string) error {
 // trace runs the command under the harness.
 func (h *Home) trace(reads bool, decide func(crashloop.Call) crashloop.Fault) (crashloop.Outcome, error) {
 	time.Sleep(h.Command.Rested)
-	return crashloop.Run(crashloop.Options{
+	o := crashloop.Options{
 		Args: append([]string{h.Program}, h.args()...), Env: h.env(), Dir: h.Dir, Under: h.Dir, Input: h.Command.Input, Reads: reads, Decide: decide, Lacking: h.Command.Lacking,
-	})
+	}
+	if h.shared != nil {
+		o.Sockets, o.Beside = true, h.shared.data()
+	}
+	return crashloop.Run(o)
 }
 
 // ageLogs makes every log of the home look untouched.

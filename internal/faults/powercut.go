@@ -169,7 +169,9 @@ func (m *machine) each(do func(i int) error) error {
 
 func (p powerCut) try(b *Bench, c crashloop.Call) (problem, err error) {
 	h := b.home
-	h.storageAsBefore()
+	if err := h.serversAsBefore(); err != nil {
+		return nil, err
+	}
 	h.twice = b.Twice
 	h.Command.Env = append(p.env(), h.Command.Env...)
 	m := &machine{Home: &h, disks: b.disks, mounts: p.mounts()}

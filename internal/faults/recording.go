@@ -73,6 +73,7 @@ func (r *Recorder) Row(c Command, disturbed bool) (map[string]bool, error) {
 	if err != nil {
 		return nil, err
 	}
+	defer b.Close()
 	b.home.covered = seen
 	if _, err := b.undisturbed(nil, false); err != nil {
 		return nil, err

@@ -546,7 +546,8 @@ func second(b *Bench, c crashloop.Call) (problem, err error) {
 	// Where the second did all of it before the first took the lock, nothing is
 	// left that the first may do.
 	late := code == 0 && h.refused(got.Output)
-	if code != 0 && code != 75 && !waitedInVain(code, out) || got.Exit != 0 && got.Exit != 75 && !late {
+	early := got.Exit == 0 && h.refused(out) // and where the first had done it by then, for the second
+	if code != 0 && code != 75 && !early && !waitedInVain(code, out) || got.Exit != 0 && got.Exit != 75 && !late {
 		return fmt.Errorf("the second run: exit %d: %s; the first: exit %d: %s", code, strings.TrimSpace(out), got.Exit, got.Output), nil
 	}
 	return h.survived(), nil

@@ -105,7 +105,7 @@ func open(ctx context.Context, run *workspace.Run, own *postgres.Owner, r *postg
 	if !r.Allowed {
 		_, _, database := own.Place()
 		rule := fmt.Sprintf("hostssl %q +sessctl_host all scram-sha-256", database)
-		if err := durable.AppendLine(r.Rules, []byte(rule), 0o600); err != nil {
+		if err := addRule(r.Rules, rule); err != nil {
 			return onServer(err)
 		}
 		run.Notice(workspace.Note{Path: r.Rules, Message: "added: " + rule})
@@ -124,6 +124,20 @@ func open(ctx context.Context, run *workspace.Run, own *postgres.Owner, r *postg
 		run.Tell(workspace.Note{Message: "PostgreSQL listens to other machines from its next start on", Hint: "sudo systemctl restart postgresql"})
 	}
 	return nil
+}
+
+// addRule adds a line to a file of rules, all of it or nothing: with half a line the
+// server does not start again.
+func addRule(path, rule string) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	return write(path, info.Mode().Perm(), strings.TrimRight(string(text), "\n")+"\n"+rule+"\n")
 }
 
 func onServer(err error) error {

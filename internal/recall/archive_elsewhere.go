@@ -78,8 +78,14 @@ func copyOn(ctx context.Context, run *workspace.Run, store *archive.Store, asked
 	if err != nil {
 		return e, err
 	}
-	if e, err = archive.Foreign(store, e); err == nil && e.Remote.Encrypted && run.Config.Archive.Identity == "" {
-		err = errors.New("its copy is encrypted, and archive.identity names no key")
+	if e, err = archive.Foreign(store, e); err != nil || !e.Remote.Encrypted {
+		return e, err
+	}
+	if run.Config.Archive.Identity == "" {
+		return e, errors.New("its copy is encrypted, and archive.identity names no key")
+	}
+	if err = bucket.Opens(ctx, e); errors.Is(err, objects.ErrNoIdentity) {
+		err = errors.New("its copy is encrypted, and the key of archive.identity does not open it")
 	}
 	return e, err
 }

@@ -182,8 +182,11 @@ func codexItem(i replayThing) (r codexRecord) {
 		if from := kinds(i); str(i["role"]) == "user" && slices.ContainsFunc(from, func(k string) bool { return k != "unknown" }) {
 			typed = slices.ContainsFunc(from, func(k string) bool { return strings.HasPrefix(k, "user.") })
 		}
-		if str(i["role"]) == "assistant" {
+		switch str(i["role"]) {
+		case "assistant":
 			r.Role = "assistant"
+		case "developer", "system":
+			r.Role = "system"
 		}
 		r.turn = typed && !strings.HasPrefix(r.Text, "<user_shell_command>")
 		if r.Text != "" && (r.Role == "assistant" || r.turn) {

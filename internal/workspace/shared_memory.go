@@ -159,7 +159,7 @@ func ExplainShared(err error) error {
 		{remote.ErrOtherRole, "not_allowed", AdviseRole, failure.ExitFailed},
 		{remote.ErrNoRights, "not_allowed", "as the owner of the database: that statement, or sessctl fleet init HOST", failure.ExitFailed},
 		{remote.ErrTLS, "not_allowed", "name the certificate to trust (sslrootcert=FILE in memory.remote.url, or PGSSLROOTCERT) and the server as its certificate does; or join again with a new line: sessctl fleet init HOST --again", failure.ExitFailed},
-		{remote.ErrNotAllowed, "not_allowed", "look at the role, its password (PGPASSFILE) or key (memory.remote.api_key_file), and its rights: docs/fleet.md", failure.ExitFailed},
+		{remote.ErrNotAllowed, "not_allowed", "look at the role, its password (PGPASSFILE) or key (memory.remote.api_key_file), and its rights: docs/fleet.md; if its password has ended, join again with a new line: sessctl fleet init HOST --again", failure.ExitFailed},
 		{remote.ErrOtherMemory, "other_memory", AdviseOther, failure.ExitFailed},
 		{remote.ErrNotThere, "not_there", "nothing is lost here: push again, and look at the server", failure.ExitPartly},
 	} {

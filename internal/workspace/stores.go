@@ -14,14 +14,18 @@ import (
 	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/sessctl/sessctl/pkg/session/agent"
 	"github.com/sessctl/sessctl/pkg/session/annabelle"
+	"github.com/sessctl/sessctl/pkg/session/antigravity"
 	"github.com/sessctl/sessctl/pkg/session/claude"
 	"github.com/sessctl/sessctl/pkg/session/cline"
 	"github.com/sessctl/sessctl/pkg/session/codex"
 	"github.com/sessctl/sessctl/pkg/session/copilot"
 	"github.com/sessctl/sessctl/pkg/session/cursor"
+	"github.com/sessctl/sessctl/pkg/session/droid"
 	"github.com/sessctl/sessctl/pkg/session/gemini"
 	"github.com/sessctl/sessctl/pkg/session/goose"
+	"github.com/sessctl/sessctl/pkg/session/grok"
 	"github.com/sessctl/sessctl/pkg/session/hermes"
+	"github.com/sessctl/sessctl/pkg/session/kimi"
 	"github.com/sessctl/sessctl/pkg/session/macstats"
 	"github.com/sessctl/sessctl/pkg/session/omp"
 	"github.com/sessctl/sessctl/pkg/session/openclaw"
@@ -330,6 +334,10 @@ func Runtimes() []RuntimeKind {
 		{Name: session.RuntimeHermes, Traits: hermes.Traits, Roots: onDisk(hermes.Roots), Open: func(root string, _ Config) session.Store { return hermes.Open(root) }},
 		{Name: session.RuntimeGoose, Traits: goose.Traits, Roots: onDisk(goose.Roots), Open: func(root string, _ Config) session.Store { return goose.Open(root) }},
 		{Name: session.RuntimeCursor, Traits: cursor.Traits, Roots: onDisk(cursor.Roots), Open: func(root string, _ Config) session.Store { return cursor.Open(root) }},
+		{Name: session.RuntimeDroid, Traits: droid.Traits, Roots: onDisk(droid.Roots), Open: func(root string, _ Config) session.Store { return droid.Open(root) }},
+		{Name: session.RuntimeKimi, Traits: kimi.Traits, Roots: onDisk(kimi.Roots), Open: func(root string, _ Config) session.Store { return kimi.Open(root) }},
+		{Name: session.RuntimeGrok, Traits: grok.Traits, Roots: onDisk(grok.Roots), Open: func(root string, _ Config) session.Store { return grok.Open(root) }},
+		{Name: session.RuntimeAntigravity, Traits: antigravity.Traits, Roots: onDisk(antigravity.Roots), Open: func(root string, _ Config) session.Store { return antigravity.Open(root) }},
 		{Name: session.RuntimeYarnnn, Traits: yarnnn.Traits, Roots: databases, Remote: true, Open: openYarnnn},
 	}
 }

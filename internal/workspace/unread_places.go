@@ -26,20 +26,12 @@ type unreadPlace struct {
 // unreadPlaces are all that are known. What a store lists is left out of them, by its path
 // or by the id of its session.
 var unreadPlaces = []unreadPlace{
-	{"Kimi Code", "~/.kimi-code/sessions/*/*/agents/*/wire.jsonl", session.CauseProgram},
-	{"Kimi Code", "~/.kimi/sessions/*/*/context.jsonl", session.CauseProgram},
-	{"Grok", "~/.grok/sessions/*/*/chat_history.jsonl", session.CauseProgram},
-	{"Grok", "$GROK_HOME/sessions/*/*/chat_history.jsonl", session.CauseProgram},
-	{"Factory Droid", "~/.factory/sessions/*/*.jsonl", session.CauseProgram},
-	{"Factory Droid", "~/.factory/sessions/*.jsonl", session.CauseProgram}, // of earlier versions
-	{"Factory Droid", "$FACTORY_HOME_OVERRIDE/.factory/sessions/*/*.jsonl", session.CauseProgram},
 	{"Mistral Vibe", "~/.vibe/logs/session/*/messages.jsonl", session.CauseProgram},
 	{"Amp", "$XDG_DATA_HOME/amp/threads/*.json", session.CauseProgram},
 	{"Letta Code", "~/.letta/lc-local-backend/conversations/*/messages.jsonl", session.CauseProgram},
 	{"Letta Code", "$LETTA_LOCAL_BACKEND_DIR/conversations/*/messages.jsonl", session.CauseProgram},
-	{"Antigravity", "~/.gemini/antigravity*/conversations/*.db", session.CauseProgram},
-	{"Antigravity", "~/.gemini/antigravity*/conversations/*.pb", session.CauseProgram},
-	{"Antigravity", "~/.gemini/antigravity*/brain/*/.system_generated/logs/transcript.jsonl", session.CauseProgram},
+	{session.RuntimeAntigravity, "~/.gemini/antigravity*/conversations/*.db", session.CauseStore},
+	{session.RuntimeAntigravity, "~/.gemini/antigravity*/conversations/*.pb", session.CauseStore},
 	{"Continue", "~/.continue/sessions/*-*.json", session.CauseProgram},
 	{"gptme", "$XDG_DATA_HOME/gptme/logs/*/conversation.jsonl", session.CauseProgram},
 	{"OpenHands", "~/.openhands/conversations/*/base_state.json", session.CauseProgram},

@@ -39,6 +39,10 @@ type Message struct {
 	core   string
 	time   int64
 	images int
+	sent   string // the text as the runtime sends it, "" if it is Text
+	within bool   // another message's sent has it
+	first  bool   // a summary sends it before itself
+	whole  bool   // Text is what was sent: nothing is put around a summary
 	// failed says that the model call behind an assistant's message did not end
 	// by itself.
 	failed bool
@@ -71,9 +75,9 @@ const (
 // newMessage copies what a message says.
 func newMessage(m *session.Message) Message {
 	x := Message{Role: roleOf(m), Reason: ReasonKept, Line: m.Line, IsError: m.IsError && m.Role == session.RoleToolResult, core: string(m.Core)}
-	x.time = m.Time
+	x.time, x.sent, x.within = m.Time, string(m.Sent), m.Within
 	x.failed = m.Role == session.RoleAssistant && (m.IsError || string(m.StopReason) == "aborted" || string(m.StopReason) == "error")
-	if m.Role == session.RoleInjected && x.Role == User {
+	if m.Role == session.RoleInjected && x.Role != Assistant {
 		x.Injected = orElse(string(m.CustomType), "unknown")
 	}
 	if program := m.Program(); program != "" {
@@ -123,8 +127,11 @@ func roleOf(m *session.Message) Role {
 			return Summary
 		}
 	case session.RoleInjected:
-		if m.AsAgent {
+		switch m.SentAs {
+		case session.RoleAssistant:
 			return Assistant
+		case session.RoleSystem:
+			return System
 		}
 	}
 	return User
@@ -186,6 +193,7 @@ func (c *reading) compacted(m *session.Message, summary Message) {
 	var again []Message
 	for i := range m.Kept {
 		if x := newMessage(&m.Kept[i]); !x.empty() {
+			x.first = m.KeptFirst
 			again = append(again, x)
 		}
 	}
@@ -203,6 +211,31 @@ func (c *reading) since(line int) (messages []Message) {
 	}
 	messages = append(messages, c.kept.Entries...)
 	return slices.DeleteFunc(messages, func(m Message) bool { return m.Line < line })
+}
+
+// ordered puts a summary where it is sent.
+func ordered(messages []Message) []Message {
+	out := slices.Clone(messages)
+	for i := 1; i < len(out) && out[i-1].Role == Summary && out[i].first; i++ {
+		out[i-1], out[i] = out[i], out[i-1]
+	}
+	return out
+}
+
+// asSent is a context with the texts of the request, without messages that they have in
+// them.
+func asSent(messages []Message) []Message {
+	var out []Message
+	for _, m := range messages {
+		if m.within {
+			continue
+		}
+		if m.sent != "" {
+			m.Text, m.whole, m.core = m.sent, true, ""
+		}
+		out = append(out, m)
+	}
+	return out
 }
 
 // turns splits a context after its summary into turns: each begins with what

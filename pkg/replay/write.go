@@ -40,9 +40,10 @@ type document struct {
 	Messages []Message `json:"messages"`
 }
 
-// Write writes a context. The provider formats need one that [Repair] has
-// returned.
+// Write writes a context in the order in which it is sent. The provider formats need one
+// that [Repair] has returned, and have its texts as they are sent.
 func Write(w io.Writer, f Format, origin Origin, messages []Message) error {
+	messages = ordered(messages)
 	switch f {
 	case Text:
 		_, err := io.WriteString(w, fenced(origin, messages))
@@ -50,11 +51,11 @@ func Write(w io.Writer, f Format, origin Origin, messages []Message) error {
 	case JSON:
 		return encode(w, document{Schema: 1, Origin: origin, Messages: notNil(messages)})
 	case OpenAI:
-		return encode(w, openAI(messages))
+		return encode(w, openAI(asSent(messages)))
 	case Anthropic:
-		return encode(w, anthropic(messages))
+		return encode(w, anthropic(asSent(messages)))
 	case AISDK:
-		return encode(w, aiSDK(messages))
+		return encode(w, aiSDK(asSent(messages)))
 	}
 	return fmt.Errorf("unknown format %q", f)
 }
@@ -149,7 +150,7 @@ func wrapped(summary string) string {
 // spoken is what a message says as a provider's user or system text.
 func (m Message) spoken() string {
 	switch {
-	case m.Role == Summary:
+	case m.Role == Summary && !m.whole:
 		return wrapped(m.Text)
 	case strings.TrimSpace(m.Text) == "":
 		return "(empty)" // no provider takes an empty text

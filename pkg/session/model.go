@@ -42,6 +42,11 @@ const (
 	RuntimeClineTasks = "clinetasks"
 	RuntimeGoose      = "goose"
 	RuntimeCursor     = "cursor"
+	RuntimeDroid      = "droid"
+	RuntimeKimi       = "kimi"
+	RuntimeGrok       = "grok"
+
+	RuntimeAntigravity = "antigravity"
 )
 
 // State says whether a session may be changed now.
@@ -347,10 +352,18 @@ type Message struct {
 	CustomType []byte
 	// OddRole is the role as the record has it, of a message whose role is not known.
 	OddRole []byte
-	// AsAgent is true for an injected message that the runtime said in the
-	// agent's name: what OpenClaw delivered to a channel, and Claude Code's note
-	// that it needs no answer.
-	AsAgent bool
+	// SentAs is the role in which an injected message is sent, "" for the user's: the
+	// assistant's for what OpenClaw delivered to a channel and Claude Code's note that
+	// it needs no answer, the system's for what Codex says as the developer.
+	SentAs Role
+	// Sent is the text as the runtime sends it, where that is more than the parts say: a
+	// command in its tags, a summary with what stands around it. Only a replay needs it.
+	Sent []byte
+	// KeptFirst is true for a summary that is sent after what its record Kept.
+	KeptFirst bool
+	// Within is true for a message that the runtime does not send by itself: the Sent of
+	// the next summary, or of the question beside it, has it.
+	Within bool
 	// Compaction is true for the summary of a compaction: it takes the place
 	// of everything before it but the messages from the record FirstKept on,
 	// which is empty if the log itself keeps nothing of before.
@@ -431,6 +444,10 @@ const (
 	FormatQwen          Format = "qwen"           // Qwen Code
 	FormatCline         Format = "cline"          // Cline CLI, one JSON object
 	FormatCursor        Format = "cursor"         // a transcript of Cursor's agent
+	FormatKimi          Format = "kimi"           // Kimi Code and kimi-cli
+	FormatGrok          Format = "grok"           // Grok Build
+	FormatAntigravity   Format = "antigravity"    // a transcript of Antigravity
+	FormatDroid         Format = "droid"          // Factory's Droid
 	FormatGoose         Format = "goose"          // a session of Goose's database, written out
 	FormatClineTask     Format = "cline-task"     // a task of Cline's, Roo Code's or Kilo Code's extension, one JSON array
 	FormatOpenClawIndex Format = "openclaw-index" // sessions.json
@@ -443,14 +460,10 @@ const (
 
 	// Formats of programs that are not read. They are known so that their files are
 	// taken for nobody else's.
-	FormatDroid       Format = "droid"       // Factory's Droid
-	FormatKimi        Format = "kimi"        // Kimi Code and kimi-cli
-	FormatGrok        Format = "grok"        // Grok Build
-	FormatAntigravity Format = "antigravity" // Antigravity
-	FormatTrace       Format = "sts-trace"   // a session trace of Hugging Face
-	FormatContinue    Format = "continue"    // Continue
-	FormatATIF        Format = "atif"        // an agent trajectory in the exchange format
-	FormatUnknown     Format = "unknown"
+	FormatTrace    Format = "sts-trace" // a session trace of Hugging Face
+	FormatContinue Format = "continue"  // Continue
+	FormatATIF     Format = "atif"      // an agent trajectory in the exchange format
+	FormatUnknown  Format = "unknown"
 )
 
 // HeadSize is how many bytes of a file [Detect] looks at.

@@ -10,7 +10,6 @@ func (t Traits) Keeps(f Format) bool {
 
 // unreadNames are what people call the programs whose logs are known and not read.
 var unreadNames = map[Format]string{
-	FormatDroid: "Droid", FormatKimi: "Kimi", FormatGrok: "Grok Build", FormatAntigravity: "Antigravity",
 	FormatTrace: "Hugging Face (a trace)", FormatContinue: "Continue", FormatATIF: "another program (ATIF)",
 }
 
@@ -32,7 +31,8 @@ var runtimeOf = map[Format]string{
 	FormatClaude: RuntimeClaude, FormatClaudeHistory: RuntimeClaude, FormatCodex: RuntimeCodex, FormatCodexBare: RuntimeCodex, FormatCodexJSON: RuntimeCodex,
 	FormatGemini: RuntimeGemini, FormatGeminiJSON: RuntimeGemini, FormatMacStats: RuntimeMacStats, FormatYarnnn: RuntimeYarnnn, FormatOpenCode: RuntimeOpenCode,
 	FormatCopilot: RuntimeCopilot, FormatHermes: RuntimeHermes, FormatQwen: RuntimeQwen, FormatCline: RuntimeCline, FormatClineTask: RuntimeClineTasks,
-	FormatCursor: RuntimeCursor, FormatGoose: RuntimeGoose,
+	FormatCursor: RuntimeCursor, FormatGoose: RuntimeGoose, FormatDroid: RuntimeDroid,
+	FormatKimi: RuntimeKimi, FormatGrok: RuntimeGrok, FormatAntigravity: RuntimeAntigravity,
 }
 
 // Named reports whether it is known which program writes sessions of this format.

@@ -179,7 +179,7 @@ func (m *Message) bookkeeping() bool {
 	if m.Role != RoleInjected || m.IsError {
 		return false // what went wrong is looked for
 	}
-	return hasAnyPrefix(m.CustomType, "openclaw.", "openclaw:", "clawdbot.", "clawdbot:", "codex.", "claude.", "gemini.", "copilot.", "hermes.", "cline.")
+	return hasAnyPrefix(m.CustomType, "openclaw.", "openclaw:", "clawdbot.", "clawdbot:", "codex.", "claude.", "gemini.", "copilot.", "hermes.", "cline.", "cursor.", "droid.", "kimi.", "grok.", "antigravity.")
 }
 
 // silent reports whether the message is one of OpenClaw's marks for "nothing

@@ -162,6 +162,11 @@ var envelopes = []*Envelope{
 	{"cursor", "query", "<user_query>", "</user_query>", around, "<user_query>\nWORDS\n</user_query>"},
 	{"cursor", "data", "<additional_data>", "</additional_data>", block, "<additional_data>\nx\n</additional_data>\n<user_query>\nWORDS\n</user_query>"},
 
+	// Antigravity.
+	{"antigravity", "request", "<USER_REQUEST>", "</USER_REQUEST>", around, "<USER_REQUEST>\nWORDS\n</USER_REQUEST>\n<ADDITIONAL_METADATA>\nx\n</ADDITIONAL_METADATA>"},
+	{"antigravity", "metadata", "<ADDITIONAL_METADATA>", "</ADDITIONAL_METADATA>", block, "<USER_REQUEST>\nWORDS\n</USER_REQUEST>\n<ADDITIONAL_METADATA>\nx\n</ADDITIONAL_METADATA>"},
+	{"antigravity", "settings", "<USER_SETTINGS_CHANGE>", "</USER_SETTINGS_CHANGE>", block, "<USER_REQUEST>\nWORDS\n</USER_REQUEST>\n<USER_SETTINGS_CHANGE>\nx\n</USER_SETTINGS_CHANGE>"},
+
 	// Prompts that other programs write, which call a model in a person's name.
 	{"prompt", "role", "You are a ", "", prompt, "You are a careful translator.\nTranslate what follows."},
 	{"prompt", "role", "You are an ", "", prompt, "You are an assistant.\nAnswer briefly."},

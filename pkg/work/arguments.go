@@ -104,15 +104,15 @@ func (a *arguments) input(text []byte) {
 // contents of a file.
 func (a *arguments) member(c *jsonl.Cursor) {
 	switch string(c.Key()) {
-	case "command", "cmd":
+	case "command", "cmd", "CommandLine":
 		a.commandLine(c)
 	case "commands":
 		a.commandLines(c)
-	case "cwd", "workdir", "working_directory", "dir_path", "directory":
+	case "cwd", "Cwd", "workdir", "working_directory", "dir_path", "directory":
 		a.place(c)
 	case "path", "filename", "file", "target_file", "notebook_path", "file_name", "filePath":
 		a.addPath(c)
-	case "file_path", "absolute_path":
+	case "file_path", "absolute_path", "AbsolutePath", "TargetFile":
 		a.addPath(c)
 	case "paths", "include", "files":
 		a.addPaths(c)

@@ -66,7 +66,7 @@ func verbOf(tool string) (v verb, foreign bool) {
 func named(name string) verb {
 	switch name {
 	case "bash", "exec", "shell", "run", "terminal", "execute", "powershell", "run_command", "run_commands", "run_shell_command",
-		"run_terminal", "run_terminal_cmd", "run_in_terminal", "shell_command", "shell_exec", "exec_command", "execute_command",
+		"run_terminal", "run_terminal_cmd", "run_terminal_command", "run_in_terminal", "shell_command", "shell_exec", "exec_command", "execute_command",
 		"local_shell", "container.exec":
 		return runs
 	case "read", "read_file", "readfile", "read_text_file", "read_media_file", "read_many_files", "read_multiple_files",
@@ -74,7 +74,7 @@ func named(name string) verb {
 		return reads
 	case "write", "write_file", "writefile", "create", "create_file", "write_to_file":
 		return writes
-	case "edit", "edit_file", "multiedit", "multi_edit", "notebookedit", "replace", "replace_in_file", "str_replace", "search_replace":
+	case "edit", "edit_file", "multiedit", "multi_edit", "notebookedit", "replace", "replace_in_file", "str_replace", "search_replace", "replace_file_content", "multi_replace_file_content":
 		return edits
 	case "str_replace_editor", "str_replace_based_edit_tool":
 		return editor
@@ -87,9 +87,9 @@ func named(name string) verb {
 	case "ls", "list_directory", "list_dir", "list_files", "directory_tree":
 		return lists
 	case "grep", "glob", "find", "grep_search", "grep_files", "search_file_content", "search_files", "codebase_search", "file_search",
-		"web_search", "websearch", "google_web_search":
+		"web_search", "websearch", "search_web", "google_web_search":
 		return finds
-	case "webfetch", "web_fetch", "fetch", "fetch_url":
+	case "webfetch", "web_fetch", "fetch", "fetch_url", "fetchurl", "read_url_content":
 		return fetches
 	case "browser":
 		return browses

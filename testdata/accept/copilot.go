@@ -18,8 +18,7 @@ import (
 // off and the program has compacted by itself: resumed, the program sends what it
 // would have sent before.
 func playCopilot(ctx context.Context, s *stage) {
-	c := &copilot{stage: s, dir: filepath.Join(s.home, "work")}
-	s.must("make a working directory", errors.Join(os.MkdirAll(c.dir, 0o700), os.MkdirAll(filepath.Join(s.home, "tmp"), 0o700)))
+	c := newCopilot(s)
 	c.turn(ctx, "Plan the bakery week, heron-basin-4711")
 	c.turn(ctx, "List it, wren-copse.\nCALL bash {\"command\":\"echo otter-weir\",\"description\":\"say it\"}", "--continue")
 	c.breakOff(ctx, "Count the sacks slow20", "--continue")
@@ -83,6 +82,12 @@ type copilot struct {
 	*stage
 	dir    string
 	before int // requests before the last turn
+}
+
+func newCopilot(s *stage) *copilot {
+	c := &copilot{stage: s, dir: filepath.Join(s.home, "work")}
+	s.must("make a working directory", errors.Join(os.MkdirAll(c.dir, 0o700), os.MkdirAll(filepath.Join(s.home, "tmp"), 0o700)))
+	return c
 }
 
 // command makes a run of the program on the model, without a login.

@@ -1,9 +1,7 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
-	"os"
 	"strings"
 )
 
@@ -21,17 +19,7 @@ const tableBegin, tableEnd = "<!-- make accept -only ferry -->\n", "<!-- end -->
 
 // write puts the table between its marks in a page.
 func (f *ferryTable) write(page string) error {
-	text, err := os.ReadFile(page)
-	if err != nil {
-		return err
-	}
-	before, rest, ok := bytes.Cut(text, []byte(tableBegin))
-	old, after, ends := bytes.Cut(rest, []byte(tableEnd))
-	if !ok || !ends {
-		return fmt.Errorf("%s has no place for the table", page)
-	}
-	all := string(before) + tableBegin + f.table(string(old)) + tableEnd + string(after)
-	return os.WriteFile(page, []byte(all), 0o644)
+	return splice(page, tableBegin, f.table)
 }
 
 // table is a row for each source: the share of its text in the target's next request, and

@@ -34,6 +34,7 @@ const (
 	runtimeOMP         runtimeName = "omp"
 	runtimeQwen        runtimeName = "qwen"
 	runtimeCline       runtimeName = "cline"
+	runtimeHermes      runtimeName = "hermes" // from PyPI
 )
 
 // npmPackage is a package of one version, in a directory of its own.
@@ -79,6 +80,7 @@ func packages() map[runtimeName]npmPackage {
 // installed is a runtime that is ready to run, or why it is not.
 type installed struct {
 	name    string // of its package
+	npm     npmPackage
 	bin     string // directory of its programs
 	node    string // directory of the node to run them with
 	problem error
@@ -98,12 +100,16 @@ func cacheDir() (string, error) {
 
 // install makes sure that the runtimes which the scenarios need are in the
 // cache.
-func install(ctx context.Context, cache string, wanted []scenario) map[runtimeName]installed {
+func install(ctx context.Context, cache string, wanted []scenario, packages map[runtimeName]npmPackage) map[runtimeName]installed {
 	all := map[runtimeName]installed{}
 	if !slices.ContainsFunc(wanted, func(s scenario) bool { return s.needs != runtimeNone }) {
 		return all
 	}
-	for name, p := range packages() {
+	if slices.ContainsFunc(wanted, func(s scenario) bool { return s.needs == runtimeHermes }) {
+		bin, err := fetchPip(ctx, cache, "hermes-agent", hermesVersion)
+		all[runtimeHermes] = installed{name: "hermes-agent", npm: npmPackage{"hermes-agent", hermesVersion}, bin: bin, problem: err}
+	}
+	for name, p := range packages {
 		if !slices.ContainsFunc(wanted, func(s scenario) bool { return s.needs == name || s.crosses(name) }) {
 			continue
 		}
@@ -113,7 +119,7 @@ func install(ctx context.Context, cache string, wanted []scenario) map[runtimeNa
 			dir, err = fetch(ctx, cache, p, node)
 		}
 		all[name] = installed{
-			name: p.name,
+			name: p.name, npm: p,
 			bin:  filepath.Join(dir, "node_modules", ".bin"),
 			node: node, problem: err,
 		}

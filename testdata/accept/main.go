@@ -16,6 +16,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -34,11 +35,13 @@ func main() {
 	sessctl := flag.String("sessctl", "bin/sessctl", "the `program` to try")
 	only := flag.String("only", "", "play only scenarios whose `name` contains this")
 	table := flag.String("table", "", "write what the scenarios of the ferry measured into this `page`")
+	newest := flag.Bool("newest", false, "play what is sent and what was replayed with the newest versions that the registry has")
+	versions := flag.String("versions", "", "write which of these were played into this `page`")
 	keep := flag.Bool("keep", false, "keep the working directory and say where it is")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	failed, err := run(ctx, options{*sessctl, *only, *table, *keep})
+	failed, err := run(ctx, options{*sessctl, *only, *table, *versions, *newest, *keep})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "accept:", err)
 		os.Exit(2)
@@ -49,8 +52,8 @@ func main() {
 }
 
 type options struct {
-	sessctl, only, table string
-	keep                 bool
+	sessctl, only, table, versions string
+	newest, keep                   bool
 }
 
 // run goes through the scenarios and returns how many checks failed.
@@ -78,8 +81,12 @@ func run(ctx context.Context, o options) (failed int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	wanted := slices.DeleteFunc(append(scenarios(), ferries()...), func(s scenario) bool { return !strings.Contains(s.name, o.only) })
-	runtimes := install(ctx, cache, wanted)
+	all, from := slices.Concat(scenarios(), ferries(), equals()), packages()
+	if o.newest {
+		all, from = newestScenarios(), newest(ctx, from)
+	}
+	wanted := slices.DeleteFunc(all, func(s scenario) bool { return !strings.Contains(s.name, o.only) })
+	runtimes := install(ctx, cache, wanted, from)
 	model, err := startModel(filepath.Join(work, "requests.jsonl"))
 	if err != nil {
 		return 0, err
@@ -94,6 +101,9 @@ func run(ctx context.Context, o options) (failed int, err error) {
 	}
 	if o.table != "" {
 		err = ferried.write(o.table)
+	}
+	if o.versions != "" {
+		err = errors.Join(err, triedPage(o.versions, r.tried))
 	}
 	return r.end(), err
 }
@@ -136,6 +146,7 @@ func scenarios() []scenario {
 		{"kilo shrunk", runtimeKilo, playKilo},
 		{"copilot trimmed", runtimeCopilot, playCopilot},
 		{"cline deleted", runtimeCline, playCline},
+		{"hermes pruned", runtimeHermes, playHermes},
 		{"n8n workflow", runtimeN8N, playN8N},
 		{"schedule systemd", runtimeNone, playScheduleSystemd},
 		{"schedule systemd user", runtimeNone, playScheduleUser},

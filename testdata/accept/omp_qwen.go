@@ -18,19 +18,10 @@ import (
 // restored, and after it was started fresh.
 func playOMP(ctx context.Context, s *stage) {
 	work, agent := filepath.Join(s.home, "work"), filepath.Join(s.home, ".omp", "agent")
-	seeing := piModel(modelName)
-	seeing["input"] = []string{"text", "image"}
-	s.must("make directories", errors.Join(os.MkdirAll(work, 0o700), os.MkdirAll(agent, 0o700)))
-	s.must("write a configuration", writeFile(filepath.Join(agent, "models.yml"), object{"providers": object{"mock": object{
-		"baseUrl": s.model.url(), "api": "openai-completions", "apiKey": "none", "models": []object{seeing},
-	}}})) // JSON is YAML
+	turn := newOMP(ctx, s)
 	s.must("let gc take all", writeFile(filepath.Join(agent, "config.yml"), object{"gc": object{"retainNewestGlobal": 0, "retainNewestPerCwd": 0, "coldArchiveAfterDays": 0}}))
 	tray := filepath.Join(work, "tray.png")
 	s.must("paint a picture", paint(tray))
-	turn := func(say string, args ...string) {
-		_, err := s.output(ctx, work, filepath.Join(s.runtime.bin, "omp"), append([]string{"--model", "mock/" + modelName, "--no-lsp", "--no-title", "--auto-approve", "-p", say}, args...)...)
-		s.must("a turn of omp", err)
-	}
 	turn("Plan the bakery week. " + strings.Repeat("The mill sends spelt on Monday and rye on Thursday. ", 100))
 	turn("Which supplier has the best rye? "+strings.Repeat("Spelt comes from the mill on the hill. ", 100), "-c", "@"+tray)
 	turn("Who opens on Saturday?", "-c")
@@ -66,6 +57,21 @@ func playOMP(ctx context.Context, s *stage) {
 	s.became("it is started fresh", done, "compacted")
 	turn("Plan the next week", "-c")
 	same(s, "the next turn is fresh", s.users(), 1)
+}
+
+// newOMP makes a home with the real oh-my-pi and returns how it takes a turn.
+func newOMP(ctx context.Context, s *stage) func(say string, args ...string) {
+	work, agent := filepath.Join(s.home, "work"), filepath.Join(s.home, ".omp", "agent")
+	seeing := piModel(modelName)
+	seeing["input"] = []string{"text", "image"}
+	s.must("make directories", errors.Join(os.MkdirAll(work, 0o700), os.MkdirAll(agent, 0o700)))
+	s.must("write a configuration", writeFile(filepath.Join(agent, "models.yml"), object{"providers": object{"mock": object{
+		"baseUrl": s.model.url(), "api": "openai-completions", "apiKey": "none", "models": []object{seeing},
+	}}})) // JSON is YAML
+	return func(say string, args ...string) {
+		_, err := s.output(ctx, work, filepath.Join(s.runtime.bin, "omp"), append([]string{"--model", "mock/" + modelName, "--no-lsp", "--no-title", "--auto-approve", "-p", say}, args...)...)
+		s.must("a turn of omp", err)
+	}
 }
 
 // trimOMP leaves out of the log what stands before the summary: the next request is

@@ -96,15 +96,19 @@ func (o *openClaw) configuration() object {
 			"maxTokens": 8192, "cost": object{"input": 1, "output": 2, "cacheRead": 0, "cacheWrite": 0},
 		}},
 	}
+	defaults := object{
+		"workspace": o.workspace, "skipBootstrap": true, "model": object{"primary": "mock/" + modelName},
+		"heartbeat": object{"every": "0m"}, "memorySearch": object{"enabled": false},
+	}
+	if o.runtime.npm.version != packages()[runtimeOpenClaw].version {
+		delete(defaults, "memorySearch") // it has another place, and is off
+	}
 	return object{
 		"gateway": object{"mode": "local", "port": o.port, "bind": "loopback", "auth": object{"mode": "token", "token": gatewayToken},
 			"http": object{"endpoints": object{"chatCompletions": object{"enabled": true}}}},
 		"agents": object{
-			"defaults": object{
-				"workspace": o.workspace, "skipBootstrap": true, "model": object{"primary": "mock/" + modelName},
-				"heartbeat": object{"every": "0m"}, "memorySearch": object{"enabled": false},
-			},
-			"list": []object{{"id": o.agent, "default": true}},
+			"defaults": defaults,
+			"list":     []object{{"id": o.agent, "default": true}},
 		},
 		"models":  object{"mode": "merge", "providers": object{"mock": provider}},
 		"logging": object{"file": filepath.Join(o.home, "openclaw.log")},

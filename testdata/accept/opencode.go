@@ -184,7 +184,11 @@ func (o *openCode) turn(ctx context.Context, id, say string) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Minute)
 	defer cancel()
-	out, err := o.called(ctx, append(args, say)...).CombinedOutput()
+	words := []string{say}
+	if o.program == "kilo" { // it puts quotes around a text with spaces, and none around words
+		words = strings.Split(say, " ")
+	}
+	out, err := o.called(ctx, append(args, words...)...).CombinedOutput()
 	if err != nil {
 		o.fail("a turn of "+o.program, err.Error()+": "+lastLines(string(out)))
 		panic(errGivenUp)

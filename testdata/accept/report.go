@@ -14,6 +14,8 @@ import (
 type report struct {
 	began                   time.Time
 	passed, failed, skipped int
+	tried                   []tried
+	excused                 map[string]int // differences from a replay, by what they are
 }
 
 // bench is what all scenarios share.
@@ -43,12 +45,15 @@ func (r *report) scenario(ctx context.Context, s scenario, b *bench) {
 			panic(p)
 		}
 	}()
+	failed := r.failed
+	defer func() { r.try(s, rt.npm, r.failed-failed) }()
 	st.must("make a home", os.MkdirAll(filepath.Join(st.home, "tmp"), 0o700))
 	s.play(ctx, st)
 }
 
 // end prints the sum and returns the number of failures.
 func (r *report) end() int {
+	r.printExcuses()
 	took := time.Since(r.began).Round(time.Second)
 	fmt.Printf("%d passed, %d failed, %d skipped, %s\n", r.passed, r.failed, r.skipped, took)
 	if r.skipped > 0 {

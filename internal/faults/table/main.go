@@ -177,6 +177,7 @@ func run(commands []faults.Command, share int, columns *regexp.Regexp) (violatio
 			return 0, err
 		}
 		results, err := row(os.Stderr, bench, share, columns)
+		bench.Close()
 		if err != nil {
 			return 0, err
 		}

@@ -14,14 +14,18 @@ import (
 	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/sessctl/sessctl/pkg/session/agent"
 	"github.com/sessctl/sessctl/pkg/session/annabelle"
+	"github.com/sessctl/sessctl/pkg/session/antigravity"
 	"github.com/sessctl/sessctl/pkg/session/claude"
 	"github.com/sessctl/sessctl/pkg/session/cline"
 	"github.com/sessctl/sessctl/pkg/session/codex"
 	"github.com/sessctl/sessctl/pkg/session/copilot"
 	"github.com/sessctl/sessctl/pkg/session/cursor"
+	"github.com/sessctl/sessctl/pkg/session/droid"
 	"github.com/sessctl/sessctl/pkg/session/gemini"
 	"github.com/sessctl/sessctl/pkg/session/goose"
+	"github.com/sessctl/sessctl/pkg/session/grok"
 	"github.com/sessctl/sessctl/pkg/session/hermes"
+	"github.com/sessctl/sessctl/pkg/session/kimi"
 	"github.com/sessctl/sessctl/pkg/session/macstats"
 	"github.com/sessctl/sessctl/pkg/session/omp"
 	"github.com/sessctl/sessctl/pkg/session/openclaw"
@@ -56,6 +60,10 @@ func logReaders() []logReader {
 		{func(r string) session.Store { return codex.Open(r) }, "sessions/2026/03/01/rollout-2026-03-01T10-00-00-" + fuzzedID + ".jsonl", "sessions/codex/sessions/2026/05/12/rollout-2026-05-12T08-00-00-019e1a2b-3c4d-7e5f-8a6b-0c1d2e3f4a5b.jsonl"},
 		{func(r string) session.Store { return copilot.Open(r) }, "session-state/" + fuzzedID + "/events.jsonl", pottery},
 		{func(r string) session.Store { return cursor.Open(r) }, "projects/w/agent-transcripts/" + fuzzedID + "/" + fuzzedID + ".jsonl", "cursor/.cursor/projects/home-lea-smithy/agent-transcripts/4b1f6f0a-93c7-4f0e-8f55-0c7a4d1e2b33/4b1f6f0a-93c7-4f0e-8f55-0c7a4d1e2b33.jsonl"},
+		{func(r string) session.Store { return droid.Open(r) }, "sessions/-w/" + fuzzedID + ".jsonl", "droid/.factory/sessions/-home-lea-smithy/7d1c0a52-6b0e-4c55-9a3e-2f4b8d6e1a01.jsonl"},
+		{func(r string) session.Store { return kimi.Open(r) }, "sessions/w/" + fuzzedID + "/agents/main/wire.jsonl", "kimi/.kimi-code/sessions/wd_smithy_4557ee6a6090/session_7d1c0a52-6b0e-4c55-9a3e-2f4b8d6e1b01/agents/main/wire.jsonl"},
+		{func(r string) session.Store { return grok.Open(r) }, "sessions/w/" + fuzzedID + "/updates.jsonl", "grok/.grok/sessions/%2Fhome%2Flea%2Fsmithy/01a2247f-49cd-7ea3-9883-2bb6b8394801/updates.jsonl"},
+		{func(r string) session.Store { return antigravity.Open(r) }, "brain/" + fuzzedID + "/.system_generated/logs/transcript.jsonl", "antigravity/.gemini/antigravity-cli/brain/7d1c0a52-6b0e-4c55-9a3e-2f4b8d6e1c01/.system_generated/logs/transcript_full.jsonl"},
 		{func(r string) session.Store { return gemini.Open(r) }, "tmp/w/chats/session-2026-03-01T10-00-33333333.jsonl", "sessions/gemini/tmp/garden/chats/session-2026-06-02T08-00-4e5f6a7b.jsonl"},
 		{func(r string) session.Store { return gemini.Open(r) }, "tmp/w/chats/session-2026-03-01T10-00-33333333.json", "sessions/gemini/tmp/garden/chats/session-2025-10-04T07-30-9c8b7a6d.json"},
 		{func(r string) session.Store { return goose.Open(r) }, "", `{"type":"message","role":"user","content_json":"[{\"type\":\"text\",\"text\":\"hi\"}]"}` + "\n"},

@@ -8,14 +8,18 @@ import (
 	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/sessctl/sessctl/pkg/session/agent"
 	"github.com/sessctl/sessctl/pkg/session/annabelle"
+	"github.com/sessctl/sessctl/pkg/session/antigravity"
 	"github.com/sessctl/sessctl/pkg/session/claude"
 	"github.com/sessctl/sessctl/pkg/session/cline"
 	"github.com/sessctl/sessctl/pkg/session/codex"
 	"github.com/sessctl/sessctl/pkg/session/copilot"
 	"github.com/sessctl/sessctl/pkg/session/cursor"
+	"github.com/sessctl/sessctl/pkg/session/droid"
 	"github.com/sessctl/sessctl/pkg/session/gemini"
 	"github.com/sessctl/sessctl/pkg/session/goose"
+	"github.com/sessctl/sessctl/pkg/session/grok"
 	"github.com/sessctl/sessctl/pkg/session/hermes"
+	"github.com/sessctl/sessctl/pkg/session/kimi"
 	"github.com/sessctl/sessctl/pkg/session/omp"
 	"github.com/sessctl/sessctl/pkg/session/openclaw"
 	"github.com/sessctl/sessctl/pkg/session/opencode"
@@ -174,6 +178,38 @@ func strangersOf() map[string]strangers {
 {"type":"turn_ended","status":"success"}`,
 			aside:   []string{`{"type":"zeta","x":1,"message":"done"}`},
 			context: []string{`{"type":"zeta","message":{"content":[]}}`, `{"role":"zeta","message":{"content":[{"type":"text","text":"x"}]}}`},
+		},
+		"droid": {
+			store: droid.Open(""),
+			before: `{"type":"session_start","id":"s","version":2,"owner":"lea"}
+{"type":"message","id":"a","timestamp":"2026-05-12T08:00:00.000Z","message":{"role":"user","content":"Hello."}}
+{"type":"message","id":"b","parentId":"a","timestamp":"2026-05-12T08:00:01.000Z","message":{"role":"assistant","content":[{"type":"text","text":"Hi."}]}}`,
+			aside:   []string{`{"type":"zeta","x":1}`},
+			context: []string{`{"type":"zeta","message":{"content":[]}}`, `{"type":"message","message":{"role":"zeta","content":"x"}}`},
+		},
+		"kimi": {
+			store: kimi.Open(""),
+			before: `{"type":"metadata","protocol_version":"1.5"}
+{"type":"context.append_message","message":{"role":"user","content":"Hello.","origin":{"kind":"user"}}}
+{"type":"context.append_loop_event","event":{"type":"content.part","part":{"type":"text","text":"Hi."}}}`,
+			aside:   []string{`{"type":"zeta","x":1}`},
+			context: []string{`{"type":"context.zeta"}`, `{"type":"context.undo","count":1}` + "\n" + `{"type":"zeta"}`, `{"type":"context.append_message","message":{"role":"zeta","content":"x"}}`},
+		},
+		"grok": {
+			store: grok.Open(""),
+			before: `{"method":"session/update","params":{"update":{"sessionUpdate":"user_message_chunk","content":{"type":"text","text":"Hello."}}}}
+{"method":"session/update","params":{"update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"Hi."}}}}
+{"method":"_x.ai/session/update","params":{"update":{"sessionUpdate":"turn_completed","stop_reason":"end_turn"}}}`,
+			aside:   []string{`{"method":"session/update","params":{"update":{"sessionUpdate":"zeta"}}}`},
+			context: []string{`{"method":"session/update","params":{"update":{"sessionUpdate":"zeta_message_chunk"}}}`, `{"method":"session/update","params":{"update":{"sessionUpdate":"rewind_marker"}}}` + "\n" + `{"method":"zeta"}`},
+		},
+		"antigravity": {
+			store: antigravity.Open(""),
+			before: `{"step_index":0,"source":"USER_EXPLICIT","type":"USER_INPUT","status":"DONE","content":"Hello."}
+{"step_index":1,"source":"MODEL","type":"PLANNER_RESPONSE","status":"DONE","content":"Hi."}
+{"step_index":2,"source":"SYSTEM","type":"SYSTEM_MESSAGE","status":"DONE","content":"x"}`,
+			aside:   []string{`{"step_index":3,"source":"ZETA","type":"X"}`},
+			context: []string{`{"step_index":3,"source":"ZETA","type":"X","content":"x"}`},
 		},
 		"cline": {
 			store:   cline.Open(""),

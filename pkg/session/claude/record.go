@@ -291,7 +291,7 @@ func (d *decoder) fromAssistant() {
 		m.ErrorText = d.joined()
 		m.Parts = m.Parts[:0]
 	case string(m.Model) == "<synthetic>":
-		m.Role, m.CustomType, m.AsAgent = session.RoleInjected, customSynthetic, true
+		m.Role, m.CustomType, m.SentAs = session.RoleInjected, customSynthetic, session.RoleAssistant
 	}
 }
 
@@ -375,7 +375,7 @@ func (d *decoder) fromUser() {
 	m.Role = session.RoleUser
 	switch {
 	case r.summary:
-		m.Role, m.Compaction = session.RoleSummary, true
+		m.Role, m.Compaction, m.Sent = session.RoleSummary, true, d.joined()
 	case r.meta:
 		d.inject(customMeta)
 	case isTask(r.origin):
@@ -408,6 +408,9 @@ func (d *decoder) typedText() {
 	}
 	switch by.Name {
 	case "command":
+		if len(m.Parts) == 1 {
+			m.Sent = text
+		}
 		d.echo(first, text)
 	case "output":
 		d.inject(customOutput)

@@ -424,7 +424,7 @@ func (d *decoder) spoken() kind {
 			return repeated
 		}
 	case "developer", "system":
-		m.Role, m.CustomType = session.RoleInjected, append([]byte(ownPrefix), i.role...)
+		m.Role, m.CustomType, m.SentAs = session.RoleInjected, append([]byte(ownPrefix), i.role...), session.RoleSystem
 	default:
 		m.Role, m.CustomType, m.OddRole = session.RoleInjected, append([]byte("role "), i.role...), i.role
 	}
@@ -486,9 +486,10 @@ func (d *decoder) result() kind {
 // are not taken again.
 func (d *decoder) compacted() kind {
 	m := &d.message
-	m.Role, m.Compaction = session.RoleSummary, true
+	m.Role, m.Compaction, m.KeptFirst = session.RoleSummary, true, true
 	d.content(d.record.item.message)
 	for i := range m.Parts {
+		m.Sent = m.Parts[0].Text
 		m.Parts[i].Text = withoutPreamble(m.Parts[i].Text)
 	}
 	if h := d.record.item.history; len(h) == 0 || h[0] != '[' {
@@ -520,6 +521,7 @@ func (d *decoder) replacement(history []byte, summary *session.Message) (kept []
 		m := &past.message
 		text := m.FirstText()
 		if string(m.CustomType) == summaryOrigin || text != nil && len(m.Parts) == 1 && bytes.Equal(withoutPreamble(text), summary.FirstText()) {
+			summary.Sent = bytes.Clone(text)
 			continue
 		}
 		m.Line, m.Offset, m.Length, m.Time, m.TimeInferred = summary.Line, summary.Offset, summary.Length, summary.Time, summary.TimeInferred

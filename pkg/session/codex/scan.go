@@ -236,7 +236,7 @@ func (w *waiting) has(of kind) bool {
 func clone(m *session.Message) session.Message {
 	c := *m
 	c.ID, c.CallID, c.ToolName, c.CustomType, c.ErrorText = bytes.Clone(m.ID), bytes.Clone(m.CallID), bytes.Clone(m.ToolName), bytes.Clone(m.CustomType), bytes.Clone(m.ErrorText)
-	c.OddRole = bytes.Clone(m.OddRole)
+	c.OddRole, c.Sent = bytes.Clone(m.OddRole), bytes.Clone(m.Sent)
 	c.Parts = make([]session.Part, len(m.Parts))
 	for i, p := range m.Parts {
 		p.Text, p.Name, p.CallID = bytes.Clone(p.Text), bytes.Clone(p.Name), bytes.Clone(p.CallID)

@@ -3,6 +3,7 @@ package copilot
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"slices"
 
@@ -143,7 +144,7 @@ func (s *scanner) add(text []byte) {
 func (s *scanner) asked(r *jsonl.Record) error {
 	q := s.question()
 	before, after, within := q.around()
-	if err := s.put(r, before); err != nil {
+	if err := s.put(r, before, within); err != nil {
 		return err
 	}
 	m := s.start(session.RoleUser)
@@ -156,7 +157,9 @@ func (s *scanner) asked(r *jsonl.Record) error {
 			m.Parts = append(m.Parts, session.Part{Kind: session.PartImage, Size: a.size})
 		}
 	}
-	m.OutOfContext = m.OutOfContext || !within
+	if m.OutOfContext = m.OutOfContext || !within; within {
+		m.Sent = q.transformed
+	}
 	if !s.record.agent {
 		s.remember(q.content)
 	}
@@ -164,16 +167,16 @@ func (s *scanner) asked(r *jsonl.Record) error {
 	if err := s.say(r); err != nil {
 		return err
 	}
-	return s.put(r, after)
+	return s.put(r, after, within)
 }
 
-// put hands out what the runtime put in.
-func (s *scanner) put(r *jsonl.Record, text []byte) error {
+// put hands out what the runtime put in, within what a person typed or in its place.
+func (s *scanner) put(r *jsonl.Record, text []byte, within bool) error {
 	if text = bytes.TrimSpace(text); len(text) == 0 {
 		return nil
 	}
 	m := s.start(session.RoleInjected)
-	m.CustomType = []byte(injected)
+	m.CustomType, m.Within = []byte(injected), within
 	s.add(text)
 	return s.say(r)
 }
@@ -184,7 +187,7 @@ func (s *scanner) remember(content []byte) {
 		return
 	}
 	s.typed = append(s.typed, session.Message{
-		Role: session.RoleUser, Time: s.time, ID: slices.Clone(s.record.id),
+		Role: session.RoleUser, Time: s.time, ID: slices.Clone(s.record.id), Within: true,
 		Parts: []session.Part{{Kind: session.PartText, Text: slices.Clone(content)}},
 	})
 }
@@ -258,12 +261,25 @@ func (s *scanner) squeezed(r *jsonl.Record) error {
 		return nil
 	}
 	m := s.start(session.RoleSummary)
-	m.Compaction, m.Kept = true, s.typed
+	m.Compaction, m.KeptFirst, m.Kept = true, true, s.typed
 	if known {
 		m.FirstKept, m.Kept = from.record, s.typed[:from.typed]
 	}
 	s.add(x.summary)
+	m.Sent = summaryAsSent(m.Kept, x.summary)
 	return s.say(r)
+}
+
+// summaryAsSent is a summary with the questions and the words that Copilot puts around it.
+func summaryAsSent(asked []session.Message, summary []byte) []byte {
+	text := []byte("Some of the conversation history has been summarized to free up context.\n\n")
+	if len(asked) > 0 {
+		text = append(text, "You were originally given instructions from a user over one or more turns. Here were the user messages:\n"...)
+	}
+	for i := range asked {
+		text = fmt.Appendf(text, "<user_message>\n%s\n</user_message>\n", asked[i].FirstText())
+	}
+	return fmt.Appendf(text, "\nHere is a summary of the prior context:\n<summary>\n%s\n</summary>\n", summary)
 }
 
 func (s *scanner) failure(r *jsonl.Record) error {

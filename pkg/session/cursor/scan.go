@@ -35,7 +35,7 @@ func newScanner(o session.ScanOptions) *scanner {
 }
 
 // record is one line of a transcript.
-type record struct{ kind, role, content, status, failure []byte }
+type record struct{ kind, role, content, status, failure, about []byte }
 
 func (s *scanner) read(r *jsonl.Record) (known bool, err error) {
 	x := &s.record
@@ -51,7 +51,7 @@ func (s *scanner) read(r *jsonl.Record) (known bool, err error) {
 		s.said(x)
 	case s.ended:
 		s.turnEnded(x)
-	case string(x.kind) == "metadata": // a summary of the transcript, for lists
+	case string(x.kind) == "metadata" && len(x.about) > 0: // a summary of the transcript, for lists
 	default:
 		result.Meet(session.Strange{Runtime: session.RuntimeCursor, Type: x.kind, Line: r.Line, Raw: r.Raw})
 		return false, nil
@@ -81,6 +81,7 @@ var records = fields.New(func(x *record) []fields.Field {
 		fields.Raw("message.content", &x.content),
 		fields.Text("status", &x.status),
 		fields.Text("error", &x.failure),
+		fields.Raw("metadata", &x.about),
 	}
 })
 

@@ -77,7 +77,7 @@ func (s *Store) locate(below string) (session.Ref, bool) {
 			continue
 		}
 		switch ref.ID = session.CleanID(stem); stem {
-		case "session", "events", "api_conversation_history":
+		case "session", "events", "api_conversation_history", "wire", "updates", "transcript_full", "transcript":
 			ref.ID = session.CleanID(filepath.Base(s.Base))
 		}
 		return ref, true

@@ -2,6 +2,7 @@ package omp
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -99,7 +100,12 @@ func (s *Store) Scan(ctx context.Context, r io.Reader, o session.ScanOptions, em
 		return session.Scan{}, err
 	}
 	defer plain.Close()
-	return piformat.Scan(ctx, plain, o, emit)
+	return piformat.Scan(ctx, plain, o, func(m *session.Message) error {
+		if m.Compaction {
+			m.Sent = fmt.Appendf(nil, "Prior model work/tool state available.\nMUST build on prior work; NEVER duplicate prior work.\n\n<summary>\n%s\n</summary>", m.FirstText())
+		}
+		return emit(m)
+	})
 }
 
 // Place implements [session.Restorer].

@@ -218,6 +218,7 @@ func (d *decoder) classify() {
 		d.message.Role = session.RoleSummary
 		d.message.Compaction, d.message.FirstKept = e.kind == compaction, e.firstKept
 		d.message.AddText(e.summary)
+		d.message.Sent = summaryAsSent(e.kind, e.summary)
 		d.fileLists()
 	case customMessage:
 		d.customMessage()
@@ -230,6 +231,17 @@ func (d *decoder) classify() {
 		d.messageTime = nil // what such a record has as "message" is none
 	}
 	d.message.ID = e.id
+}
+
+// summaryAsSent is a summary with the words that pi puts around it.
+func summaryAsSent(of kind, summary []byte) []byte {
+	switch {
+	case len(summary) == 0:
+		return nil
+	case of == branchSummary:
+		return fmt.Appendf(nil, "The following is a summary of a branch that this conversation came back from:\n\n<summary>\n%s</summary>", summary)
+	}
+	return fmt.Appendf(nil, "The conversation history before this point was compacted into the following summary:\n\n<summary>\n%s\n</summary>", summary)
 }
 
 // settleTime gives the message its time: its own, else its entry's, else that
@@ -333,7 +345,9 @@ func (d *decoder) settleRole() {
 	default:
 		d.unknownRole()
 	}
-	m.AsAgent = m.Role == session.RoleInjected && string(m.Provider) == fromGateway
+	if m.Role == session.RoleInjected && string(m.Provider) == fromGateway {
+		m.SentAs = session.RoleAssistant
+	}
 }
 
 // unknownRole keeps what is said under a role that is not known.

@@ -208,8 +208,10 @@ func (o *Owner) Remove(ctx context.Context, host string) (records int, err error
 	for n := 1; n > 0 && err == nil; records += n {
 		n, err = o.removeSome(ctx, host)
 	}
-	if err == nil {
-		err = o.dropRole(ctx, role)
+	for _, role := range []string{role, host} { // of one that was cut off the owner has the name already
+		if err == nil {
+			err = o.dropRole(ctx, role)
+		}
 	}
 	if err != nil {
 		return records, fmt.Errorf("remove %s: %w", host, classify(err))
