@@ -40,6 +40,7 @@ var layers = map[string][]string{
 	"pkg/summarize/state":    {"pkg/speaker", "pkg/session", "pkg/work", "pkg/jsonl", "pkg/secrets"},
 	"pkg/replay":             {"pkg/session"},
 	"pkg/carry":              {"pkg/session", "pkg/replay", "pkg/secrets"},
+	"pkg/exchange":           {"pkg/session", "pkg/replay", "pkg/secrets"},
 	"pkg/work":               {"pkg/session", "pkg/jsonl", "pkg/secrets"},
 	"pkg/facts":              {"pkg/speaker", "pkg/session", "pkg/summarize", "pkg/summarize/state", "pkg/secrets", "pkg/statements", "pkg/work"},
 	"pkg/naming":             {"pkg/session", "pkg/facts", "pkg/durable", "pkg/jsonl", "pkg/secrets", "pkg/summarize/state"},

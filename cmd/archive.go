@@ -14,6 +14,7 @@ import (
 	"github.com/sessctl/sessctl/internal/steps"
 	"github.com/sessctl/sessctl/internal/wording"
 	"github.com/sessctl/sessctl/internal/workspace"
+	"github.com/sessctl/sessctl/pkg/agentset"
 	"github.com/sessctl/sessctl/pkg/compact"
 	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/spf13/cobra"
@@ -24,6 +25,7 @@ func addArchiveFlags(o *steps.ArchiveOptions, fs *pflag.FlagSet) {
 	fs.StringVar((*string)(&o.Agent), "agent", "", "archive the sessions of this `agent` or runtime/agent")
 	fs.BoolVar(&o.All, "all", false, "archive the sessions of every agent that is found")
 	fs.StringVar(&o.Session, "session", "", "archive only this session (`id` or key)")
+	fs.StringVar(&o.File, "file", "", "archive this `file`: a trajectory, or a conversation that was handed on")
 	fs.BoolVar(&o.Remember, "remember", false, "put what was said in them into memory too")
 	fs.BoolVar(&o.Supersede, "supersede", false, "keep older archives that the new ones begin with only in these")
 	fs.BoolVar(&o.DryRun, "dry-run", false, "print the plan and change nothing")
@@ -43,15 +45,22 @@ their size: also those that compact skips or finds too small to cut,
 older ones, and logs that the runtime has closed. The next run passes over what
 has not changed.
 
+--file archives one file in which a conversation was handed on, wherever it lies:
+an agent trajectory (ATIF), conversations of OpenAI's APIs or ShareGPT, a trace.
+
 With --supersede, as in run and hooks, older archives that a new one begins with are
 kept only in it, once it was read back and compared: their ids work as before.`,
 		Example: `  sessctl archive --agent coordinator
   sessctl archive --all
   sessctl archive --all --remember --dry-run
-  sessctl archive --all --remember`,
+  sessctl archive --all --remember
+  sessctl archive --file trajectory.json --remember`,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if o.Agent == "" && !o.All && o.Session == "" {
-				return failure.Usage("sessctl archive --all; what is archived is in sessctl archives list", "which sessions? --agent, --all or --session is needed")
+			if o.Agent == "" && !o.All && o.Session == "" && o.File == "" {
+				return failure.Usage("sessctl archive --all; what is archived is in sessctl archives list", "which sessions? --agent, --all, --session or --file is needed")
+			}
+			if o.File != "" && (o.All || o.Agent+agentset.Set(o.Session) != "") {
+				return failure.Usage("one of them", "--file goes with none of --agent, --all and --session")
 			}
 			return runArchive(c.Context(), a, o)
 		},

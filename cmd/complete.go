@@ -15,11 +15,11 @@ import (
 	"github.com/sessctl/sessctl/pkg/agentset"
 	"github.com/sessctl/sessctl/pkg/archive"
 	"github.com/sessctl/sessctl/pkg/compact"
+	"github.com/sessctl/sessctl/pkg/exchange"
 	"github.com/sessctl/sessctl/pkg/hooks"
 	"github.com/sessctl/sessctl/pkg/memory"
 	"github.com/sessctl/sessctl/pkg/operate/outbox"
 	"github.com/sessctl/sessctl/pkg/operate/schedule"
-	"github.com/sessctl/sessctl/pkg/replay"
 	"github.com/sessctl/sessctl/pkg/retention"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -130,7 +130,7 @@ func words(names ...string) completer {
 }
 
 func formatNames() (names []string) {
-	for _, f := range replay.Formats() {
+	for _, f := range exchange.Formats() {
 		names = append(names, string(f))
 	}
 	return names

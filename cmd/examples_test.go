@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -113,7 +114,7 @@ func TestEveryExampleRuns(t *testing.T) {
 	}
 	text, err := os.ReadFile(log[0])
 	if err == nil {
-		err = os.WriteFile(filepath.Join(home, "session.jsonl"), text, 0o600)
+		err = errors.Join(os.WriteFile(filepath.Join(home, "session.jsonl"), text, 0o600), os.WriteFile(filepath.Join(home, "trajectory.json"), []byte(trajectory), 0o600))
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -182,3 +183,7 @@ func TestExamplesThatAreNotRun(t *testing.T) {
 		}
 	}
 }
+
+// trajectory is a file that was handed on.
+const trajectory = `{"schema_version": "ATIF-v1.7", "agent": {"name": "millbot", "version": "1"}, "steps": [{"step_id": 1, "source": "user", "message": "Count."}]}
+`

@@ -30,6 +30,7 @@ var flatLogs = map[string]struct{ script, from, name string }{
 	session.RuntimeCline:      {"", "cline/.cline/data/sessions/1772359200000_k3ln0/1772359200000_k3ln0.messages.json", "1772359200000_k3ln0.messages.json"},
 	session.RuntimeClineTasks: {"", "cline-tasks/.config/Code/User/globalStorage/saoudrizwan.claude-dev/tasks/1772100000000/api_conversation_history.json", "api_conversation_history.json"},
 	session.RuntimeCopilot:    {"", "copilot/pottery.jsonl", "pottery.jsonl"},
+	session.RuntimeExchange:   {"exchange", "mill.json", "mill-0001.json"},
 	session.RuntimeCursor:     {"", "cursor/.cursor/projects/home-lea-smithy/agent-transcripts/4b1f6f0a-93c7-4f0e-8f55-0c7a4d1e2b33/4b1f6f0a-93c7-4f0e-8f55-0c7a4d1e2b33.jsonl", "4b1f6f0a-93c7-4f0e-8f55-0c7a4d1e2b33.jsonl"},
 	session.RuntimeKimi:       {"", "kimi/.kimi-code/sessions/wd_smithy_4557ee6a6090/session_7d1c0a52-6b0e-4c55-9a3e-2f4b8d6e1b01/agents/main/wire.jsonl", "wire.jsonl"},
 	session.RuntimeGrok:       {"", "grok/.grok/sessions/%2Fhome%2Flea%2Fsmithy/01a2247f-49cd-7ea3-9883-2bb6b8394801/updates.jsonl", "updates.jsonl"},

@@ -15,6 +15,7 @@ import (
 	"github.com/sessctl/sessctl/internal/steps"
 	"github.com/sessctl/sessctl/internal/wording"
 	"github.com/sessctl/sessctl/internal/workspace"
+	"github.com/sessctl/sessctl/pkg/exchange"
 	"github.com/sessctl/sessctl/pkg/replay"
 	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/spf13/cobra"
@@ -28,7 +29,7 @@ func addReplayFlags(o *steps.ReplayOptions, fs *pflag.FlagSet) {
 	fs.StringVar(&o.Query, "query", "", "keep the last six messages and the older turns about this `text`, 20 messages in all")
 	fs.Float64Var(&o.Relevance, "min-relevance", replay.DefaultRelevance, "with --query: how similar an older turn must be, as a `cosine` (or $"+steps.RelevanceVariable+")")
 	fs.Int64Var(&o.Budget, "budget", 0, "leave out the oldest turns until about this many `tokens` are left (0: no budget)")
-	fs.StringVar(&o.Format, "format", string(replay.Text), "text, json, openai, anthropic or aisdk")
+	fs.StringVar(&o.Format, "format", string(replay.Text), steps.FormatNames())
 	fs.BoolVar(&o.NoRepair, "no-repair", false, "leave calls without results and results without calls as they are")
 	fs.IntVar(&o.KeepToolResults, "keep-tool-results", -1, "keep this many of the last tool results whole, -1 for all (default: as the runtime does)")
 	fs.StringVar(&o.Check, "check", "", "compare with this `file` instead of printing; exit 1 and a diff if it is not the same")
@@ -44,9 +45,10 @@ func newReplayContextCommand(a *app) *cobra.Command {
 branch, the summary of the last compaction, and what followed. Calls without
 results are repaired, tool results are cut as the runtime cuts them, and with
 --query or --budget only a part is kept. The session is only read; nothing is
-redacted.`,
+redacted. --format atif writes the whole session, not only its context.`,
 		Example: `  sessctl replay-context --agent coordinator
   sessctl replay-context --file session.jsonl --format anthropic
+  sessctl replay-context --agent coordinator --format atif
   sessctl replay-context --agent coordinator --query "importer port" --budget 8000
   sessctl replay-context --file fixture.jsonl --format json --check golden.json`,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -75,6 +77,13 @@ func runReplay(ctx context.Context, a *app, o steps.ReplayOptions) error {
 	if err != nil {
 		return err
 	}
+	var out bytes.Buffer
+	if replay.Format(o.Format) == exchange.FormatATIF {
+		if err := steps.WriteTrajectory(ctx, &out, s); err != nil {
+			return err
+		}
+		return showReplay(a, o, out.String())
+	}
 	messages, scan, err := replay.Read(ctx, steps.ContextScanner(s), func() (io.ReadCloser, error) { return recall.OpenFound(ctx, s) })
 	if err != nil {
 		return err
@@ -89,16 +98,20 @@ func runReplay(ctx context.Context, a *app, o steps.ReplayOptions) error {
 		messages = replay.Repair(messages)
 	}
 	messages = replay.Budget(replay.Truncate(messages, o.WholeResults(s.Runtime)), o.Budget)
-	var out bytes.Buffer
 	origin := replay.Origin{Runtime: s.Runtime, Agent: s.Agent, Session: cmp.Or(s.ID, scan.SessionID)}
-	if err := replay.Write(&out, replay.Format(o.Format), origin, messages); err != nil {
+	if err := exchange.Write(&out, replay.Format(o.Format), origin, messages); err != nil {
 		return err
 	}
-	text := steps.VisibleReplay(replay.Format(o.Format), out.String())
+	return showReplay(a, o, out.String())
+}
+
+// showReplay prints a replay, or compares it with a stored one.
+func showReplay(a *app, o steps.ReplayOptions, text string) error {
+	text = steps.VisibleReplay(replay.Format(o.Format), text)
 	if o.Check != "" {
 		return checkReplay(a, o.Check, text)
 	}
-	_, err = io.WriteString(a.Out, text)
+	_, err := io.WriteString(a.Out, text)
 	return err
 }
 

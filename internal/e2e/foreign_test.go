@@ -97,7 +97,7 @@ func strangers() []stranger {
 	}
 	return []stranger{
 		of("droid", "droid", `{"type":"session_start","id":"a","title":"x","version":2,"cwd":"/w"}`, message, "session of droid"),
-		of("", "trace", `{"type":"session","harness":"millbot","id":"a","name":"Spelt"}`, message, "Hugging Face"),
+		of("exchange", "trace", `{"type":"session","harness":"millbot","id":"a","name":"Spelt"}`, message, "format sts-trace"),
 		of("pi", "pi", `{"type":"session","version":3,"id":"a","timestamp":"2026-02-01T10:00:00.000Z","cwd":"/w"}`, message, "session of pi"),
 		of("omp", "omp", `{"type":"title","v":1,"title":"","updatedAt":"2026-02-01T10:00:00.000Z","pad":" "}`+"\n"+`{"type":"session","version":3,"id":"a","timestamp":"2026-02-01T10:00:00.000Z","cwd":"/w"}`, message, "session of omp"),
 		of("codex", "codex", `{"timestamp":"2026-02-01T10:00:00.000Z","type":"session_meta","payload":{"id":"a","cwd":"/w"}}`,

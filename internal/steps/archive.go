@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -23,6 +25,7 @@ type ArchiveOptions struct {
 	Agent    agentset.Set
 	All      bool
 	Session  string
+	File     string
 	Remember bool
 	DryRun   bool
 	// Supersede keeps older archives that the new ones begin with only in these.
@@ -80,6 +83,9 @@ func OpenToArchive(ctx context.Context, run *workspace.Run, o *ArchiveOptions, s
 
 // SessionsToArchive finds what the options mean.
 func SessionsToArchive(ctx context.Context, run *workspace.Run, o ArchiveOptions) ([]workspace.Found, error) {
+	if o.File != "" {
+		return fileToArchive(ctx, run, o.File)
+	}
 	all, err := run.FindSessions(ctx)
 	if err != nil {
 		return nil, err
@@ -98,6 +104,26 @@ func SessionsToArchive(ctx context.Context, run *workspace.Run, o ArchiveOptions
 		all.Sessions = withUnreadDatabases(run, &all)
 	}
 	return o.Agreed.Of(all.Sessions), nil
+}
+
+// fileToArchive is one file in which a conversation was handed on, as a session of the
+// directory where it lies.
+func fileToArchive(ctx context.Context, run *workspace.Run, path string) ([]workspace.Found, error) {
+	s, err := SessionFile(run, path)
+	if err != nil {
+		return nil, err
+	}
+	dir, name := filepath.Split(s.Path)
+	i := slices.IndexFunc(workspace.Runtimes(), func(k workspace.RuntimeKind) bool { return k.Name == s.Runtime })
+	store := workspace.Runtimes()[i].Open(dir, run.Config)
+	filer := store.Capabilities().Filer
+	if filer == nil {
+		return nil, &failure.Error{Code: "unsupported", Exit: failure.ExitFailed, Path: s.Path, Hint: "sessctl archive --all --only-store " + s.Runtime + "=" + session.ShellWord(filepath.Clean(dir)), Err: fmt.Errorf("%s: it is a log of %s: its directory is archived as a store", s.Path, s.Runtime)}
+	}
+	run.Pins.Top(store.Root())
+	s.Ref, err = filer.File(ctx, name)
+	s.Adapter = store
+	return []workspace.Found{s}, err
 }
 
 // archiveOne archives one session. The error is why it could not.

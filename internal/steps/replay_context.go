@@ -15,12 +15,14 @@ import (
 	"strings"
 
 	"github.com/sessctl/sessctl/internal/failure"
+	"github.com/sessctl/sessctl/internal/recall"
 	"github.com/sessctl/sessctl/internal/selection"
 	"github.com/sessctl/sessctl/internal/wording"
 	"github.com/sessctl/sessctl/internal/workspace"
 	"github.com/sessctl/sessctl/pkg/agentset"
 	"github.com/sessctl/sessctl/pkg/durable"
 	"github.com/sessctl/sessctl/pkg/embed"
+	"github.com/sessctl/sessctl/pkg/exchange"
 	"github.com/sessctl/sessctl/pkg/jsonl"
 	"github.com/sessctl/sessctl/pkg/replay"
 	"github.com/sessctl/sessctl/pkg/session"
@@ -71,7 +73,6 @@ func (o *ReplayOptions) WholeResults(runtime string) int {
 func (o *ReplayOptions) Validate() error {
 	const see = "see sessctl replay-context --help"
 	format := replay.Format(o.Format)
-	provider := format == replay.OpenAI || format == replay.Anthropic || format == replay.AISDK
 	switch {
 	case o.Recent && (o.File != "" || o.Agent != "" || o.Session != ""):
 		return failure.Usage(see, "--recent goes with no session")
@@ -81,14 +82,47 @@ func (o *ReplayOptions) Validate() error {
 		return failure.Usage("name an agent, a session or a file; sessctl sizes shows what there is", "which session? --agent, --session, --file or --recent is needed")
 	case o.File != "" && (o.Agent != "" || o.Session != ""):
 		return failure.Usage(see, "--file goes with neither --agent nor --session")
-	case !slices.Contains(replay.Formats(), format):
-		return failure.Usage("--format takes text, json, openai, anthropic or aisdk", "unknown format %q", o.Format)
-	case o.NoRepair && provider && format != replay.AISDK:
+	case !slices.Contains(exchange.Formats(), format):
+		return failure.Usage("--format takes "+FormatNames(), "unknown format %q", o.Format)
+	case format == exchange.FormatATIF && (o.Query != "" || o.Budget != 0 || o.NoRepair || o.CutResults):
+		return failure.Usage("the other formats are of a context", "--format atif is of the whole session: it goes with none of --query, --budget, --no-repair and --keep-tool-results")
+	case o.NoRepair && exchange.Strict(format):
 		return failure.Usage("providers refuse a context whose calls and results do not fit", "--no-repair does not go with --format %s", o.Format)
 	case o.Budget < 0:
 		return failure.Usage(see, "--budget must not be negative")
 	}
 	return o.relevance()
+}
+
+// FormatNames lists the formats for a message.
+func FormatNames() string {
+	var names []string
+	for _, f := range exchange.Formats() {
+		names = append(names, string(f))
+	}
+	last := len(names) - 1
+	return strings.Join(names[:last], ", ") + " or " + names[last]
+}
+
+// WriteTrajectory writes a whole session in the format ATIF.
+func WriteTrajectory(ctx context.Context, w io.Writer, s workspace.Found) error {
+	about := exchange.Session{Runtime: s.Runtime, Agent: s.Agent, ID: s.ID}
+	if s.Store != "" {
+		listing, err := s.Adapter.List(ctx)
+		if err != nil {
+			return err
+		}
+		for _, ref := range listing.Refs {
+			if ref.Kind == session.KindSubagent && ref.Parent == s.ID {
+				about.Subagents = append(about.Subagents, ref.ID)
+			}
+		}
+	}
+	_, err := exchange.ATIF(ctx, w, about, s.Adapter, func() (io.ReadCloser, error) { return recall.OpenFound(ctx, s) })
+	if errors.Is(err, exchange.ErrNothing) {
+		return &failure.Error{Code: "nothing_said", Exit: failure.ExitFailed, Path: s.Path, Hint: "--format json writes it", Err: err}
+	}
+	return err
 }
 
 // ContextScanner reads what the runtime of a session sends of it.
@@ -189,10 +223,14 @@ func SessionFile(run *workspace.Run, path string) (workspace.Found, error) {
 	return workspace.Found{}, &failure.Error{Code: "unknown_format", Exit: failure.ExitFailed, Path: path, Hint: "runtimes that can be read: " + workspace.RuntimeNames(), Err: fmt.Errorf("%s: not a session log of a known runtime%s", path, whyUnknown(head))}
 }
 
-// TellDoubt tells if nobody can say that a replay is what the runtime would send.
+// TellDoubt tells if nobody can say that a replay is what the runtime would send, and if
+// the file has more than is replayed.
 func TellDoubt(run *workspace.Run, s workspace.Found, scan session.Scan) {
 	if reason := scan.Doubt.Reason(s.Path); reason != "" {
 		run.Notice(workspace.Note{Path: s.Path, Message: "the replay is uncertain: " + reason})
+	}
+	if s.Runtime == session.RuntimeExchange && scan.Headers > 1 {
+		run.Notice(workspace.Note{Path: s.Path, Message: fmt.Sprintf("the last of %d conversations in it", scan.Headers), Hint: "archive --file with --remember keeps all of them"})
 	}
 }
 

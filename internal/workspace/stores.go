@@ -21,6 +21,7 @@ import (
 	"github.com/sessctl/sessctl/pkg/session/copilot"
 	"github.com/sessctl/sessctl/pkg/session/cursor"
 	"github.com/sessctl/sessctl/pkg/session/droid"
+	"github.com/sessctl/sessctl/pkg/session/exchange"
 	"github.com/sessctl/sessctl/pkg/session/gemini"
 	"github.com/sessctl/sessctl/pkg/session/goose"
 	"github.com/sessctl/sessctl/pkg/session/grok"
@@ -338,6 +339,7 @@ func Runtimes() []RuntimeKind {
 		{Name: session.RuntimeKimi, Traits: kimi.Traits, Roots: onDisk(kimi.Roots), Open: func(root string, _ Config) session.Store { return kimi.Open(root) }},
 		{Name: session.RuntimeGrok, Traits: grok.Traits, Roots: onDisk(grok.Roots), Open: func(root string, _ Config) session.Store { return grok.Open(root) }},
 		{Name: session.RuntimeAntigravity, Traits: antigravity.Traits, Roots: onDisk(antigravity.Roots), Open: func(root string, _ Config) session.Store { return antigravity.Open(root) }},
+		{Name: session.RuntimeExchange, Traits: exchange.Traits, Roots: onDisk(nowhere), Open: func(root string, _ Config) session.Store { return exchange.Open(root) }},
 		{Name: session.RuntimeYarnnn, Traits: yarnnn.Traits, Roots: databases, Remote: true, Open: openYarnnn},
 	}
 }
@@ -346,6 +348,9 @@ func Runtimes() []RuntimeKind {
 func onDisk(roots func(home string, getenv func(string) string) []string) func(string, func(string) string, Config) []string {
 	return func(home string, getenv func(string) string, _ Config) []string { return roots(home, getenv) }
 }
+
+// nowhere is for what lies only where a person has put it.
+func nowhere(string, func(string) string) []string { return nil }
 
 // databases are the databases that the configuration names.
 func databases(_ string, _ func(string) string, c Config) []string {

@@ -128,6 +128,7 @@ type Capabilities struct {
 	Family   Family         // the files that belong to it
 	Parent   Parent         // which agent has started another
 	Attacher Attacher       // where the files lie that [Traits].Attached lists
+	Filer    Filer          // one file, wherever it lies
 
 	// What changes a session, for each of its strategies.
 	Rotator   Rotator   // rotate
@@ -203,6 +204,13 @@ func CapabilitiesOf(store Store) Capabilities {
 		return Capabilities{}
 	}
 	return store.Capabilities()
+}
+
+// Filer is a store whose sessions are files that name themselves, so that one can be
+// archived wherever it lies.
+type Filer interface {
+	// File returns the session of a file that lies directly in the store.
+	File(ctx context.Context, name string) (Ref, error)
 }
 
 // Attacher is a store whose records name files by their hash.

@@ -8,6 +8,7 @@ import (
 	"io"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
@@ -107,6 +108,8 @@ func (d *detector) document(head []byte) Format {
 		return FormatCline
 	case s.has(hasMessages | hasSnakeSessionID):
 		return FormatHermes
+	case s.exchanged != "":
+		return s.exchanged
 	case s.has(hasMessages) && (s.has(hasProjectHash) || s.has(hasSessionID)):
 		return FormatGeminiJSON
 	case s.has(hasSession) && s.has(hasItems):
@@ -128,7 +131,10 @@ func (d *detector) array(head []byte) Format {
 	var lines LineScan
 	var found Format
 	first := func(r *jsonl.Record) (bool, error) {
-		if s, whole := d.sketch(r.Raw); whole && s.has(hasContent|hasRole) {
+		switch s, whole := d.sketch(r.Raw); {
+		case whole && s.exchanged != "":
+			found = s.exchanged
+		case whole && s.has(hasContent|hasRole):
 			found = FormatClineTask
 		}
 		return false, errFirstOfArray
@@ -184,6 +190,8 @@ func (d *detector) unread() Format {
 		switch {
 		case s.has(hasATIF):
 			return FormatATIF
+		case s.exchanged != "" && s.kind == "":
+			return s.exchanged
 		case s.kind == "session_start" && s.has(hasStringID) && (s.has(hasCWD) || s.has(hasOwner)):
 			return FormatDroid
 		case s.kind == "metadata" && s.has(hasProtocolVersion), s.role == "_system_prompt" || s.role == "_checkpoint":
@@ -326,10 +334,11 @@ type sketch struct {
 	keys        uint64
 	kind        string // the value of "type"
 	role        string
-	openClaw    bool // a customType or a cwd that only OpenClaw writes
-	resetMeta   bool // "kind" is mac-stats' mark
-	stateRecord bool // "record_type" is Codex' mark
-	update      bool // "method" is that of an update of a session
+	openClaw    bool   // a customType or a cwd that only OpenClaw writes
+	resetMeta   bool   // "kind" is mac-stats' mark
+	stateRecord bool   // "record_type" is Codex' mark
+	update      bool   // "method" is that of an update of a session
+	exchanged   Format // of a conversation that is handed on, if it is one
 }
 
 // Bits of sketch.keys.
@@ -445,6 +454,8 @@ func (s *sketch) member(c *jsonl.Cursor) {
 		s.resetMeta = text(c) == "before_reset_meta"
 	case "record_type":
 		s.stateRecord = text(c) == "state"
+	case "messages", "input", "conversations":
+		s.list(c, key)
 	default:
 		s.object(c, key == "message")
 	}
@@ -471,6 +482,42 @@ func (s *sketch) object(c *jsonl.Cursor, message bool) {
 	}
 	if session {
 		s.sessions++
+	}
+}
+
+// handedOn are the lists in which conversations are handed on: of which members the
+// first message of one has so many. One with an id or a time is of a program's own log.
+var handedOn = map[string]struct {
+	format Format
+	has    []string
+	least  int
+}{
+	"messages":      {FormatChat, []string{"role", "content"}, 2},
+	"input":         {FormatResponses, []string{"role", "call_id"}, 1},
+	"conversations": {FormatShareGPT, []string{"from", "value"}, 2},
+}
+
+// list looks at the first message of a list.
+func (s *sketch) list(c *jsonl.Cursor, key string) {
+	if !c.EnterArray() {
+		return
+	}
+	for first := true; c.NextElement(); first = false {
+		if !first || c.Kind() != jsonl.Object || !c.EnterObject() {
+			c.Skip()
+			continue
+		}
+		kind, seen, own := handedOn[key], 0, false
+		for c.NextKey() {
+			name := string(c.Key())
+			if slices.Contains(kind.has, name) {
+				seen++
+			}
+			own = own || key == "messages" && slices.Contains([]string{"id", "uuid", "ts", "timestamp"}, name)
+		}
+		if seen >= kind.least && !own {
+			s.exchanged = kind.format
+		}
 	}
 }
 

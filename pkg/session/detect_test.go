@@ -73,6 +73,13 @@ func TestDetect(t *testing.T) {
 		"antigravity":           {"x", `{"step_index":0,"source":"USER","type":"X","status":"DONE"}`, FormatAntigravity},
 		"grok":                  {"x", `{"method":"session/update","params":{}}`, FormatGrok},
 		"ATIF":                  {"x.json", `{"schema_version":"ATIF-v1.2","session_id":"a"}`, FormatATIF},
+		"OpenAI":                {"x.jsonl", `{"messages":[{"role":"user","content":"a"}]}` + "\n", FormatChat},
+		"OpenAI, many":          {"x.jsonl", `{"messages":[{"role":"user","content":"a"}]}` + "\n" + `{"messages":[{"role":"user","content":"b"}]}`, FormatChat},
+		"OpenAI, responses":     {"x.jsonl", `{"input":[{"role":"user","content":"a"}]}`, FormatResponses},
+		"ShareGPT":              {"x.jsonl", `{"conversations":[{"from":"human","value":"a"}]}`, FormatShareGPT},
+		"ShareGPT, an array":    {"x.json", `[{"id":"a","conversations":[{"from":"human","value":"a"}]}]`, FormatShareGPT},
+		"a replay":              {"x.json", `{"schema":1,"messages":[{"role":"user","text":"a"}]}`, FormatUnknown},
+		"messages with ids":     {"x.json", `{"messages":[{"id":"1","role":"user","content":"a"}]}`, FormatUnknown},
 		"continue":              {"x.json", "{\n\"sessionId\":\"a\",\"history\":[],\"workspaceDirectory\":\"/x\"}", FormatContinue},
 		"bait in a text": {
 			"x", header + "\n" + `{"type":"message","message":{"role":"user","content":"{\"type\":\"session_meta\",\"payload\":{}}"}}`, FormatPi,

@@ -3,11 +3,11 @@ package session
 import (
 	"bufio"
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/sessctl/sessctl/pkg/jsonl"
 )
@@ -45,9 +45,9 @@ type documentSplitter struct {
 	depth            int
 	base             int // the depth around the whole
 	inString, escape bool
-	text             []byte // of a string at depth 1
-	key              string // whose value comes next, at depth 1
-	list             string // the key of the array of messages, "" for "messages"
+	text             []byte   // of a string at depth 1
+	key              string   // whose value comes next, at depth 1
+	lists            []string // the keys of the arrays of messages, none for "messages"
 	sessionID        string
 	messages         bool // inside the array of messages
 	element          bool // an element of it comes next
@@ -99,7 +99,7 @@ func (p *documentSplitter) atElement(b byte) {
 
 func (p *documentSplitter) open(b byte) (begins bool) {
 	p.depth++
-	if b == '[' && p.depth == 2 && p.key == cmp.Or(p.list, "messages") {
+	if b == '[' && p.depth == 2 && (len(p.lists) == 0 && p.key == "messages" || slices.Contains(p.lists, p.key)) {
 		p.messages, p.found, p.element = true, true, true
 	}
 	return b == '{' && p.messages && p.depth == 3
@@ -142,10 +142,10 @@ func (s *LineScan) RunDocument(ctx context.Context, r *bufio.Reader, emit func(*
 	return s.runDocument(ctx, r, emit, &documentReader{lines: s, decode: decode})
 }
 
-// RunList is [LineScan.RunDocument] for a log whose messages are in an array of another
-// name.
-func (s *LineScan) RunList(ctx context.Context, r *bufio.Reader, name string, emit func(*Message) error, decode func(r *jsonl.Record) (known bool, err error)) error {
-	return s.runDocument(ctx, r, emit, &documentReader{lines: s, decode: decode, split: documentSplitter{list: name}})
+// RunList is [LineScan.RunDocument] for a log whose messages are in arrays of other
+// names.
+func (s *LineScan) RunList(ctx context.Context, r *bufio.Reader, names []string, emit func(*Message) error, decode func(r *jsonl.Record) (known bool, err error)) error {
+	return s.runDocument(ctx, r, emit, &documentReader{lines: s, decode: decode, split: documentSplitter{lists: names}})
 }
 
 // RunArray is [LineScan.RunDocument] for a log that is one JSON array of messages.

@@ -47,6 +47,8 @@ const (
 	RuntimeGrok       = "grok"
 
 	RuntimeAntigravity = "antigravity"
+	// RuntimeExchange is no program: files in which conversations are handed on.
+	RuntimeExchange = "exchange"
 )
 
 // State says whether a session may be changed now.
@@ -425,47 +427,50 @@ type Format string
 
 // The formats that [Detect] tells apart.
 const (
-	FormatPi            Format = "pi"             // a pi session, versions 1 to 3
-	FormatOpenClaw      Format = "openclaw"       // an OpenClaw transcript, the same records as pi
-	FormatFragment      Format = "pi-fragment"    // pi or OpenClaw records without a header
-	FormatAnnabelle     Format = "annabelle"      // Annabelle / Hexa Puffs
-	FormatAgent         Format = "agent"          // agent-ulid
-	FormatClaude        Format = "claude"         // Claude Code
-	FormatClaudeHistory Format = "claude-history" // what was typed in Claude Code, a prompt a line
-	FormatCodex         Format = "codex"          // Codex rollouts, since September 2025
-	FormatCodexBare     Format = "codex-bare"     // Codex rollouts without envelopes, before that
-	FormatCodexJSON     Format = "codex-json"     // Codex sessions as one JSON object
-	FormatGemini        Format = "gemini"         // Gemini CLI, JSON Lines
-	FormatGeminiJSON    Format = "gemini-json"    // Gemini CLI sessions as one JSON object
-	FormatMacStats      Format = "macstats"       // mac-stats Markdown
-	FormatMacStatsReset Format = "macstats-reset" // what mac-stats saves before a reset
-	FormatYarnnn        Format = "yarnnn"         // an export of YARNNN messages
-	FormatOpenCode      Format = "opencode"       // a session of OpenCode's or Kilo's database, written out
-	FormatOMP           Format = "omp"            // oh-my-pi: records of pi behind a slot for the title
-	FormatCopilot       Format = "copilot"        // an event log of GitHub Copilot CLI
-	FormatHermes        Format = "hermes"         // a session of Hermes' database, written out
-	FormatQwen          Format = "qwen"           // Qwen Code
-	FormatCline         Format = "cline"          // Cline CLI, one JSON object
-	FormatCursor        Format = "cursor"         // a transcript of Cursor's agent
-	FormatKimi          Format = "kimi"           // Kimi Code and kimi-cli
-	FormatGrok          Format = "grok"           // Grok Build
-	FormatAntigravity   Format = "antigravity"    // a transcript of Antigravity
-	FormatDroid         Format = "droid"          // Factory's Droid
-	FormatGoose         Format = "goose"          // a session of Goose's database, written out
-	FormatClineTask     Format = "cline-task"     // a task of Cline's, Roo Code's or Kilo Code's extension, one JSON array
-	FormatOpenClawIndex Format = "openclaw-index" // sessions.json
-	FormatOpenClawLock  Format = "openclaw-lock"  // a write lock
-	FormatTrajectory    Format = "trajectory"     // OpenClaw's run trace beside a session: not a session
-	FormatGenericChat   Format = "generic-chat"   // objects with role and content
-	FormatSQLite        Format = "sqlite"         // a SQLite database: whose, its tables say
-	FormatUTF16         Format = "utf-16"         // text that cannot be read as it is
-	FormatEmpty         Format = "empty"          // nothing but white space and NULs
+	FormatPi            Format = "pi"               // a pi session, versions 1 to 3
+	FormatOpenClaw      Format = "openclaw"         // an OpenClaw transcript, the same records as pi
+	FormatFragment      Format = "pi-fragment"      // pi or OpenClaw records without a header
+	FormatAnnabelle     Format = "annabelle"        // Annabelle / Hexa Puffs
+	FormatAgent         Format = "agent"            // agent-ulid
+	FormatClaude        Format = "claude"           // Claude Code
+	FormatClaudeHistory Format = "claude-history"   // what was typed in Claude Code, a prompt a line
+	FormatCodex         Format = "codex"            // Codex rollouts, since September 2025
+	FormatCodexBare     Format = "codex-bare"       // Codex rollouts without envelopes, before that
+	FormatCodexJSON     Format = "codex-json"       // Codex sessions as one JSON object
+	FormatGemini        Format = "gemini"           // Gemini CLI, JSON Lines
+	FormatGeminiJSON    Format = "gemini-json"      // Gemini CLI sessions as one JSON object
+	FormatMacStats      Format = "macstats"         // mac-stats Markdown
+	FormatMacStatsReset Format = "macstats-reset"   // what mac-stats saves before a reset
+	FormatYarnnn        Format = "yarnnn"           // an export of YARNNN messages
+	FormatOpenCode      Format = "opencode"         // a session of OpenCode's or Kilo's database, written out
+	FormatOMP           Format = "omp"              // oh-my-pi: records of pi behind a slot for the title
+	FormatCopilot       Format = "copilot"          // an event log of GitHub Copilot CLI
+	FormatHermes        Format = "hermes"           // a session of Hermes' database, written out
+	FormatQwen          Format = "qwen"             // Qwen Code
+	FormatCline         Format = "cline"            // Cline CLI, one JSON object
+	FormatCursor        Format = "cursor"           // a transcript of Cursor's agent
+	FormatKimi          Format = "kimi"             // Kimi Code and kimi-cli
+	FormatGrok          Format = "grok"             // Grok Build
+	FormatAntigravity   Format = "antigravity"      // a transcript of Antigravity
+	FormatDroid         Format = "droid"            // Factory's Droid
+	FormatGoose         Format = "goose"            // a session of Goose's database, written out
+	FormatClineTask     Format = "cline-task"       // a task of Cline's, Roo Code's or Kilo Code's extension, one JSON array
+	FormatOpenClawIndex Format = "openclaw-index"   // sessions.json
+	FormatOpenClawLock  Format = "openclaw-lock"    // a write lock
+	FormatTrajectory    Format = "trajectory"       // OpenClaw's run trace beside a session: not a session
+	FormatGenericChat   Format = "generic-chat"     // objects with role and content
+	FormatATIF          Format = "atif"             // an agent trajectory, one JSON object
+	FormatTrace         Format = "sts-trace"        // a session trace of Hugging Face
+	FormatChat          Format = "openai-chat"      // conversations of OpenAI's chat API, one a line
+	FormatResponses     Format = "openai-responses" // the same of its responses API
+	FormatShareGPT      Format = "sharegpt"         // conversations of "from" and "value"
+	FormatSQLite        Format = "sqlite"           // a SQLite database: whose, its tables say
+	FormatUTF16         Format = "utf-16"           // text that cannot be read as it is
+	FormatEmpty         Format = "empty"            // nothing but white space and NULs
 
 	// Formats of programs that are not read. They are known so that their files are
 	// taken for nobody else's.
-	FormatTrace    Format = "sts-trace" // a session trace of Hugging Face
-	FormatContinue Format = "continue"  // Continue
-	FormatATIF     Format = "atif"      // an agent trajectory in the exchange format
+	FormatContinue Format = "continue" // Continue
 	FormatUnknown  Format = "unknown"
 )
 

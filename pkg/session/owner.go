@@ -10,7 +10,7 @@ func (t Traits) Keeps(f Format) bool {
 
 // unreadNames are what people call the programs whose logs are known and not read.
 var unreadNames = map[Format]string{
-	FormatTrace: "Hugging Face (a trace)", FormatContinue: "Continue", FormatATIF: "another program (ATIF)",
+	FormatContinue: "Continue",
 }
 
 // Unread is what people call the program whose logs these are, if it is known and
@@ -33,6 +33,7 @@ var runtimeOf = map[Format]string{
 	FormatCopilot: RuntimeCopilot, FormatHermes: RuntimeHermes, FormatQwen: RuntimeQwen, FormatCline: RuntimeCline, FormatClineTask: RuntimeClineTasks,
 	FormatCursor: RuntimeCursor, FormatGoose: RuntimeGoose, FormatDroid: RuntimeDroid,
 	FormatKimi: RuntimeKimi, FormatGrok: RuntimeGrok, FormatAntigravity: RuntimeAntigravity,
+	FormatATIF: RuntimeExchange, FormatTrace: RuntimeExchange, FormatChat: RuntimeExchange, FormatResponses: RuntimeExchange, FormatShareGPT: RuntimeExchange,
 }
 
 // Named reports whether it is known which program writes sessions of this format.
@@ -43,7 +44,7 @@ func (f Format) Whose() string {
 	switch {
 	case f.Unread() != "":
 		return "a session of " + f.Unread() + ", which sessctl does not read"
-	case runtimeOf[f] != "":
+	case runtimeOf[f] != "" && runtimeOf[f] != RuntimeExchange:
 		return "a session of " + runtimeOf[f]
 	}
 	return "a file of the format " + string(f)

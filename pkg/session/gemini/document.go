@@ -46,7 +46,7 @@ func (s *scanner) readSaved(ctx context.Context, r *bufio.Reader, head []byte) e
 	if isList(head) {
 		return s.lines.RunArray(ctx, r, nil, s.element)
 	}
-	return s.lines.RunList(ctx, r, historyName, nil, s.element)
+	return s.lines.RunList(ctx, r, []string{historyName}, nil, s.element)
 }
 
 // element takes a message of a chat that is one JSON object.

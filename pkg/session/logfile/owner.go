@@ -58,7 +58,7 @@ func NotOwnRecords(ctx context.Context, store session.Store, ref session.Ref) st
 	if reason := NotOwn(store, ref); reason != "" || !judged(ref) {
 		return reason
 	}
-	head, err := readBeginning(ref.Path, session.HeadSize)
+	head, err := Head(ref.Path, session.HeadSize)
 	if err != nil {
 		return ""
 	}
@@ -88,8 +88,8 @@ func judged(ref session.Ref) bool {
 	return ref.Kind.InFile() && ref.Kind != session.KindDatabase && ref.Kind != session.KindOutput
 }
 
-// readBeginning reads up to so many bytes of a file, decompressed.
-func readBeginning(path string, most int64) ([]byte, error) {
+// Head reads up to so many bytes of a file, decompressed.
+func Head(path string, most int64) ([]byte, error) {
 	file, err := durable.OpenRegular(path)
 	if err != nil {
 		return nil, err
@@ -113,7 +113,7 @@ func readBeginning(path string, most int64) ([]byte, error) {
 
 // FormatOf recognises a file by up to so many of its first bytes.
 func FormatOf(path string, most int64) (session.Format, error) {
-	head, err := readBeginning(path, most)
+	head, err := Head(path, most)
 	if err != nil {
 		return session.FormatUnknown, err
 	}
