@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/sessctl/sessctl/pkg/replay"
-	"github.com/sessctl/sessctl/pkg/session"
 )
 
 // What a provider takes in one request is limited: so many images, and so many bytes of
@@ -14,9 +13,9 @@ const (
 	maxImageBytes = 16 << 20
 )
 
-// shown leaves out the images that the target has no place for, and of the others the
-// oldest, until the rest can be sent.
-func shown(messages []replay.Message, target session.ToolNames) []replay.Message {
+// shown leaves out all images unless some are wanted, and then the oldest, until the rest
+// can be sent.
+func shown(messages []replay.Message, wanted bool) []replay.Message {
 	messages = slices.Clone(messages)
 	count, size := 0, 0
 	for i := len(messages) - 1; i >= 0; i-- {
@@ -25,7 +24,7 @@ func shown(messages []replay.Message, target session.ToolNames) []replay.Message
 			continue
 		}
 		left := len(pictures)
-		for target.Images && left > 0 && count < maxImages && size+len(pictures[left-1].Base64) <= maxImageBytes {
+		for wanted && left > 0 && count < maxImages && size+len(pictures[left-1].Base64) <= maxImageBytes {
 			left--
 			count, size = count+1, size+len(pictures[left].Base64)
 		}

@@ -29,6 +29,7 @@ type Options struct {
 	// It is asked about calls that make the target trust a file. nil: none is.
 	Changed     func(path string, since int64) bool
 	KeepSecrets bool
+	NoImages    bool
 	// Summary stands for what was left out of the messages; "" for nothing. It takes the
 	// place of the one that the context begins with, which it knows.
 	Summary string
@@ -55,7 +56,7 @@ type Report struct {
 // [replay.Read] returns them.
 func Prepare(messages []replay.Message, o Options) (session.Carried, Report) {
 	p := preparing{options: o}
-	for _, m := range shown(messages, o.Target) {
+	for _, m := range shown(messages, o.Target.Images && !o.NoImages) {
 		p.take(m)
 	}
 	p.answer()

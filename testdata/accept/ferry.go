@@ -95,6 +95,7 @@ func playFerryIntoOpenClaw(ctx context.Context, s *stage) {
 type ferried struct {
 	Session string `json:"session"`
 	Path    string `json:"path"`
+	Images  int    `json:"images"` // left out
 }
 
 // ferry carries a log into a runtime, and makes sure that the source stays as it is.
