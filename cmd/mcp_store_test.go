@@ -36,9 +36,11 @@ func TestMCPStore(t *testing.T) {
 			}
 		}
 		args := lesson("Ask Zoë before money is spent.", "agent", "coordinator")
-		args["importance"] = 0.95
-		if text, failed := call(t, c, "memory_store", args); !failed || !strings.Contains(text, "importance") {
-			t.Errorf("an importance of 0.95: %q", text)
+		for _, much := range []float64{1.05, -0.1} {
+			args["importance"] = much
+			if text, failed := call(t, c, "memory_store", args); !failed || !strings.Contains(text, "importance must be between 0 and 1, not") {
+				t.Errorf("an importance of %v: %q", much, text)
+			}
 		}
 		if text, failed := call(t, c, "memory_store", lesson(strings.Repeat("word ", 500), "agent", "coordinator")); !failed {
 			t.Errorf("2,500 characters: %q", text)

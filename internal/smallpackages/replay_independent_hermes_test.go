@@ -10,7 +10,7 @@ func hermesContext(log []byte) (all []heard) {
 		prompt := str(row["system_prompt"]) + str(row["prompt"])
 		switch {
 		case line["type"] != "message" && prompt != "":
-			all = append(all, heard{Role: "user", Text: prompt})
+			all = append(all, heard{Role: "system", Text: prompt})
 		case line["type"] != "message" || row["active"] == 0.0:
 		default:
 			all = append(all, hermesMessage(row))

@@ -3,14 +3,17 @@ package smallpackages_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/sessctl/sessctl/pkg/replay"
+	"github.com/sessctl/sessctl/pkg/session/annabelle"
 	"pgregory.net/rapid"
 )
 
@@ -75,13 +78,61 @@ func TestReplayRepair(t *testing.T) {
 func TestReplayTruncate(t *testing.T) {
 	long := strings.Repeat("é", 100)
 	in := []replay.Message{replaySaid("", "a"), tool("a", long), replaySaid("", "b"), tool("b", long), replaySaid("", "c"), tool("c", long), replaySaid("", "d"), tool("d", "x")}
-	short := "[read: truncated, was 100 chars]"
+	short := "[read: truncated, was 102 chars]" // with its quotes, as JSON.stringify has it
 	want := []replay.Message{replaySaid("", "a"), tool("a", short), replaySaid("", "b"), tool("b", short), replaySaid("", "c"), tool("c", long), replaySaid("", "d"), tool("d", "x")}
 	check(t, want, replay.Truncate(in, 2))
 	check(t, in, replay.Truncate(in, -1))
 	check(t, in, replay.Truncate(in, 4))
-	if got := replay.Truncate(in, 0); got[7].Text != "x" || got[5].Text != short {
+	if got := replay.Truncate(in, 0); got[7].Text != "[read: truncated, was 3 chars]" || got[5].Text != short {
 		t.Fatalf("a short result became %q", got[7].Text)
+	}
+}
+
+// What Hexa Puffs sends of an Annabelle log, to the byte: the last two messages of tools
+// stay, however many results one has; each older result is cut, however short.
+func TestReplayHexaPuffs(t *testing.T) {
+	call := func(id ...string) string {
+		var parts []string
+		for _, x := range id {
+			parts = append(parts, `{"type":"tool-call","toolCallId":"`+x+`","toolName":"n_`+x+`","args":{}}`)
+		}
+		return `{"role":"assistant","content":[` + strings.Join(parts, ",") + `]}`
+	}
+	result := func(of ...string) string {
+		var parts []string
+		for i := 0; i < len(of); i += 2 {
+			parts = append(parts, `{"type":"tool-result","toolCallId":"`+of[i]+`","toolName":"n_`+of[i]+`","result":`+of[i+1]+`}`)
+		}
+		return `{"role":"tool","content":[` + strings.Join(parts, ",") + `]}`
+	}
+	said := `{"role":"assistant","content":"done <b>"}`
+	chain := []string{
+		`{"role":"user","content":"q"}`,
+		call("a", "b"), result("a", `{"data":"é😀"}`, "b", `"<i>"`), said,
+		call("c"), result("c", `"ok"`), said,
+		call("d", "e"), result("d", `1`, "e", `{}`), said,
+	}
+	log := `{"type":"header","chatId":"1","agentId":"annabelle","createdAt":"2026-02-11T01:14:59.755Z","version":1}
+{"type":"turn","user":"q","assistant":"done <b>","timestamp":"2026-02-11T01:15:59.755Z","messages":[` + strings.Join(chain, ",") + "]}\n"
+	want := slices.Clone(chain)
+	want[2] = result("a", `"[n_a: truncated, was 14 chars]"`, "b", `"[n_b: truncated, was 5 chars]"`)
+	var b bytes.Buffer
+	messages := replay.Truncate(replay.Repair(read(t, annabelle.Open(t.TempDir(), annabelle.Options{}), log)), 2)
+	if err := replay.Write(&b, replay.AISDK, replay.Origin{}, messages); err != nil {
+		t.Fatal(err)
+	}
+	var got []json.RawMessage
+	if err := json.Unmarshal(b.Bytes(), &got); err != nil {
+		t.Fatal(err)
+	}
+	for i, m := range got {
+		var line bytes.Buffer
+		if err := json.Compact(&line, m); err != nil || line.String() != want[i] {
+			t.Errorf("message %d: %v\n%s\nwant\n%s", i, err, line.String(), want[i])
+		}
+	}
+	if len(got) != len(want) {
+		t.Errorf("%d messages, want %d", len(got), len(want))
 	}
 }
 

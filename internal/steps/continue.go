@@ -71,8 +71,6 @@ func (o *ContinueOptions) validate() error {
 		return failure.Usage("sessctl sizes shows the sessions there are", "name a session, or a file with --file")
 	case o.In == "":
 		return failure.Usage("--in takes "+into, "in which runtime? --in is needed")
-	case o.In == session.RuntimeOpenClaw:
-		return &failure.Error{Code: "unsupported", Exit: failure.ExitFailed, Hint: "--in takes " + into, Err: errors.New("nothing is put into openclaw: from 2026.8 on its sessions are in a database that only its gateway changes, and a log beside that keeps its updates from finishing")}
 	case !slices.Contains(IntoRuntimes(), o.In):
 		return failure.Usage("--in takes "+into, "sessctl begins no session of %q", o.In)
 	case !slices.Contains([]carry.Tools{carry.Mixed, carry.Mapped, carry.Texts}, carry.Tools(o.Tools)):
@@ -115,7 +113,7 @@ func Continue(ctx context.Context, run *workspace.Run, o ContinueOptions) (doc C
 		err = readBack(ctx, into, plan.Log, carried)
 	}
 	if err != nil || o.DryRun {
-		return doc, err
+		return doc, stopped(err)
 	}
 	w, err := workspace.Open(ctx, run, workspace.Mode{Reason: "continue", Recover: workspace.RecoveryOf(run, s.Ref, o.Quiet)}) // finishes what earlier runs began
 	if err != nil {
@@ -132,12 +130,20 @@ func Continue(ctx context.Context, run *workspace.Run, o ContinueOptions) (doc C
 // begin writes the log, and looks at what is there then.
 func begin(ctx context.Context, into session.Store, plan session.Begun, carried session.Carried) error {
 	if err := into.Capabilities().Beginner.Begin(ctx, plan); err != nil {
-		return err
+		return stopped(err)
 	}
 	if err := isThere(ctx, into, plan, carried); err != nil {
 		return fmt.Errorf("read %s back: %w", plan.Path, err)
 	}
 	return nil
+}
+
+// stopped says what to do about a target that runs.
+func stopped(err error) error {
+	if busy := (*session.BusyError)(nil); errors.As(err, &busy) && busy.Served {
+		return &failure.Error{Code: "busy", Exit: failure.ExitBusy, Hint: "stop it, and start it again afterwards", Err: err}
+	}
+	return err
 }
 
 // isThere looks at what was begun: the same bytes, or in a database, which adds its own,
@@ -151,9 +157,15 @@ func isThere(ctx context.Context, into session.Store, plan session.Begun, carrie
 		}
 		return err
 	}
-	if _, err := into.List(ctx); err != nil { // it reads anew
+	listing, err := into.List(ctx) // it reads anew
+	if err != nil {
 		return err
 	}
+	i := slices.IndexFunc(listing.Refs, func(r session.Ref) bool { return r.Path == plan.Path })
+	if i < 0 {
+		return errors.New("it is not there")
+	}
+	ref = listing.Refs[i]
 	return says(ctx, into, carried, func() (io.ReadCloser, error) { return can.Source.OpenLog(ctx, ref) })
 }
 
@@ -195,6 +207,11 @@ func idleSource(ctx context.Context, run *workspace.Run, s workspace.Found, o Co
 		return nil
 	}
 	err := live.Busy(ctx, session.BusyQuestion{Ref: s.Ref, Now: run.Now(), Quiet: o.Quiet, LongestTurn: max(o.Quiet, 1)})
+	if errors.Is(err, session.ErrUnsupported) { // it is no session to change, but this only reads
+		if err = nil; run.Now().Sub(s.ModTime).Abs() < o.Quiet {
+			err = &session.BusyError{Path: s.Path, Reason: session.ReasonJustSaid.Text()}
+		}
+	}
 	if busy := (*session.BusyError)(nil); errors.As(err, &busy) {
 		return &failure.Error{Code: "busy", Exit: failure.ExitBusy, Path: s.Path, Hint: "end the program there, or wait; a copy of the log goes on with --file", Err: err}
 	}

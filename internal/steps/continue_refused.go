@@ -64,9 +64,12 @@ func numbersOf(version string) (n [2]int) {
 // newestLogs is how many logs are asked for the version of their runtime.
 const newestLogs = 5
 
-// versionOf is the newest version that the newest logs of a store name, "" if they
-// name none.
+// versionOf is the version that the program says, or the newest that the newest logs of a
+// store name, "" if they name none.
 func versionOf(ctx context.Context, into session.Store) (newest string, err error) {
+	if program, ok := into.Capabilities().Beginner.(session.Versioner); ok {
+		return program.Version(ctx)
+	}
 	listing, err := into.List(ctx)
 	if err != nil {
 		return "", err

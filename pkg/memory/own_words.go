@@ -36,8 +36,8 @@ const (
 	// MaxOwnWords is the length of a text, in characters: what memory_read shows of
 	// one message.
 	MaxOwnWords = 2000
-	// MaxOwnImportance is below that of what a person may pin one day.
-	MaxOwnImportance = 0.9
+	// MaxOwnImportance is the most that any record has.
+	MaxOwnImportance = 1.0
 	// OwnImportance is what a record has if nothing is said of it: that of a
 	// summary (docs/dev/decisions.md D11).
 	OwnImportance = 0.7

@@ -5,7 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"unicode/utf8"
+	"unicode/utf16"
 
 	"github.com/sessctl/sessctl/pkg/session"
 )
@@ -165,30 +165,43 @@ func (s Selection) fill(messages []Message, candidates []turn, room int) []Messa
 	return out
 }
 
-// Truncate leaves the last keep tool results whole and puts "[name: truncated,
-// was N chars]" in the place of the older ones; N counts code points. Below
-// zero all stay whole. A result that is shorter than that note stays too.
+// Truncate leaves the results of the last keep messages of tools whole and puts
+// "[name: truncated, was N chars]" in the place of the older ones, however short, as
+// Hexa Puffs does: N counts UTF-16 units of the result as JSON. Below zero all stay
+// whole.
 func Truncate(messages []Message, keep int) []Message {
 	if keep < 0 {
 		return messages
 	}
 	out := make([]Message, len(messages))
 	copy(out, messages)
-	seen := 0
-	for i := len(out) - 1; i >= 0; i-- {
+	for i, seen := len(out)-1, 0; i >= 0; i-- {
 		m := &out[i]
 		if m.Role != Tool {
 			continue
 		}
-		if seen++; seen <= keep {
-			continue
+		if i+1 == len(out) || !sameMessage(messages[i], messages[i+1]) {
+			seen++
 		}
-		note := fmt.Sprintf("[%s: truncated, was %d chars]", orElse(m.ToolName, "tool"), utf8.RuneCountInString(m.Text))
-		if len(note) < len(m.Text) {
-			m.Text, m.core = note, ""
+		if seen > keep {
+			m.Text, m.core = fmt.Sprintf("[%s: truncated, was %d chars]", orElse(m.ToolName, "tool"), utf16Len(value(m.Text))), ""
 		}
 	}
 	return out
+}
+
+// sameMessage reports whether two results, one after the other, are of one message: of
+// the same record, or put in together.
+func sameMessage(a, b Message) bool {
+	return b.Role == Tool && a.core == b.core && a.Line == b.Line && (a.core != "" || a.Reason == ReasonAdded)
+}
+
+// utf16Len is the length of a text as JavaScript counts it.
+func utf16Len(text []byte) (n int) {
+	for _, r := range string(text) {
+		n += utf16.RuneLen(r)
+	}
+	return n
 }
 
 // tokens estimates what a message takes in a context.

@@ -413,9 +413,11 @@ func value(text string) json.RawMessage {
 	if len(trimmed) > 0 && strings.ContainsRune("{[", rune(trimmed[0])) && json.Valid([]byte(trimmed)) {
 		return json.RawMessage(trimmed)
 	}
-	quoted, err := json.Marshal(text)
-	if err != nil {
+	var quoted bytes.Buffer
+	enc := json.NewEncoder(&quoted)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(text); err != nil {
 		return json.RawMessage(`""`)
 	}
-	return quoted
+	return bytes.TrimSpace(quoted.Bytes())
 }

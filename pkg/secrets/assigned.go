@@ -168,7 +168,7 @@ func newComputed() *regexp.Regexp {
 func (k *knowledge) isSecret(text []byte, m []int) bool {
 	value := text[m[8]:m[9]]
 	bare := bytes.Trim(value, `"'\`)
-	if bytes.HasPrefix(bare, []byte(Mark)) || bytes.ContainsAny(bare[:min(1, len(bare))], "/$~`*|") || len(bare) < 3 || isPlaceholder(bare) || bytes.ContainsAny(bare[:1], "+)") && !looksRandom(bare) {
+	if bytes.HasPrefix(bare, []byte(Mark)) || bytes.ContainsAny(bare[:min(1, len(bare))], "/$~`*|") || len(bare) < 3 || isPlaceholder(bare) || bytes.ContainsAny(bare[:1], "+)") && !looksRandom(bare) || isTag(bare) {
 		return false
 	}
 	kind, sign := strings.ToLower(string(text[m[4]:m[5]])), string(text[m[6]:m[7]])
@@ -181,4 +181,9 @@ func (k *knowledge) isSecret(text []byte, m []int) bool {
 // those of foldedLetters included.
 func looksRandom(s []byte) bool {
 	return len(s) >= 8 && bytes.ContainsAny(s, "0123456789") && bytes.ContainsAny(bytes.ToLower(s), "abcdefghijklmnopqrstuvwxyz")
+}
+
+// isTag reports a tag of YAML: what stands behind it names the value.
+func isTag(value []byte) bool {
+	return value[0] == '!' && len(value) > 1 && len(bytes.Trim(value[1:], "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_")) == 0
 }

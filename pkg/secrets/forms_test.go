@@ -18,7 +18,9 @@ import (
 // with the kinds of value that make sense in braces, the template with @@ for the value,
 // and for tokens of services what they look like. testdata/innocent.txt has lines in
 // which nothing is secret. Of all, the lines whose SHA-1 ends in 0 to 7 were looked at
-// when rules were made, and the others never: the figure that counts is theirs.
+// when rules were made, and the others never: the figure that counts is theirs. third.txt
+// and third-innocent.txt were measured once before any of them was looked at: 9 of 238
+// leaked (3.8 %), and 1 of 66 innocent lines was redacted. What leaked was mended then.
 
 // form is one line of forms.txt.
 type form struct {
@@ -99,6 +101,8 @@ func TestFormsOfSecrets(t *testing.T) {
 		{"forms.txt", "never looked at", false, 1000, 3},
 		{"fresh.txt", "looked at", true, 700, 2},
 		{"fresh.txt", "never looked at", false, 700, 4},
+		{"third.txt", "one half", true, 100, 1},
+		{"third.txt", "other half", false, 100, 1},
 	} {
 		all, leaks := measured(t, half.file, half.seen)
 		n, leaked := 0, 0
@@ -116,20 +120,24 @@ func TestFormsOfSecrets(t *testing.T) {
 
 func TestInnocentLinesAreKept(t *testing.T) {
 	for _, half := range []struct {
-		name string
-		seen bool
-		over float64 // percent at most
-	}{{"looked at", true, 2}, {"never looked at", false, 5}} {
-		innocent, over := linesOf(t, "innocent.txt", half.seen), 0
+		file, name string
+		seen       bool
+		least      int
+		over       float64 // percent at most
+	}{
+		{"innocent.txt", "looked at", true, 400, 2}, {"innocent.txt", "never looked at", false, 400, 5},
+		{"third-innocent.txt", "one half", true, 25, 2}, {"third-innocent.txt", "other half", false, 25, 2},
+	} {
+		innocent, over := linesOf(t, half.file, half.seen), 0
 		for _, line := range innocent {
 			if _, n := Redact(written.Replace(line)); n > 0 {
 				over++
 			}
 		}
 		share := 100 * float64(over) / float64(len(innocent))
-		t.Logf("%s: %d of %d innocent lines are redacted (%.1f %%)", half.name, over, len(innocent), share)
-		if len(innocent) < 400 || share > half.over {
-			t.Errorf("%s: %d innocent lines, %.1f %% are redacted, at most %.1f", half.name, len(innocent), share, half.over)
+		t.Logf("%s, %s: %d of %d innocent lines are redacted (%.1f %%)", half.file, half.name, over, len(innocent), share)
+		if len(innocent) < half.least || share > half.over {
+			t.Errorf("%s, %s: %d innocent lines, %.1f %% are redacted, at most %.1f", half.file, half.name, len(innocent), share, half.over)
 		}
 	}
 }
@@ -251,7 +259,7 @@ func runeOf(r *rand.Rand, class []rune) rune {
 
 // rulesOfVersion is the digest of the tables of Version: who changes one changes both.
 // Code that judges values is not in it.
-const rulesOfVersion = "f8168967e7c94432"
+const rulesOfVersion = "2831d2b36a3b4eb3"
 
 // A change of a table of rules needs another Version: receipts and memory tell by it
 // whether two texts were redacted alike.

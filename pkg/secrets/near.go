@@ -168,6 +168,11 @@ func isMarked(text []byte, from, at int) bool {
 			return true
 		}
 	}
+	for _, verb := range []string{"use", "enter", "try", "type"} {
+		if bytes.EqualFold(before[max(0, len(before)-len(verb)):], []byte(verb)) {
+			return true
+		}
+	}
 	return isTold(text[from:at])
 }
 

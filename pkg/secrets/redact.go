@@ -13,7 +13,7 @@ const Mark = "[redacted]"
 
 // Version names the rules: what is redacted by others has other texts. A change of any
 // rule makes it another.
-const Version = "4+" + publishedVersion
+const Version = "5+" + publishedVersion
 
 // Redact replaces what looks like a secret by [Mark] and returns how many places
 // there were. Text without any is returned unchanged.

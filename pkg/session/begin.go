@@ -21,6 +21,11 @@ type Beginner interface {
 	Begin(ctx context.Context, b Begun) error
 }
 
+// Versioner is a [Beginner] that asks the runtime's own program for its version.
+type Versioner interface {
+	Version(ctx context.Context) (string, error)
+}
+
 // Carried is what was said in a session, without anything that belongs to its runtime
 // alone: no thinking, no counts, no model. Roles alternate, but for results: those of a
 // message's calls follow it at once, each once, in the order of the calls.
@@ -57,8 +62,8 @@ type Begun struct {
 	Path    string   // where its log goes, absolute
 	Command []string // with which a person goes on with it, in the working directory
 	Log     []byte
-	// Owner is a file that says whose the directory of the log is, Directory what it
-	// says; "" for a runtime without such files.
+	// Owner is a file that says whose the directory of the log is, or which session it
+	// is, Directory what it says; "" for a runtime without such files.
 	Owner, Directory string
 }
 

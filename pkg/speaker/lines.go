@@ -202,10 +202,10 @@ const (
 )
 
 // printed tells whether a line has a form that nobody types: a prompt, the name of a
-// file and nothing else, a mark that programs draw, an added line with its number, or
-// blanks up to the edge of a screen.
+// file and nothing else, a mark that programs draw, the name of an error, cells between
+// tabs, or blanks up to the edge of a screen.
 func printed(line, full []byte) bool {
-	return prompts(full) || file(full) || screen(full) || fits(full, "+ ·") >= 0 || fits(full, "- ··") >= 0 ||
+	return prompts(full) || file(full) || screen(full) || thrown(full) || bytes.Count(full, []byte("\t")) > 1 ||
 		bytes.HasSuffix(bytes.TrimRight(line, "\r\n"), []byte("    "))
 }
 
@@ -230,8 +230,29 @@ func weight(line []byte, by voice) int {
 	return max(-mostWeight, min(mostWeight, int(math.Round(scale*float64(sum)/math.Sqrt(float64(f.n))))-off))
 }
 
+// thrown tells whether a line begins with the name of an error, as programs give them:
+// "app.ValueError: ".
+func thrown(line []byte) bool {
+	name, _, found := bytes.Cut(line, []byte(": "))
+	if !found || bytes.IndexByte(name, ' ') >= 0 {
+		return false
+	}
+	for _, end := range []string{"Error", "Exception"} {
+		if kind, ok := bytes.CutSuffix(name, []byte(end)); ok && len(kind) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// mostSaid is how long a line is at most that says who said what is below it.
+const mostSaid = 30
+
 // chat tells whether a line begins with a role, as those of talks with models do.
 func chat(line []byte) bool {
+	if len(line) < mostSaid && bytes.HasSuffix(line, []byte(" said:")) {
+		return true
+	}
 	line = bytes.TrimPrefix(line, []byte("["))
 	for _, role := range []string{"User", "Human", "Assistant", "Agent", "AI"} {
 		if rest, found := bytes.CutPrefix(line, []byte(role)); found && bytes.HasPrefix(bytes.TrimPrefix(rest, []byte("]")), []byte(":")) {
@@ -249,34 +270,6 @@ func mailHead(line []byte) bool {
 		}
 	}
 	return false
-}
-
-// frame tells whether a line is one call of a trace, or has a place in a file:
-// "at run (/app/main.ts:12:3)", "File "x.py", line 3", "x.go:12: ".
-func frame(line []byte) bool {
-	if rest, found := bytes.CutPrefix(line, []byte("at ")); found && (bytes.IndexByte(rest, '(') > 0 || placed(rest)) {
-		return true
-	}
-	if bytes.HasPrefix(line, []byte("File \"")) && bytes.Contains(line, []byte(", line ")) {
-		return true
-	}
-	word := line
-	if n := bytes.IndexByte(line, ' '); n > 0 {
-		word = line[:n]
-	}
-	return placed(bytes.TrimRight(word, ":"))
-}
-
-// placed tells whether a line is a place in a file and nothing else: its path without a
-// space, and the number of a line.
-func placed(line []byte) bool {
-	place, _, _ := bytes.Cut(line, []byte(" +0x"))
-	place = bytes.TrimRight(place, ")")
-	colon := bytes.LastIndexAny(place, ":(")
-	if colon < 0 || colon+1 == len(place) || bytes.IndexByte(place, ' ') >= 0 || bytes.Contains(place, []byte("://")) {
-		return false
-	}
-	return len(bytes.Trim(place[colon+1:], "0123456789,")) == 0 && bytes.IndexByte(place, '.') > 0
 }
 
 // promptBytes is how long a prompt is at most.
@@ -327,14 +320,9 @@ func file(line []byte) bool {
 	return slash > 0 && dot > slash && len(kind) > 0 && len(kind) <= 5 && bytes.IndexByte(kind, ' ') < 0
 }
 
-// screen tells whether a line begins with a mark that programs draw and nobody types.
+// screen tells whether a line begins with a mark that programs draw and nobody types:
+// arrows, technical marks, frames, dingbats.
 func screen(line []byte) bool {
 	r, _ := utf8.DecodeRune(line)
-	switch {
-	case r >= 0x2190 && r < 0x2600: // arrows, technical marks, frames
-		return true
-	case r >= 0x2700 && r < 0x27C0:
-		return true
-	}
-	return bytes.HasPrefix(line, []byte("=> ")) || bytes.HasPrefix(line, []byte("#·"))
+	return r >= 0x2190 && r < 0x2600 || r >= 0x2700 && r < 0x27C0
 }

@@ -17,13 +17,11 @@ const (
 )
 
 // How much it takes to go over from words to what is shown or back, in weights of
-// lines: within a paragraph, below the first line of a text and above its last, at a
-// blank line, and to begin with what is shown.
+// lines: within a paragraph, above the last line of a text, and to begin with what is
+// shown. Nothing at a blank line, and to what is shown below the first line.
 const (
-	withinParagraph = 10
-	belowFirst      = 2
-	aboveLast       = 3
-	atBlankLine     = 2
+	withinParagraph = 11
+	aboveLast       = 2
 	atBeginning     = 5
 )
 
@@ -115,9 +113,6 @@ func alike(rows []row, text []byte) {
 	}
 	for i := range rows {
 		rows[i].weight += rows[i].alike
-		if i > 0 && !rows[i-1].blank && rows[i].weight < fenceWeight && frame(bytes.TrimSpace(text[rows[i].from:rows[i].to])) && names(text[rows[i-1].from:rows[i-1].to]) {
-			rows[i-1].weight = max(rows[i-1].weight, headWeight)
-		}
 	}
 }
 
@@ -139,17 +134,6 @@ func goOn(rows []row, text []byte) {
 			heads++
 		}
 	}
-}
-
-// headWeight is that of the line above a trace that names what broke off.
-const headWeight = 6
-
-// names tells whether a line says of what the trace below it is: something, a colon,
-// and what happened.
-func names(line []byte) bool {
-	line = bytes.TrimSpace(line)
-	at := bytes.IndexByte(line, ':')
-	return at > 0 && at+1 < len(line)
 }
 
 // likeness is what it weighs that two lines begin alike: with the same word, or with
@@ -258,15 +242,12 @@ func sides(rows []row) []bool {
 // costs is what it takes to go over to words before a line, and to what is shown.
 func costs(rows []row, i int) (out, in int) {
 	before, r := rows[i-1], rows[i]
-	switch {
-	case before.weight >= fenceWeight || r.weight >= fenceWeight:
+	if before.weight >= fenceWeight || r.weight >= fenceWeight || before.blank || r.blank {
 		return 0, 0
-	case before.blank || r.blank:
-		return atBlankLine, atBlankLine
 	}
 	out, in = withinParagraph, withinParagraph
 	if i == 1 {
-		in = belowFirst
+		in = 0
 	}
 	if i == len(rows)-1 {
 		out = aboveLast

@@ -25,7 +25,7 @@ func conversations() (all []conversed) {
 	}
 	overlay, trim := []string{"--strategy", "overlay", "--keep-recent-tokens", "25"}, []string{"--strategy", "trim"}
 	more := map[string]conversed{
-		"pi": {own: overlay}, "pi 1.6": {own: overlay}, "omp": {own: overlay}, "openclaw": {own: overlay},
+		"pi": {own: overlay}, "pi 1.6": {own: overlay}, "omp": {own: overlay},
 		"claude":  {compact: say("/compact keep the orders")},
 		"copilot": {compact: say("/compact keep the orders"), own: trim},
 		"codex": {compact: func(ctx context.Context, s *stage, _ turner) {

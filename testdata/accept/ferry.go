@@ -25,6 +25,7 @@ func ferries() []scenario {
 		{"ferry into pi", runtimePiNewer, playFerryIntoPi},
 		{"ferry into claude", runtimeClaudeNewer, playFerryIntoClaude},
 		{"ferry into codex", runtimeCodex, playFerryIntoCodex},
+		{"ferry into openclaw", runtimeOpenClaw9, playFerryIntoOpenClaw},
 		{"ferry, three hops", runtimePiNewer, playFerryHops},
 	}
 	for _, from := range travellers() {
@@ -69,6 +70,25 @@ func playFerryIntoCodex(ctx context.Context, s *stage) {
 	s.arrived("codex", c.before, ferriedTurns-1)
 	c.turn(ctx, "And on, otter-weir", "resume", "--last")
 	s.arrived("codex, second resume", c.before, ferriedTurns-1)
+}
+
+// playFerryIntoOpenClaw lets OpenClaw take a session of pi into its database by its own
+// command, and go on with it. While its gateway runs, nothing is left for it.
+func playFerryIntoOpenClaw(ctx context.Context, s *stage) {
+	o := newOpenClaw(s)
+	o.local(ctx, "Who opens on Saturday?") // it makes its database
+	source := s.ferrySource()
+	done := s.ferry(ctx, source, "openclaw", o.workspace)
+	for _, where := range []string{"openclaw", "openclaw, second resume"} {
+		before, _ := s.model.requests()
+		o.local(ctx, "Go on, newt-hollow", "--session-id", done.Session)
+		s.arrived(where, before, ferriedTurns)
+	}
+	o.startGateway(ctx)
+	_, err := s.output(ctx, s.home, s.sessctl, "continue", "--file", source, "--in", "openclaw", "--cwd", o.workspace)
+	same(s, "while the gateway runs it is refused", err != nil, true)
+	left, _ := filepath.Glob(filepath.Join(o.sessions(), "*"))
+	same(s, "and nothing waits beside the database", len(left), 0)
 }
 
 // ferried is what sessctl says of a session that goes on.

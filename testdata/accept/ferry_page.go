@@ -17,35 +17,30 @@ func (f *ferryTable) note(from, into traveller, a arrived) {
 
 const tableBegin, tableEnd = "<!-- make accept -only ferry -->\n", "<!-- end -->\n"
 
-// write puts the table between its marks in a page.
+// write puts the table between its marks in a page. It is of one run: a source that was
+// not played has no row.
 func (f *ferryTable) write(page string) error {
-	return splice(page, tableBegin, f.table)
+	return splice(page, tableBegin, func(string) string { return f.table() })
 }
 
 // table is a row for each source: the share of its text in the target's next request, and
-// its calls with their results. Of a source that was not played the row stays as it is.
-func (f *ferryTable) table(old string) string {
+// its calls with their results.
+func (f *ferryTable) table() string {
 	var b strings.Builder
-	b.WriteString("| from")
+	b.WriteString("| from \\ in")
 	rule := "\n|---"
 	for _, into := range travellers() {
-		if into.store != "" {
-			fmt.Fprintf(&b, " | %s %s", into.title, packages()[into.needs].version)
-			rule += "|---"
-		}
+		fmt.Fprintf(&b, " | %s %s", into.title, packages()[into.needs].version)
+		rule += "|---"
 	}
 	b.WriteString(" |" + rule + "|\n")
 	for _, from := range travellers() {
-		if i := strings.Index(old, "\n| "+from.title+" |"); i >= 0 && !f.played(from) {
-			row, _, _ := strings.Cut(old[i+1:], "\n")
-			b.WriteString(row + "\n")
+		if !f.played(from) {
 			continue
 		}
 		fmt.Fprintf(&b, "| %s", from.title)
 		for _, into := range travellers() {
-			if into.store != "" {
-				b.WriteString(" | " + f.cell(from, into))
-			}
+			b.WriteString(" | " + f.cell(from, into))
 		}
 		b.WriteString(" |\n")
 	}

@@ -29,7 +29,7 @@ import (
 )
 
 // patience is how long the whole run may take, installing not counted.
-const patience = 40 * time.Minute
+const patience = 2 * time.Hour
 
 func main() {
 	sessctl := flag.String("sessctl", "bin/sessctl", "the `program` to try")

@@ -123,8 +123,8 @@ func (o *openClaw) sessions() string {
 func (o *openClaw) log(id string) string { return filepath.Join(o.sessions(), id+".jsonl") }
 
 // local lets OpenClaw take one turn without a gateway.
-func (o *openClaw) local(ctx context.Context, say string) {
-	o.must("a turn of openclaw", o.turn(ctx, say, "--local"))
+func (o *openClaw) local(ctx context.Context, say string, args ...string) {
+	o.must("a turn of openclaw", o.turn(ctx, say, append(args, "--local")...))
 }
 
 // turn lets OpenClaw take one turn: through the gateway, or with --local in a

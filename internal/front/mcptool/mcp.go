@@ -78,8 +78,6 @@ func ToolSchema[In any]() *jsonschema.Schema {
 			bound = maxQueryRunes
 		case "text":
 			bound = maxTextRunes
-		case "importance":
-			property.Minimum, property.Maximum = new(0.0), new(memory.MaxOwnImportance)
 		}
 		if property.Type == "string" {
 			property.MaxLength = &bound

@@ -53,7 +53,7 @@ func (t *Told) All() []string {
 type StoreInput struct {
 	Text       string  `json:"text" jsonschema:"what to keep, in your own words, so that it is understood without this session"`
 	Category   string  `json:"category" jsonschema:"session_summary (what you are working on, what is open), lesson (what to do otherwise next time) or fact"`
-	Importance float64 `json:"importance,omitempty" jsonschema:"up to 0.9 (default 0.7): what is more important comes first"`
+	Importance float64 `json:"importance,omitempty" jsonschema:"0.7 or more, up to 1 (default 0.7): what is more important comes first"`
 	Agent      string  `json:"agent,omitempty" jsonschema:"whose memory it is (default: the agent of the one session that is waiting for this answer)"`
 }
 

@@ -311,7 +311,7 @@ type CompactInput struct {
 // ContinueInput is what session_continue is asked.
 type ContinueInput struct {
 	Session string `json:"session" jsonschema:"id or key of a session, or of an archive's"`
-	In      string `json:"in" jsonschema:"the runtime that goes on: claude, codex, gemini, opencode, pi or qwen"`
+	In      string `json:"in" jsonschema:"the runtime that goes on: claude, codex, gemini, openclaw, opencode, pi or qwen"`
 	Agent   string `json:"agent,omitempty" jsonschema:"whose session it is"`
 	Cwd     string `json:"cwd,omitempty" jsonschema:"the working directory in which it goes on (default: the session's)"`
 	Budget  int64  `json:"budget,omitempty" jsonschema:"at most about this many tokens: a summary takes the place of older turns"`

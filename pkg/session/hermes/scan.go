@@ -76,7 +76,7 @@ func (s *scanner) prompt(r *jsonl.Record, text []byte) error {
 	}
 	s.prompted = true
 	m := session.Message{
-		Role: session.RoleInjected, CustomType: []byte("hermes.system_prompt"), Time: s.started, TimeInferred: true,
+		Role: session.RoleInjected, SentAs: session.RoleSystem, CustomType: []byte("hermes.system_prompt"), Time: s.started, TimeInferred: true,
 		Parts: []session.Part{{Kind: session.PartText, Text: text}}, CutBytes: r.CutBytes,
 	}
 	return s.lines.Say(r, &m)

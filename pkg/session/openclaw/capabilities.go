@@ -11,7 +11,7 @@ func Traits() session.Traits {
 	return session.Traits{
 		Runtime: session.RuntimeOpenClaw, Homes: []string{"~/.openclaw"}, Variables: []string{"OPENCLAW_STATE_DIR", "CLAWDBOT_STATE_DIR", "OPENCLAW_HOME"},
 		Formats: []session.Format{session.FormatOpenClaw}, Kin: []session.Format{session.FormatPi, session.FormatFragment, session.FormatOpenClawIndex}, AppendOnly: true, CountsLines: true, Indexed: true, Purges: true, ArchiveDir: archiveDir,
-		SummaryStyle: session.StyleCheckpoint,
+		SummaryStyle: session.StyleCheckpoint, Tools: tools(),
 	}
 }
 
@@ -21,7 +21,7 @@ func (s *Store) Capabilities() session.Capabilities {
 		Traits: Traits(), Strategies: []session.Strategy{session.StrategyRotate, session.StrategyOverlay}, Keep: session.Keep{Tokens: keepRecentTokens},
 		Liveness: s, Adviser: s, Source: s, Counter: s, Family: s,
 		Rotator: s, Overlayer: s, Shortener: s, Resetter: s, Carrier: s,
-		Undoer: s, Restorer: s, Guard: s,
+		Undoer: s, Restorer: s, Guard: s, Beginner: s,
 		Locks: s, Leftovers: s, DatabaseFile: databaseOf, Parts: s, Closer: s,
 	}
 }

@@ -30,6 +30,7 @@ func TestServedSessionIsBusy(t *testing.T) {
 		"busy":    func() error { return s.Busy(ctx, session.BusyQuestion{Ref: ref, Now: time.Now(), Quiet: quiet}) },
 		"rotate":  func() error { return s.Rotate(ctx, r) },
 		"restore": func() error { return s.Unused(ctx, ref.Path, time.Now(), quiet) },
+		"begin":   func() error { _, err := s.PlanBegin(ctx, carriedHere()); return err },
 		"overlay": func() error { return s.Shorten(ctx, session.Shortening{Rotation: r, Record: "{}\n"}) },
 	}
 	for name, change := range changes {
