@@ -143,6 +143,9 @@ func callText(name, arguments string) string {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	_ = enc.Encode(map[string]any{"name": name, "arguments": raw}) // both can be written
+	_ = enc.Encode(struct {
+		Name      string          `json:"name"`
+		Arguments json.RawMessage `json:"arguments"`
+	}{name, raw}) // both can be written
 	return string(bytes.TrimSpace(b.Bytes()))
 }
