@@ -47,6 +47,9 @@ func Recent(ctx context.Context, run *workspace.Run, agent agentset.Set) (Recent
 	if err := recentOfStores(ctx, run, agent, &doc); err != nil {
 		return doc, err
 	}
+	if run.Global.Runtime == session.RuntimeYarnnn {
+		return doc, nil
+	}
 	found, err := recentKept(ctx, run, agent)
 	if err != nil {
 		return doc, err
@@ -66,6 +69,9 @@ func Recent(ctx context.Context, run *workspace.Run, agent agentset.Set) (Recent
 // keeps is its user's, and no agent's.
 func recentOfStores(ctx context.Context, run *workspace.Run, agent agentset.Set, doc *RecentDocument) error {
 	stores, err := run.OpenStores()
+	if err == nil && len(stores) == 0 && run.Global.Runtime == session.RuntimeYarnnn {
+		err = workspace.NoStores(&run.Settings)
+	}
 	if err != nil || agent != "" {
 		return err
 	}
