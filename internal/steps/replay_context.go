@@ -74,8 +74,8 @@ func (o *ReplayOptions) Validate() error {
 	const see = "see sessctl replay-context --help"
 	format := replay.Format(o.Format)
 	switch {
-	case o.Recent && (o.File != "" || o.Agent != "" || o.Session != ""):
-		return failure.Usage(see, "--recent goes with no session")
+	case o.Recent && (o.File != "" || o.Session != ""):
+		return failure.Usage(see, "--recent goes with neither --session nor --file")
 	case o.Recent:
 		return nil
 	case o.File == "" && o.Agent == "" && o.Session == "":
@@ -303,10 +303,4 @@ func cosinesOfQuestions(ctx context.Context, e embed.QueryEmbedder, q []float32,
 		}
 	}
 	return nil
-}
-
-// RecentDocument is `replay-context --recent --json`.
-type RecentDocument struct {
-	Schema    int      `json:"schema"`
-	Summaries []string `json:"summaries"` // newest first
 }
