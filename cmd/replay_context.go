@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -15,9 +14,9 @@ import (
 	"github.com/sessctl/sessctl/internal/steps"
 	"github.com/sessctl/sessctl/internal/wording"
 	"github.com/sessctl/sessctl/internal/workspace"
+	"github.com/sessctl/sessctl/pkg/agentset"
 	"github.com/sessctl/sessctl/pkg/exchange"
 	"github.com/sessctl/sessctl/pkg/replay"
-	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -33,7 +32,7 @@ func addReplayFlags(o *steps.ReplayOptions, fs *pflag.FlagSet) {
 	fs.BoolVar(&o.NoRepair, "no-repair", false, "leave calls without results and results without calls as they are")
 	fs.IntVar(&o.KeepToolResults, "keep-tool-results", -1, "keep this many of the last tool results whole, -1 for all (default: as the runtime does)")
 	fs.StringVar(&o.Check, "check", "", "compare with this `file` instead of printing; exit 1 and a diff if it is not the same")
-	fs.BoolVar(&o.Recent, "recent", false, "the summaries of the last sessions, for runtimes that start with them (yarnnn)")
+	fs.BoolVar(&o.Recent, "recent", false, "the summaries of the last three sessions of each runtime")
 }
 
 func newReplayContextCommand(a *app) *cobra.Command {
@@ -63,7 +62,7 @@ redacted. --format atif writes the whole session, not only its context.`,
 				return err
 			}
 			if o.Recent {
-				return runRecent(c.Context(), a)
+				return runRecent(c.Context(), a, o.Agent)
 			}
 			return runReplay(c.Context(), a, o)
 		},
@@ -152,37 +151,19 @@ func checkReplay(a *app, path, got string) error {
 	return &failure.Error{Code: "differs", Exit: failure.ExitFailed, Path: path, Hint: "if the new replay is right, write it over the stored one", Err: fmt.Errorf("the replay is not the one in %s", path)}
 }
 
-func runRecent(ctx context.Context, a *app) error {
-	stores, err := a.OpenStores()
+func runRecent(ctx context.Context, a *app, agent agentset.Set) error {
+	doc, err := steps.Recent(ctx, a.Run, agent)
 	if err != nil {
 		return err
-	}
-	doc := steps.RecentDocument{Schema: 1, Summaries: []string{}}
-	able := 0
-	for _, store := range stores {
-		reader := store.Capabilities().Recent
-		if reader == nil {
-			continue
-		}
-		able++
-		summaries, err := reader.Recent(ctx, a.Now())
-		if errors.Is(err, session.ErrManyUsers) {
-			return &failure.Error{Code: "many_users", Exit: failure.ExitUsage, Hint: "say whose with yarnnn.user_id (SESSCTL_YARNNN_USER_ID)", Err: err}
-		}
-		if err != nil {
-			return err
-		}
-		doc.Summaries = append(doc.Summaries, summaries...)
-	}
-	if able == 0 {
-		return &failure.Error{Code: "no_store", Exit: failure.ExitFailed, Hint: "set yarnnn.dsn, or --store yarnnn=DSN", Err: fmt.Errorf("no store keeps summaries of recent sessions")}
 	}
 	if a.JSON {
 		return a.printJSON(doc)
 	}
-	if len(doc.Summaries) > 0 {
-		_, err = fmt.Fprintln(a.Out, "Recent conversations:")
+	if len(doc.Summaries) == 0 {
+		a.Notice(workspace.Note{Message: "no session has a summary", Hint: "sessctl compact writes one"})
+		return nil
 	}
+	_, err = fmt.Fprintln(a.Out, "Recent conversations:")
 	for _, s := range doc.Summaries {
 		_, err = fmt.Fprintln(a.Out, wording.VisibleText(s))
 	}

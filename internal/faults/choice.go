@@ -101,7 +101,7 @@ func (c Choice) wide() bool { return len(c.Touched) > len(Commands())/2 }
 
 // Columns are the faults that are tried on a row: of those of one kind (three
 // signals, three errors at one call or from one on, four power cuts) one, and of a
-// wide change a SIGKILL and every fifth one. The next row gets the next ones, and
+// wide change a SIGKILL and every seventh one. The next row gets the next ones, and
 // another seed begins with others.
 func (c Choice) Columns(row Command, all []Fault) []Fault {
 	number := slices.IndexFunc(Commands(), func(c Command) bool { return c.Name == row.Name || strings.HasPrefix(row.Name, c.Name+", no ") })
@@ -109,12 +109,12 @@ func (c Choice) Columns(row Command, all []Fault) []Fault {
 	if !c.wide() {
 		return some
 	}
-	// Kinds have 3, 4 and 6 columns: in 60 rows each of them has had every fifth.
-	fifth := slices.Clone(some[:1])
-	for i := (number + int(draw(c.seed, "fifth")%5)) % 5; i < len(some)-1; i += 5 {
-		fifth = append(fifth, some[1+i])
+	// Kinds have 3, 4 and 6 columns: in 84 rows each of them has had every seventh.
+	part := slices.Clone(some[:1])
+	for i := (number + int(draw(c.seed, "seventh")%7)) % 7; i < len(some)-1; i += 7 {
+		part = append(part, some[1+i])
 	}
-	return fifth
+	return part
 }
 
 // oneOfEachKind leaves out all but one of the faults of a kind.

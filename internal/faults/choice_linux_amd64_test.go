@@ -146,29 +146,29 @@ func TestChoiceIsRepeatable(t *testing.T) {
 }
 
 // Of the columns of one kind a row gets one, the next row the next; of a wide change
-// five rows share what one gets of another.
+// seven rows share what one gets of another.
 func TestColumnsTakeTurns(t *testing.T) {
 	rows, all := faults.Commands(), faults.Faults()
 	narrow := faults.Choose(recorded(t), faults.Change{Files: []string{"docs/x.md"}, Known: true, Seed: "s"})
 	wide := faults.Choose(recorded(t), faults.Change{Seed: "s"})
 	seen := map[string]bool{}
-	for number, row := range rows[:60] {
+	for number, row := range rows[:84] {
 		if counts := kindsOf(narrow.Columns(row, all)); counts["signal"] != 1 || counts["error"] != 1 || counts["power cut"] != 1 {
 			t.Errorf("%s gets of each kind %v", row.Name, counts)
 		}
-		fifth, shared := wide.Columns(row, all), 0
-		for _, next := range rows[number : number+5] {
+		part, shared := wide.Columns(row, all), 0
+		for _, next := range rows[number : number+7] {
 			shared += len(wide.Columns(next, all)) - 1
 		}
-		if whole := len(narrow.Columns(row, all)); shared != whole-1 || fifth[0].Name != "SIGKILL" {
-			t.Errorf("of a wide change %s and the next four rows get a kill and %d columns, not %d", row.Name, shared, whole-1)
+		if whole := len(narrow.Columns(row, all)); shared != whole-1 || part[0].Name != "SIGKILL" {
+			t.Errorf("of a wide change %s and the next six rows get a kill and %d columns, not %d", row.Name, shared, whole-1)
 		}
-		for _, f := range fifth {
+		for _, f := range part {
 			seen[f.Name] = true
 		}
 	}
 	if len(seen) != len(all) {
-		t.Errorf("60 rows of a wide change get %d of %d columns", len(seen), len(all))
+		t.Errorf("84 rows of a wide change get %d of %d columns", len(seen), len(all))
 	}
 }
 

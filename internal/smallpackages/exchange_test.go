@@ -21,6 +21,7 @@ import (
 	"github.com/sessctl/sessctl/internal/workspace"
 	"github.com/sessctl/sessctl/pkg/exchange"
 	"github.com/sessctl/sessctl/pkg/jsonl"
+	"github.com/sessctl/sessctl/pkg/replay"
 	"github.com/sessctl/sessctl/pkg/session"
 )
 
@@ -174,5 +175,69 @@ func validTrajectories(t *testing.T, files []string) {
 	check := samples.Beside(t, "samples-unread/atif/atif_check.py")
 	if out, err := exec.CommandContext(t.Context(), python, append([]string{check}, files...)...).CombinedOutput(); err != nil {
 		t.Errorf("%v\n%.5000s", err, strings.Join(slices.DeleteFunc(strings.Split(string(out), "\n"), func(line string) bool { return strings.HasSuffix(line, ": valid") }), "\n"))
+	}
+}
+
+// flattened is what a context says, each text, call and result by itself, in no order.
+func flattened(t *testing.T, messages []replay.Message) (lines []string) {
+	t.Helper()
+	var array bytes.Buffer
+	if err := replay.Write(&array, replay.OpenAI, replay.Origin{}, messages); err != nil {
+		t.Fatal(err)
+	}
+	var all []struct {
+		Role    string
+		Content *string
+		Calls   []struct {
+			Function struct{ Name, Arguments string }
+		} `json:"tool_calls"`
+	}
+	if err := json.Unmarshal(array.Bytes(), &all); err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range all {
+		if m.Content != nil {
+			lines = append(lines, m.Role+"|"+squeezed(*m.Content))
+		}
+		for _, c := range m.Calls {
+			lines = append(lines, "call|"+c.Function.Name+"|"+canonical([]byte(c.Function.Arguments)))
+		}
+	}
+	slices.Sort(lines)
+	return lines
+}
+
+// Every sample's context in the formats of one conversation a line: what is read back is
+// the same context, and no result has lost its call.
+func TestExchangeLinesLoseNothing(t *testing.T) {
+	formats := []replay.Format{exchange.FormatChat, exchange.FormatResponses, exchange.FormatShareGPT}
+	written := 0
+	allLogs(t, func(path string, reader session.Scanner, log []byte) {
+		messages, _, err := replay.Read(t.Context(), reader, opener(log))
+		messages = replay.Repair(messages)
+		if err != nil || len(messages) == 0 {
+			return
+		}
+		want := flattened(t, messages)
+		for _, format := range formats {
+			var out bytes.Buffer
+			if err := exchange.Write(&out, format, replay.Origin{}, messages); err != nil {
+				t.Fatal(err)
+			}
+			back := readerFor("x.jsonl", out.Bytes())
+			if back == nil || bytes.Count(out.Bytes(), []byte("\n")) != 1 {
+				t.Errorf("%s: %s is read by %v: %.200s", path, format, back, out.Bytes())
+				continue
+			}
+			read, _, err := replay.Read(t.Context(), back, opener(out.Bytes()))
+			if d := diff.Diff(want, flattened(t, replay.Repair(read))); d != "" || err != nil {
+				t.Errorf("%s: %s: %v (-context +read back)\n%.2000s", path, format, err, d)
+			}
+			written++
+		}
+	})
+	t.Logf("%d contexts", written)
+	if written < 60 {
+		t.Errorf("only %d contexts", written)
 	}
 }

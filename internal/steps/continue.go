@@ -280,6 +280,7 @@ func carryOver(ctx context.Context, run *workspace.Run, s workspace.Found, o Con
 	if reason := scan.Doubt.Reason(s.Path); reason != "" {
 		return session.Carried{}, &failure.Error{Code: "unsupported", Exit: failure.ExitFailed, Path: s.Path, Hint: "a newer sessctl may know it; what can be read: " + shownBy(s), Err: fmt.Errorf("a record may change what the model was sent: %s", reason)}
 	}
+	tellOthers(run, s, scan)
 	doc.From = replay.Origin{Runtime: s.Runtime, Agent: s.Agent, Session: cmp.Or(s.ID, scan.SessionID)}
 	if doc.Directory, err = directoryFor(s, o); err != nil {
 		return session.Carried{}, err

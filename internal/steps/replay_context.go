@@ -74,8 +74,8 @@ func (o *ReplayOptions) Validate() error {
 	const see = "see sessctl replay-context --help"
 	format := replay.Format(o.Format)
 	switch {
-	case o.Recent && (o.File != "" || o.Agent != "" || o.Session != ""):
-		return failure.Usage(see, "--recent goes with no session")
+	case o.Recent && (o.File != "" || o.Session != ""):
+		return failure.Usage(see, "--recent goes with neither --session nor --file")
 	case o.Recent:
 		return nil
 	case o.File == "" && o.Agent == "" && o.Session == "":
@@ -224,11 +224,16 @@ func SessionFile(run *workspace.Run, path string) (workspace.Found, error) {
 }
 
 // TellDoubt tells if nobody can say that a replay is what the runtime would send, and if
-// the file has more than is replayed.
+// the file has more than is replayed: see [tellOthers].
 func TellDoubt(run *workspace.Run, s workspace.Found, scan session.Scan) {
 	if reason := scan.Doubt.Reason(s.Path); reason != "" {
 		run.Notice(workspace.Note{Path: s.Path, Message: "the replay is uncertain: " + reason})
 	}
+	tellOthers(run, s, scan)
+}
+
+// tellOthers tells of a file with several conversations that only its last one was read.
+func tellOthers(run *workspace.Run, s workspace.Found, scan session.Scan) {
 	if s.Runtime == session.RuntimeExchange && scan.Headers > 1 {
 		run.Notice(workspace.Note{Path: s.Path, Message: fmt.Sprintf("the last of %d conversations in it", scan.Headers), Hint: "archive --file with --remember keeps all of them"})
 	}
@@ -298,10 +303,4 @@ func cosinesOfQuestions(ctx context.Context, e embed.QueryEmbedder, q []float32,
 		}
 	}
 	return nil
-}
-
-// RecentDocument is `replay-context --recent --json`.
-type RecentDocument struct {
-	Schema    int      `json:"schema"`
-	Summaries []string `json:"summaries"` // newest first
 }

@@ -83,3 +83,22 @@ func (s keptSummaries) dropKept(tombstones []tombstone) error {
 	}
 	return nil
 }
+
+// RecentSummaries returns the newest summaries of sessions that the filters of q take,
+// at most limit of each runtime: by runtime, the newest first. What agents stored in
+// their own words sums up no session. Sessions of the ids in without are left out, and
+// damaged summaries are left out and counted.
+func (s reading) RecentSummaries(ctx context.Context, q Query, without []string, limit int) (list []Record, damaged int, err error) {
+	q.Category = CategorySummary
+	condition, args := q.filter()
+	ids, _ := json.Marshal(append([]string{}, without...)) // strings are always JSON
+	all, err := database.All(ctx, database.For(s.db, "list summaries"), (*stored).fields, "SELECT "+recordColumns+` FROM
+		(SELECT *, row_number() OVER (PARTITION BY r.runtime ORDER BY r.created_at DESC, r.rowid DESC) AS place FROM records r WHERE r.branch<>? AND r.session NOT IN (SELECT value FROM json_each(?)) AND `+condition+`) r
+		JOIN texts t ON t.record=r.rowid WHERE r.place<=? ORDER BY r.runtime, r.place`, append(append([]any{BranchStored, string(ids)}, args...), limit)...)
+	for _, r := range all {
+		if r.sound() {
+			list = append(list, r.Record)
+		}
+	}
+	return list, len(all) - len(list), err
+}

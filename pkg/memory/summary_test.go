@@ -51,3 +51,40 @@ func TestKeptSummary(t *testing.T) {
 		t.Errorf("the file of what was forgotten is there: %v", err)
 	}
 }
+
+// The newest summaries of each runtime are listed, of sessions alone: neither an agent's
+// own words nor history nor a session that is left out is among them.
+func TestRecentSummaries(t *testing.T) {
+	s, _ := newStore(t)
+	add := func(at int64, runtime, session, category, branch string) {
+		r := record(int(at), runtime+" "+session+" "+category+branch)
+		r.ID = memory.RecordID(runtime, session, int(at), category, branch)
+		r.CreatedAt, r.Runtime, r.Session, r.Category, r.Branch = at, runtime, session, category, branch
+		put(t, s, r)
+	}
+	add(10, "pi", "old", memory.CategorySummary, "active")
+	add(30, "pi", "new", memory.CategorySummary, "active")
+	add(20, "pi", "middle", memory.CategorySummary, "active")
+	add(40, "pi", "member", memory.CategorySummary, "active")
+	add(50, "pi", "words", memory.CategorySummary, memory.BranchStored)
+	add(60, "pi", "said", "session_history", "active")
+	add(15, "codex", "only", memory.CategorySummary, "active")
+	for _, c := range []struct {
+		q    memory.Query
+		want string
+	}{
+		{memory.Query{}, "only new middle "},
+		{memory.Query{Runtime: "pi"}, "new middle "},
+		{memory.Query{Session: "old"}, "old "},
+		{memory.Query{Session: "words"}, ""},
+	} {
+		list, damaged, err := s.RecentSummaries(context.Background(), c.q, []string{"member"}, 2)
+		got := ""
+		for _, r := range list {
+			got += r.Session + " "
+		}
+		if got != c.want || damaged != 0 || err != nil {
+			t.Errorf("%+v: %q, want %q (%d damaged, %v)", c.q, got, c.want, damaged, err)
+		}
+	}
+}

@@ -73,6 +73,10 @@ const update = `The conversation is NEW. What came before it is summed up betwee
 
 const stood = `Between <` + tagState + `> tags is where the work stood at the end of the conversation or shortly before, read from the log: the plan, the last request, the calls and how they ended. Go by it for what is open and what failed.`
 
+// memories asks an agent for what it would want to know later. Its tool refuses what
+// only repeats the conversation.
+const memories = `If you have the tool memory_store, first store three to five memories with it, each in your own words, of the category session_summary and of an importance of 0.7 or more: what you are working on, what was decided, what is open. Then answer with the record.`
+
 // instructions are what a style asks for (docs/dev/decisions.md D18).
 func instructions(style session.SummaryStyle) string {
 	switch style {
@@ -97,6 +101,7 @@ type order struct {
 	previous string // the summary so far
 	runes    int    // of the answer at most
 	repeat   string // why the last answer could not be used
+	memories bool   // an agent is asked, which may store some of its own
 }
 
 // request asks for a first summary or, if there is a previous one, for its
@@ -111,6 +116,9 @@ func (o order) request() Request {
 		b.WriteString("\n" + Fence(tagPrevious, o.previous) + "\n" + update + "\n")
 	}
 	fmt.Fprintf(&b, "\n%s\n\nAt most %d words.", instructions(o.style), max(o.runes/8, 60))
+	if o.memories {
+		b.WriteString("\n\n" + memories)
+	}
 	if o.focus != "" {
 		fmt.Fprintf(&b, "\n\nDwell on: %s", o.focus)
 	}

@@ -143,7 +143,7 @@ func (w *Written) ask(ctx context.Context) (text string, left int, err error) {
 func (w *Written) order() order {
 	o := order{
 		style: w.options.Style, focus: redact(w.options.Focus), previous: strings.TrimSpace(w.transcript.previous),
-		runes: min(w.options.MaxRunes, w.options.Client.Window()/2),
+		runes: min(w.options.MaxRunes, w.options.Client.Window()/2), memories: w.options.Client.endpoint.Provider == ProviderHermes,
 	}
 	if o.style == session.StyleSentences {
 		o.runes = min(o.runes, 1500)

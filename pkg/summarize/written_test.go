@@ -163,6 +163,9 @@ func TestProviders(t *testing.T) {
 			if strings.Contains(a.user, "sk-abc") || !strings.Contains(a.user, "Use 7443") {
 				t.Errorf("the question holds a secret, or not the conversation:\n%s", a.user)
 			}
+			if asks := strings.Contains(a.user, "memory_store"); asks != (provider == "hermes") {
+				t.Errorf("asked for memories of its own: %v", asks)
+			}
 			key := a.header.Get("Authorization") + a.header.Get("x-api-key")
 			if !strings.Contains(key, "secret-key") {
 				t.Errorf("no key was sent: %v", a.header)
@@ -183,6 +186,8 @@ func TestHermesBody(t *testing.T) {
 	}
 	if text := fmt.Sprint(b["message"]); !strings.Contains(text, "# Session summary (extractive)") || !strings.Contains(text, "[Assistant]: Done") {
 		t.Errorf("the message lacks the digest or the end of the conversation:\n%s", text)
+	} else if !strings.Contains(text, "store three to five memories") {
+		t.Errorf("the agent is not asked for memories of its own:\n%s", text)
 	}
 }
 

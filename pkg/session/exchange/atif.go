@@ -205,7 +205,7 @@ func (x *scanner) stepOf(s *step) []session.Message {
 	think(&m, s.Reasoning)
 	content(&m, s.Message)
 	for _, c := range s.Calls {
-		arguments := []byte(c.Arguments)
+		arguments := function{Arguments: c.Arguments}.raw() // some write a string of JSON
 		if c.Extra.Raw != nil {
 			arguments = []byte(*c.Extra.Raw)
 		}
