@@ -45,7 +45,7 @@ func completeFlags() map[string]completer {
 		"action": words("compacted", "remembered", "archived", "undone", "trash", "purge", "undelete", "restore"), "state": words(audit.EventStates()...), "type": words(outbox.Types()...),
 		"config": nil, "pprof": nil, "data-dir": nil, "to": nil, "output": nil, "file": nil, "check": nil, "head": nil, "textfile": nil, "html": nil, "tls-cert": nil, "tls-key": nil, // files
 		"memory forget text": nil, "cwd": nil, "server": nil, "database": nil, "on": nil, // names
-		"in": words(steps.IntoRuntimes()...), "tools": words("mixed", "mapped", "text"),
+		"in": words(steps.IntoRuntimes()...), "tools": words("mixed", "mapped", "text"), "images": words(steps.ImagesAll, steps.ImagesNone),
 	}
 }
 

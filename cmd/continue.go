@@ -38,6 +38,7 @@ func newContinueCommand(a *app) *cobra.Command {
 	fs.StringVar(&o.Tools, "tools", "mixed", "calls: mixed (the target's name, else their own), mapped (else as text), text")
 	fs.Int64Var(&o.Budget, "budget", 0, "at most about this many `tokens`: a summary takes the place of older turns (0: all)")
 	fs.BoolVar(&o.KeepSecrets, "keep-secrets", false, "leave secrets as they are, for the same provider")
+	fs.StringVar(&o.Images, "images", steps.ImagesAll, "images: all (what they show is not masked), none")
 	fs.BoolVar(&o.Untested, "untested", false, "go on in a version that was not tried")
 	fs.BoolVar(&o.DryRun, "dry-run", false, "print what would arrive and change nothing")
 	fs.DurationVar(&o.Quiet, "quiet-period", 0, "go on with no session that changed within this `duration` (default 1m)")

@@ -22,6 +22,12 @@ import (
 	"github.com/sessctl/sessctl/pkg/session"
 )
 
+// What may be said of images.
+const (
+	ImagesAll  = "all"
+	ImagesNone = "none"
+)
+
 // ContinueOptions are the options of continue.
 type ContinueOptions struct {
 	Session, File string
@@ -30,6 +36,7 @@ type ContinueOptions struct {
 	Tools         string
 	Budget        int64
 	KeepSecrets   bool
+	Images        string // all, which "" is too, or none
 	DryRun        bool
 	Untested      bool            // also into a version that was not tried
 	Of            selection.Scope // only sessions of it
@@ -50,6 +57,7 @@ type ContinueDocument struct {
 	Command   []string      `json:"command"` // that goes on with it, in the directory; none in a dry run
 	carry.Report
 	Notes []workspace.Note `json:"notes"`
+	asked string           // which images
 }
 
 // IntoRuntimes are the runtimes in which a session can go on.
@@ -75,6 +83,8 @@ func (o *ContinueOptions) validate() error {
 		return failure.Usage("--in takes "+into, "sessctl begins no session of %q", o.In)
 	case !slices.Contains([]carry.Tools{carry.Mixed, carry.Mapped, carry.Texts}, carry.Tools(o.Tools)):
 		return failure.Usage("--tools takes mixed, mapped or text", "unknown --tools %q", o.Tools)
+	case !slices.Contains([]string{"", ImagesAll, ImagesNone}, o.Images):
+		return failure.Usage("--images takes all or none", "unknown --images %q", o.Images)
 	case o.Budget < 0:
 		return failure.Usage("0 is no budget", "--budget must not be negative")
 	}
@@ -103,7 +113,7 @@ func Continue(ctx context.Context, run *workspace.Run, o ContinueOptions) (doc C
 	if err != nil {
 		return doc, err
 	}
-	doc = ContinueDocument{Schema: 1, DryRun: o.DryRun, In: o.In, Store: into.Root(), Source: s.Path, Command: []string{}}
+	doc = ContinueDocument{Schema: 1, asked: o.Images, DryRun: o.DryRun, In: o.In, Store: into.Root(), Source: s.Path, Command: []string{}}
 	carried, err := carryOver(ctx, run, s, o, &doc)
 	if err != nil {
 		return doc, err
@@ -273,7 +283,7 @@ func storeInto(run *workspace.Run, runtime string) (session.Store, error) {
 // carryOver reads a session and makes of it what goes on, with what is told of it.
 func carryOver(ctx context.Context, run *workspace.Run, s workspace.Found, o ContinueOptions, doc *ContinueDocument) (session.Carried, error) {
 	open := func() (io.ReadCloser, error) { return openContinued(ctx, run, s) }
-	messages, scan, err := replay.Read(ctx, ContextScanner(s), open)
+	messages, scan, err := replay.ReadSeen(ctx, ContextScanner(s), open)
 	if err != nil {
 		return session.Carried{}, err
 	}
@@ -290,7 +300,7 @@ func carryOver(ctx context.Context, run *workspace.Run, s workspace.Found, o Con
 		return session.Carried{}, err
 	}
 	carried, report := carry.Prepare(fitted, carry.Options{
-		Tools: carry.Tools(o.Tools), Target: workspace.TraitsOf(o.In).Tools, KeepSecrets: o.KeepSecrets,
+		Tools: carry.Tools(o.Tools), Target: workspace.TraitsOf(o.In).Tools, KeepSecrets: o.KeepSecrets, NoImages: o.Images == ImagesNone,
 		Summary: summary, Changed: changedIn(cmp.Or(s.Project, doc.Directory)),
 	})
 	report.Summarized = len(messages) - len(fitted)
@@ -344,7 +354,7 @@ func readBack(ctx context.Context, into session.Store, log []byte, want session.
 
 // says compares what was carried with what the target's reader finds in a log.
 func says(ctx context.Context, into session.Store, want session.Carried, open func() (io.ReadCloser, error)) error {
-	got, _, err := replay.Read(ctx, into, open)
+	got, _, err := replay.ReadSeen(ctx, into, open)
 	if err != nil {
 		return err
 	}

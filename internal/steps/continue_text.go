@@ -17,8 +17,9 @@ tools with their results, the summary of what was compacted. SESSION is an id or
 of a session that is there, or an archive's. It is only read. The new session is
 written beside those of the target; the command that goes on with it is printed.
 
-Thinking, images, and what the runtime itself put in front of the model stay behind.
-Secrets are masked: another provider gets what was said. Each of these is counted.`
+Thinking, and what the runtime itself put in front of the model stay behind. Secrets
+are masked, as another provider gets what was said; what an image shows is not:
+--images none leaves images out. Each of these is counted.`
 
 // largeContext is from how many tokens on a context may not fit into a model's window.
 const largeContext = 150_000
@@ -34,6 +35,9 @@ func DescribeContinue(d ContinueDocument) string {
 	line := func(what, text string) { fmt.Fprintf(&b, "  %-10s%s\n", what, text) }
 	line("arrives", fmt.Sprintf("%s, %s of text, about %s tokens", wording.Plural(d.Messages, "message"), wording.Bytes(int64(d.TextBytes)), wording.Count(int64(d.Tokens))))
 	line("calls", fmt.Sprintf("%s with their results, %s as text", wording.Count(int64(d.Pairs)), wording.Count(int64(d.CallsText))))
+	if d.Shown > 0 {
+		line("images", wording.Count(int64(d.Shown))+", as they are: what they show is not masked; --images none leaves them out")
+	}
 	for _, c := range d.changes() {
 		line(c[0], c[1])
 	}
@@ -54,7 +58,7 @@ func (d ContinueDocument) changes() (lines [][2]string) {
 		{d.Orphans, "changed", "result", " without a call: as text"},
 		{d.Summarized, "summed up", "message", " beyond the budget"},
 		{d.Masked, "masked", "secret", "; --keep-secrets leaves them"},
-		{d.Images, "left out", "image", ""},
+		{d.Images, "left out", "image", d.unseen()},
 		{d.Injected, "left out", "message", " that the runtime put there itself"},
 		{d.BrokenOff, "left out", "answer", " that did not end, with the results"},
 	} {
@@ -66,6 +70,14 @@ func (d ContinueDocument) changes() (lines [][2]string) {
 		lines = append(lines, [2]string{"large", "a window may be smaller: --budget 100000 sums up what is older"})
 	}
 	return lines
+}
+
+// unseen says why images stay behind.
+func (d ContinueDocument) unseen() string {
+	if d.asked == ImagesNone {
+		return ": --images none"
+	}
+	return " that cannot be sent or are too many"
 }
 
 // TellContinue says of a session that was shown how it goes on in another agent.

@@ -43,8 +43,10 @@ func checkSaid(m session.CarriedMessage, last session.Role, open int, ids map[st
 		return fmt.Errorf("said by %s", m.Role)
 	case m.Role == last && m.Role == session.RoleUser, m.Role != session.RoleAssistant && len(m.Calls) > 0:
 		return fmt.Errorf("%s twice, or with calls", m.Role)
-	case strings.TrimSpace(m.Text) == "" && len(m.Calls) == 0:
+	case strings.TrimSpace(m.Text) == "" && len(m.Calls) == 0 && len(m.Images) == 0:
 		return fmt.Errorf("nothing is said")
+	case len(m.Images) > 0 && m.Role == session.RoleAssistant:
+		return fmt.Errorf("an image of %s", m.Role)
 	}
 	for _, call := range m.Calls {
 		if err := checkCall(call, ids); err != nil {

@@ -16,7 +16,7 @@ const maxTitle = 60
 // request.
 func Title(runtime string, c session.Carried) string {
 	for _, m := range c.Messages {
-		if m.Role == session.RoleUser {
+		if m.Role == session.RoleUser && strings.TrimSpace(m.Text) != "" {
 			first, _, _ := strings.Cut(strings.TrimSpace(m.Text), "\n")
 			return "from " + runtime + ": " + session.CutText(first, maxTitle, "...")
 		}
@@ -33,7 +33,7 @@ func Same(want session.Carried, got []replay.Message) error {
 			got[i].Injected = ""
 		}
 	}
-	again, _ := Prepare(got, Options{Tools: Mixed, KeepSecrets: true})
+	again, _ := Prepare(got, Options{Tools: Mixed, KeepSecrets: true, Target: session.ToolNames{Images: true, ResultImages: true}})
 	if strings.TrimSpace(again.Summary) != strings.TrimSpace(want.Summary) {
 		return fmt.Errorf("another summary")
 	}
@@ -55,6 +55,9 @@ func sameMessage(want, got session.CarriedMessage) error {
 	// A runtime without a mark for a result that failed has it in the text.
 	if text := strings.TrimPrefix(got.Text, failedMark); strings.TrimSpace(text) != strings.TrimSpace(want.Text) && strings.TrimSpace(got.Text) != strings.TrimSpace(want.Text) {
 		return fmt.Errorf("another text")
+	}
+	if !slices.Equal(want.Images, got.Images) {
+		return fmt.Errorf("other images")
 	}
 	for i, call := range want.Calls {
 		if call.Name != got.Calls[i].Name {

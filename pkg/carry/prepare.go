@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/sessctl/sessctl/pkg/replay"
@@ -28,6 +29,7 @@ type Options struct {
 	// It is asked about calls that make the target trust a file. nil: none is.
 	Changed     func(path string, since int64) bool
 	KeepSecrets bool
+	NoImages    bool
 	// Summary stands for what was left out of the messages; "" for nothing. It takes the
 	// place of the one that the context begins with, which it knows.
 	Summary string
@@ -35,25 +37,26 @@ type Options struct {
 
 // Report counts what arrives, and what does not.
 type Report struct {
-	Messages   int `json:"messages"`   // that arrive, results included
-	Pairs      int `json:"pairs"`      // calls that arrive with their results
-	CallsText  int `json:"calls_text"` // calls that arrive as text
-	Unanswered int `json:"unanswered"` // calls without a result: one that says so stands there
-	Orphans    int `json:"orphans"`    // results without a call, which arrive as text
-	Images     int `json:"images"`     // left out
-	Injected   int `json:"injected"`   // messages of the runtime itself, left out: the target has its own
-	BrokenOff  int `json:"broken_off"` // answers that did not end, left out with their results
-	Masked     int `json:"masked"`     // secrets
-	Summarized int `json:"summarized"` // messages that were left out to fit the budget; a summary stands for them
-	Tokens     int `json:"tokens"`     // estimate of what arrives
-	TextBytes  int `json:"text_bytes"` // of what arrives
+	Messages   int `json:"messages"`    // that arrive, results included
+	Pairs      int `json:"pairs"`       // calls that arrive with their results
+	CallsText  int `json:"calls_text"`  // calls that arrive as text
+	Unanswered int `json:"unanswered"`  // calls without a result: one that says so stands there
+	Orphans    int `json:"orphans"`     // results without a call, which arrive as text
+	Images     int `json:"images"`      // left out
+	Shown      int `json:"images_kept"` // that arrive, as they are
+	Injected   int `json:"injected"`    // messages of the runtime itself, left out: the target has its own
+	BrokenOff  int `json:"broken_off"`  // answers that did not end, left out with their results
+	Masked     int `json:"masked"`      // secrets
+	Summarized int `json:"summarized"`  // messages that were left out to fit the budget; a summary stands for them
+	Tokens     int `json:"tokens"`      // estimate of what arrives
+	TextBytes  int `json:"text_bytes"`  // of what arrives
 }
 
 // Prepare makes of a context what another runtime can go on with. Messages are as
 // [replay.Read] returns them.
 func Prepare(messages []replay.Message, o Options) (session.Carried, Report) {
 	p := preparing{options: o}
-	for _, m := range messages {
+	for _, m := range shown(messages, o.Target.Images && !o.NoImages) {
 		p.take(m)
 	}
 	p.answer()
@@ -92,6 +95,9 @@ type pair struct {
 // take sorts a message in.
 func (p *preparing) take(m replay.Message) {
 	p.report.Images += m.Images()
+	if m.Injected != "" || m.Role == replay.Tool && p.dropped[m.CallID] {
+		p.report.Images += len(m.Pictures())
+	}
 	switch {
 	case m.Role == replay.Summary:
 		p.summary = session.UnmarkedSummary(m.Text)
@@ -127,7 +133,7 @@ func (p *preparing) say(m replay.Message, role session.Role) {
 			part.calls = append(part.calls, pair{call: c})
 		}
 	}
-	if strings.TrimSpace(m.Text) == "" && len(part.calls) == 0 {
+	if strings.TrimSpace(m.Text) == "" && len(part.calls) == 0 && len(m.Pictures()) == 0 {
 		return
 	}
 	if last := len(p.turns) - 1; last >= 0 && role == session.RoleAssistant && p.turns[last].role == role && !p.answered {
@@ -172,7 +178,7 @@ func (p *preparing) answer() {
 // their calls.
 func (p *preparing) joined() (out []session.CarriedMessage) {
 	for _, t := range p.turns {
-		m := session.CarriedMessage{Role: t.role, Text: t.said.Text, Time: t.said.Time()}
+		m := session.CarriedMessage{Role: t.role, Text: t.said.Text, Time: t.said.Time(), Images: t.said.Pictures()}
 		if strings.TrimSpace(m.Text) == "" {
 			m.Text = ""
 		}
@@ -206,13 +212,14 @@ func add(out []session.CarriedMessage, m session.CarriedMessage) []session.Carri
 		return append(out, m)
 	}
 	out[last].Text = joinText(out[last].Text, m.Text)
+	out[last].Images = slices.Concat(out[last].Images, m.Images)
 	out[last].Calls = append(out[last].Calls, m.Calls...)
 	return out
 }
 
 // carry adds a call to its message, as a call or as text, and returns its result.
 func (p *preparing) carry(m *session.CarriedMessage, x pair) session.CarriedMessage {
-	r := session.CarriedMessage{Role: session.RoleToolResult, Text: x.result.Text, Failed: x.result.IsError, Time: max(m.Time, x.result.Time())}
+	r := session.CarriedMessage{Role: session.RoleToolResult, Text: x.result.Text, Failed: x.result.IsError, Images: x.result.Pictures(), Time: max(m.Time, x.result.Time())}
 	call, ok := p.asCall(x, m.Time)
 	if !ok {
 		p.report.CallsText++
@@ -221,7 +228,7 @@ func (p *preparing) carry(m *session.CarriedMessage, x pair) session.CarriedMess
 		if r.Failed {
 			head += ", failed"
 		}
-		return session.CarriedMessage{Role: session.RoleUser, Text: head + "]\n" + r.Text, Time: r.Time}
+		return session.CarriedMessage{Role: session.RoleUser, Text: head + "]\n" + r.Text, Images: r.Images, Time: r.Time}
 	}
 	p.next++
 	p.report.Pairs++
@@ -234,7 +241,8 @@ func (p *preparing) carry(m *session.CarriedMessage, x pair) session.CarriedMess
 // asCall is a call by the target's name, or by its own; false if it goes as text.
 func (p *preparing) asCall(x pair, at int64) (session.CarriedCall, bool) {
 	long := p.options.Target.Longest
-	if p.options.Tools == Texts || p.options.Target.TextOnly || long > 0 && len([]rune(x.result.Text)) > long {
+	unseen := len(x.result.Pictures()) > 0 && (!p.options.Target.ResultImages || x.result.IsError)
+	if p.options.Tools == Texts || p.options.Target.TextOnly || unseen || long > 0 && len([]rune(x.result.Text)) > long {
 		return session.CarriedCall{}, false
 	}
 	arguments := objectOf(x.call.Arguments)
@@ -288,7 +296,8 @@ func (p *preparing) count(c *session.Carried) {
 	tokens := session.EstimateTokens([]byte(c.Summary))
 	for _, m := range c.Messages {
 		text += len(m.Text)
-		tokens += session.EstimateTokens([]byte(m.Text))
+		tokens += session.EstimateTokens([]byte(m.Text)) + int64(len(m.Images))*session.ImageTokens
+		p.report.Shown += len(m.Images)
 		for _, call := range m.Calls {
 			tokens += session.EstimateTokens(call.Arguments)
 		}

@@ -36,13 +36,14 @@ type Message struct {
 	Line      int        `json:"line"`                   // of the log, 1-based; 0 for what was put in
 	// core is the message as the runtime sends it, or "": see session.Message.
 	// Whoever changes the message empties it.
-	core   string
-	time   int64
-	images int
-	sent   string // the text as the runtime sends it, "" if it is Text
-	within bool   // another message's sent has it
-	first  bool   // a summary sends it before itself
-	whole  bool   // Text is what was sent: nothing is put around a summary
+	core     string
+	time     int64
+	images   int
+	pictures []session.Picture
+	sent     string // the text as the runtime sends it, "" if it is Text
+	within   bool   // another message's sent has it
+	first    bool   // a summary sends it before itself
+	whole    bool   // Text is what was sent: nothing is put around a summary
 	// failed says that the model call behind an assistant's message did not end
 	// by itself.
 	failed bool
@@ -51,8 +52,21 @@ type Message struct {
 // Time is when the message was said, in epoch milliseconds; 0 if the log does not tell.
 func (m Message) Time() int64 { return m.time }
 
-// Images is how many images were left out of the text.
+// Images is how many images were left out.
 func (m Message) Images() int { return m.images }
+
+// Pictures are the images that [ReadSeen] has kept. The text does not name them.
+func (m Message) Pictures() []session.Picture { return m.pictures }
+
+// WithoutPictures is the message with its oldest images left out, so many of them.
+func (m Message) WithoutPictures(n int) Message {
+	m.images, m.pictures = m.images+n, m.pictures[n:]
+	m.Text = strings.TrimPrefix(m.Text+strings.Repeat("\n"+leftOut, n), "\n")
+	return m
+}
+
+// leftOut stands in the place of an image.
+const leftOut = "[image left out]"
 
 // Failed reports whether the call of the model that an answer is of did not end by itself.
 func (m Message) Failed() bool { return m.failed }
@@ -72,8 +86,8 @@ const (
 	ReasonAdded   = "added"   // put in by Repair
 )
 
-// newMessage copies what a message says.
-func newMessage(m *session.Message) Message {
+// newMessage copies what a message says; seen keeps its images too.
+func newMessage(m *session.Message, seen bool) Message {
 	x := Message{Role: roleOf(m), Reason: ReasonKept, Line: m.Line, IsError: m.IsError && m.Role == session.RoleToolResult, core: string(m.Core)}
 	x.time, x.sent, x.within = m.Time, string(m.Sent), m.Within
 	x.failed = m.Role == session.RoleAssistant && (m.IsError || string(m.StopReason) == "aborted" || string(m.StopReason) == "error")
@@ -95,8 +109,12 @@ func newMessage(m *session.Message) Message {
 		case session.PartText, session.PartCommand:
 			said.Parts = append(said.Parts, p)
 		case session.PartImage:
+			if picture, ok := session.PictureOf(&p); ok && seen && (x.Role == User || x.Role == Tool) {
+				x.pictures = append(x.pictures, picture)
+				continue
+			}
 			x.images++
-			said.Parts = append(said.Parts, session.Part{Kind: session.PartText, Text: []byte("[image left out]")})
+			said.Parts = append(said.Parts, session.Part{Kind: session.PartText, Text: []byte(leftOut)})
 		}
 	}
 	x.Text = string(said.AppendText(nil))
@@ -139,7 +157,7 @@ func roleOf(m *session.Message) Role {
 
 // empty reports whether a message says nothing at all.
 func (m Message) empty() bool {
-	return m.Text == "" && len(m.ToolCalls) == 0 && m.Role != Tool
+	return m.Text == "" && len(m.ToolCalls) == 0 && len(m.pictures) == 0 && m.Role != Tool
 }
 
 // Read rebuilds the context of a log as its runtime does: the active branch; if
@@ -147,9 +165,19 @@ func (m Message) empty() bool {
 // kept, each message once; after a reset, only what followed. It also returns
 // what reading the log has shown, as [session.ScanActive] does.
 func Read(ctx context.Context, scanner session.Scanner, open func() (io.ReadCloser, error)) ([]Message, session.Scan, error) {
+	return read(ctx, scanner, open, false)
+}
+
+// ReadSeen is [Read] with the images that people and tools showed (see
+// [Message.Pictures]).
+func ReadSeen(ctx context.Context, scanner session.Scanner, open func() (io.ReadCloser, error)) ([]Message, session.Scan, error) {
+	return read(ctx, scanner, open, true)
+}
+
+func read(ctx context.Context, scanner session.Scanner, open func() (io.ReadCloser, error), seen bool) ([]Message, session.Scan, error) {
 	var c reading
 	scan, err := session.ScanActive(ctx, scanner, open, func() func(*session.Message) error {
-		c = reading{}
+		c = reading{seen: seen}
 		return c.add
 	})
 	if err != nil {
@@ -160,6 +188,7 @@ func Read(ctx context.Context, scanner session.Scanner, open func() (io.ReadClos
 
 // reading is a context while its log is read.
 type reading struct {
+	seen    bool     // images are kept
 	summary *Message // of the last compaction
 	kept    session.Context[Message]
 }
@@ -172,7 +201,7 @@ func (c *reading) add(m *session.Message) error {
 		c.kept.Pass(m)
 		return nil
 	}
-	x := newMessage(m)
+	x := newMessage(m, c.seen)
 	switch {
 	case x.Role == Summary:
 		c.compacted(m, x)
@@ -192,7 +221,7 @@ func (c *reading) compacted(m *session.Message, summary Message) {
 	c.kept.Drop(first)
 	var again []Message
 	for i := range m.Kept {
-		if x := newMessage(&m.Kept[i]); !x.empty() {
+		if x := newMessage(&m.Kept[i], c.seen); !x.empty() {
 			x.first = m.KeptFirst
 			again = append(again, x)
 		}

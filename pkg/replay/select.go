@@ -206,7 +206,7 @@ func utf16Len(text []byte) (n int) {
 
 // tokens estimates what a message takes in a context.
 func (m Message) tokens() int64 {
-	n := session.EstimateTokens([]byte(m.Text))
+	n := session.EstimateTokens([]byte(m.Text)) + int64(len(m.pictures))*session.ImageTokens
 	for _, c := range m.ToolCalls {
 		n += session.EstimateTokens([]byte(c.Name)) + session.EstimateTokens([]byte(c.Arguments))
 	}

@@ -42,6 +42,7 @@ type Carried struct {
 type CarriedMessage struct {
 	Role     Role
 	Text     string
+	Images   []Picture     // of a person or a result
 	Time     int64         // when it was said, epoch milliseconds; never of the carrying
 	Calls    []CarriedCall // of an assistant
 	CallID   string        // of a result
@@ -81,6 +82,9 @@ type ToolNames struct {
 	// Tried are the oldest and the newest version of the runtime that went on with such
 	// a log, where its own logs name their version; "" for a runtime whose do not.
 	Tried [2]string
+	// Images says that what people say may have images, ResultImages that results may
+	// have them too: else such a result is carried as text, with its images.
+	Images, ResultImages bool
 	// TextOnly says that calls are carried as text.
 	TextOnly bool
 	// Unsent are characters: a text of a person that begins with one is not sent, but for

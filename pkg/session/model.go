@@ -302,6 +302,9 @@ type Part struct {
 	Name   []byte // the tool's name
 	CallID []byte
 	Size   int64 // bytes of the source that Text leaves out (images)
+	// Image is what the log has of an image: base64, raw JSON or a data URL, see
+	// [PictureOf]; nil where the reader does not say.
+	Image []byte
 }
 
 // Usage is what the model call behind an assistant message cost, in tokens.

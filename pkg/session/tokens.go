@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// imageTokens is what one image counts: 4,800 characters at four to a token.
-const imageTokens = 1200
+// ImageTokens is what one image counts: 4,800 characters at four to a token.
+const ImageTokens = 1200
 
 // EstimateTokens estimates the tokens of UTF-8 text without a tokenizer, by
 // classes of runes: three ASCII characters to a token (measured against real
@@ -98,7 +98,7 @@ func (m *Message) EstimateTokens() int64 {
 		}
 		sum += EstimateTokens(p.Name) + EstimateTokens(p.Text)
 		if p.Kind == PartImage {
-			sum += imageTokens
+			sum += ImageTokens
 		}
 	}
 	return sum

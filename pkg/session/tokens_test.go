@@ -72,7 +72,7 @@ func TestMessageEstimateTokens(t *testing.T) {
 		{Kind: PartToolCall, Name: []byte("read"), Text: []byte(`{"a":1}`)},
 		{Kind: PartImage, Size: 99},
 	}}
-	if got, want := m.EstimateTokens(), int64(2+1+2+3+imageTokens); got != want {
+	if got, want := m.EstimateTokens(), int64(2+1+2+3+ImageTokens); got != want {
 		t.Errorf("got %d tokens, want %d", got, want)
 	}
 	m.OutOfContext = true

@@ -31,7 +31,7 @@ func ferries() []scenario {
 	for _, from := range travellers() {
 		all = append(all, scenario{"ferry from " + from.name, from.needs, from.play})
 	}
-	return all
+	return append(all, hardFerries()...)
 }
 
 // playFerryIntoPi lets pi go on with a session that was carried twice: from pi into
@@ -95,6 +95,7 @@ func playFerryIntoOpenClaw(ctx context.Context, s *stage) {
 type ferried struct {
 	Session string `json:"session"`
 	Path    string `json:"path"`
+	Images  int    `json:"images"` // left out
 }
 
 // ferry carries a log into a runtime, and makes sure that the source stays as it is.

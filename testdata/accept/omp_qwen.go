@@ -178,6 +178,7 @@ func newQwen(s *stage) *qwen {
 	s.must("make directories", errors.Join(os.MkdirAll(q.dir, 0o700), os.MkdirAll(home, 0o700)))
 	s.must("write settings", writeFile(filepath.Join(home, "settings.json"), object{
 		"security": object{"auth": object{"selectedType": "openai"}}, "telemetry": object{"enabled": false},
+		"model":   object{"generationConfig": object{"modalities": object{"image": true}}}, // else it shows it no image
 		"privacy": object{"usageStatisticsEnabled": false}, "general": object{"enableAutoUpdate": false, "disableAutoUpdate": true},
 	}))
 	return q

@@ -92,7 +92,7 @@ func (o *openClaw) configuration() object {
 	provider := object{
 		"baseUrl": o.model.url(), "apiKey": "none", "api": "openai-completions",
 		"models": []object{{
-			"id": modelName, "name": "Mock", "reasoning": false, "input": []string{"text"}, "contextWindow": 200_000,
+			"id": modelName, "name": "Mock", "reasoning": false, "input": []string{"text", "image"}, "contextWindow": 200_000,
 			"maxTokens": 8192, "cost": object{"input": 1, "output": 2, "cacheRead": 0, "cacheWrite": 0},
 		}},
 	}

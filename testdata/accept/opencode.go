@@ -38,7 +38,7 @@ func newOpenCode(s *stage, program string) *openCode {
 		"permission": object{"bash": "allow", "read": "allow"},
 		"provider": object{"mock": object{
 			"npm": "@ai-sdk/openai-compatible", "name": "Mock", "options": object{"baseURL": s.model.url(), "apiKey": "none"},
-			"models": object{modelName: object{"name": "Mock", "tool_call": true, "limit": object{"context": 60000, "output": 4000}}},
+			"models": object{modelName: object{"name": "Mock", "tool_call": true, "attachment": true, "modalities": object{"input": []string{"text", "image"}, "output": []string{"text"}}, "limit": object{"context": 60000, "output": 4000}}},
 		}},
 	})
 	s.must("write a configuration", err)

@@ -123,7 +123,7 @@ const otherModel = "mock-small"
 
 func piModel(name string) object {
 	return object{
-		"id": name, "reasoning": false, "input": []string{"text"}, "contextWindow": 200_000, "maxTokens": 8192,
+		"id": name, "reasoning": false, "input": []string{"text", "image"}, "contextWindow": 200_000, "maxTokens": 8192,
 		"cost": object{"input": 1, "output": 2, "cacheRead": 0, "cacheWrite": 0},
 	}
 }

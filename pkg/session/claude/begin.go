@@ -42,7 +42,7 @@ func (s *Store) PlanBegin(_ context.Context, c session.Carried) (session.Begun, 
 // tools are Claude Code's names of the tools that others have too.
 func tools() session.ToolNames {
 	return session.ToolNames{
-		Run: "Bash", Read: "Read", Write: "Write", Edit: "Edit", Trusts: true, Tried: [2]string{"2.1.330", triedVersion},
+		Run: "Bash", Read: "Read", Write: "Write", Edit: "Edit", Trusts: true, Images: true, ResultImages: true, Tried: [2]string{"2.1.330", triedVersion},
 		Command: "command", Path: "file_path", Old: "old_string", New: "new_string",
 	}
 }
@@ -109,8 +109,32 @@ type begunBlock struct {
 	Name    string          `json:"name,omitempty"`
 	Input   json.RawMessage `json:"input,omitempty"`
 	CallID  string          `json:"tool_use_id,omitempty"`
-	Content string          `json:"content,omitempty"`
+	Content any             `json:"content,omitempty"`
 	IsError bool            `json:"is_error,omitempty"`
+	Source  *begunSource    `json:"source,omitempty"`
+}
+
+// begunSource is what an image shows.
+type begunSource struct {
+	Type  string `json:"type"`
+	Media string `json:"media_type"`
+	Data  string `json:"data"`
+}
+
+// shownIn is what a message says with its images, as blocks; only the text if there are
+// none.
+func shownIn(m session.CarriedMessage) any {
+	if len(m.Images) == 0 {
+		return m.Text
+	}
+	var blocks []begunBlock
+	if m.Text != "" {
+		blocks = append(blocks, begunBlock{Type: "text", Text: m.Text})
+	}
+	for _, image := range m.Images {
+		blocks = append(blocks, begunBlock{Type: "image", Source: &begunSource{"base64", image.Media, image.Base64}})
+	}
+	return blocks
 }
 
 // add hangs a record on the one before; the first and a boundary begin a tree.
@@ -125,11 +149,11 @@ func (b *begun) add(r *begunRecord) {
 func (b *begun) say(m session.CarriedMessage) {
 	switch m.Role {
 	case session.RoleToolResult:
-		b.add(&begunRecord{Type: "user", Message: &begunMessage{Role: "user", Content: []begunBlock{{Type: "tool_result", CallID: m.CallID, Content: m.Text, IsError: m.Failed}}}})
+		b.add(&begunRecord{Type: "user", Message: &begunMessage{Role: "user", Content: []begunBlock{{Type: "tool_result", CallID: m.CallID, Content: shownIn(m), IsError: m.Failed}}}})
 	case session.RoleAssistant:
 		b.answer(m)
 	default:
-		b.add(&begunRecord{Type: "user", Message: &begunMessage{Role: "user", Content: m.Text}})
+		b.add(&begunRecord{Type: "user", Message: &begunMessage{Role: "user", Content: shownIn(m)}})
 	}
 }
 

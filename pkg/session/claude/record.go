@@ -340,7 +340,7 @@ func (d *decoder) fromFile() {
 	switch {
 	case len(m.Parts) > 0:
 	case len(r.picture) > 0:
-		m.Parts = append(m.Parts, session.Part{Kind: session.PartImage, Size: int64(len(r.picture))})
+		m.Parts = append(m.Parts, session.Part{Kind: session.PartImage, Size: int64(len(r.picture)), Image: r.picture})
 	default:
 		m.AddText(r.file)
 	}
@@ -580,7 +580,7 @@ func (d *decoder) data(s source) {
 		d.message.AddText(bytes.Clone(text))
 		return
 	}
-	d.message.Parts = append(d.message.Parts, session.Part{Kind: session.PartImage, Size: int64(max(len(s.data)-2, 0))})
+	d.message.Parts = append(d.message.Parts, session.Part{Kind: session.PartImage, Size: int64(max(len(s.data)-2, 0)), Image: s.data})
 }
 
 // exitCode reads "Exit code 1", with which a shell's output begins that failed.

@@ -181,7 +181,7 @@ func (d *decoder) add(b *block, m *session.Message) {
 		d.closeAnswer()
 		d.toolResult(b)
 	case "image", "document":
-		m.Parts = append(m.Parts, session.Part{Kind: session.PartImage, Size: int64(len(b.data))})
+		m.Parts = append(m.Parts, session.Part{Kind: session.PartImage, Size: int64(len(b.data)), Image: b.data})
 	default:
 		d.odd = b.kind
 		m.AddText(b.text)

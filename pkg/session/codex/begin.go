@@ -43,7 +43,7 @@ const longestResult = 11_000
 
 // tools are Codex's names of the tools that others have too.
 func tools() session.ToolNames {
-	return session.ToolNames{Run: "exec_command", Command: "cmd", Longest: longestResult, Tried: [2]string{"0.169.0", triedVersion}}
+	return session.ToolNames{Run: "exec_command", Command: "cmd", Longest: longestResult, Images: true, ResultImages: true, Tried: [2]string{"0.169.0", triedVersion}}
 }
 
 // begun is a rollout while it is written.
@@ -77,12 +77,13 @@ type begunItem struct {
 	Name      string     `json:"name,omitempty"`
 	Arguments string     `json:"arguments,omitempty"`
 	CallID    string     `json:"call_id,omitempty"`
-	Output    *string    `json:"output,omitempty"`
+	Output    any        `json:"output,omitempty"` // text, or a list as of Content
 }
 
 type itemText struct {
-	Type string `json:"type"`
-	Text string `json:"text"`
+	Type  string  `json:"type"`
+	Text  *string `json:"text,omitempty"`
+	Image string  `json:"image_url,omitempty"`
 }
 
 // shownEvent is what a person sees of a message.
@@ -99,7 +100,18 @@ func textItem(role, text string) begunItem {
 	if role == "assistant" {
 		kind = "output_text"
 	}
-	return begunItem{Type: "message", Role: role, Content: []itemText{{kind, text}}}
+	return begunItem{Type: "message", Role: role, Content: []itemText{{Type: kind, Text: &text}}}
+}
+
+// shownIn is what a person or a tool says and shows.
+func shownIn(text string, images []session.Picture) (list []itemText) {
+	if text != "" || len(images) == 0 {
+		list = append(list, itemText{Type: "input_text", Text: &text})
+	}
+	for _, image := range images {
+		list = append(list, itemText{Type: "input_image", Image: image.URL()})
+	}
+	return list
 }
 
 func (b *begun) add(kind string, payload any) {
@@ -119,13 +131,20 @@ func (b *begun) say(m session.CarriedMessage) {
 		if m.Failed {
 			text = "[failed]\n" + text
 		}
-		b.add("response_item", begunItem{Type: "function_call_output", CallID: m.CallID, Output: &text})
+		item := begunItem{Type: "function_call_output", CallID: m.CallID, Output: text}
+		if len(m.Images) > 0 {
+			item.Output = shownIn(text, m.Images)
+		}
+		b.add("response_item", item)
 	case session.RoleAssistant:
 		b.answer(m)
 	default:
-		none := []string{}
-		b.add("response_item", textItem("user", m.Text))
-		b.add("event_msg", shownEvent{Type: "user_message", Message: m.Text, Images: none, Local: none, Elements: none})
+		none, shown := []string{}, []string{}
+		for _, image := range m.Images {
+			shown = append(shown, image.URL())
+		}
+		b.add("response_item", begunItem{Type: "message", Role: "user", Content: shownIn(m.Text, m.Images)})
+		b.add("event_msg", shownEvent{Type: "user_message", Message: m.Text, Images: shown, Local: none, Elements: none})
 	}
 }
 

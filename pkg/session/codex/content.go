@@ -20,7 +20,7 @@ func (d *decoder) content(raw []byte) {
 func (d *decoder) block(c *jsonl.Cursor) {
 	c.EnterObject()
 	var kind, text []byte
-	var image int
+	var image []byte
 	for c.NextKey() {
 		switch string(c.Key()) {
 		case "type":
@@ -29,14 +29,14 @@ func (d *decoder) block(c *jsonl.Cursor) {
 			text, _ = c.Bytes()
 		case "image_url":
 			if c.Kind() == jsonl.String {
-				image = len(c.Raw()) - 2
+				image = c.Raw()
 			}
 		}
 	}
 	switch string(kind) {
 	case "input_image":
-		if image > 0 {
-			d.message.Parts = append(d.message.Parts, session.Part{Kind: session.PartImage, Size: int64(image)})
+		if len(image) > 2 {
+			d.message.Parts = append(d.message.Parts, session.Part{Kind: session.PartImage, Size: int64(len(image) - 2), Image: image})
 		}
 		return
 	case "input_text", "output_text", "text", "Text", "summary_text", "reasoning_text", "refusal", "encrypted_content", "":

@@ -158,7 +158,7 @@ func (s *scanner) addBlock(c *jsonl.Cursor, m *session.Message) {
 	case "tool_result":
 		s.result(&b)
 	case "image":
-		m.Parts = append(m.Parts, session.Part{Kind: session.PartImage, Size: int64(len(b.source))})
+		m.Parts = append(m.Parts, session.Part{Kind: session.PartImage, Size: int64(len(b.source)), Image: b.source})
 	default:
 		s.lines.Result.CountUnknown("block ", b.kind)
 		s.text(m, b.text)

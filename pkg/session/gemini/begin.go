@@ -28,9 +28,9 @@ func (s *Store) PlanBegin(_ context.Context, c session.Carried) (session.Begun, 
 	hash, now := sha256.Sum256([]byte(c.Directory)), session.Stamp(b.at)
 	b.lines.Add(begunChat{b.id, hex.EncodeToString(hash[:]), now, now, "main"})
 	if c.Summary != "" {
-		b.add(session.NewID(), "user", session.MarkedSummary(c.Summary))
+		b.add(session.NewID(), "user", partsformat.Part{Text: session.MarkedSummary(c.Summary)})
 	}
-	b.add(strings.ReplaceAll(session.NewID(), "-", ""), "user", c.Note) // such an id is the runtime's
+	b.add(strings.ReplaceAll(session.NewID(), "-", ""), "user", partsformat.Part{Text: c.Note}) // such an id is the runtime's
 	var times session.Times
 	for _, m := range c.Messages {
 		b.at = times.At(m, c.Now)
@@ -38,7 +38,7 @@ func (s *Store) PlanBegin(_ context.Context, c session.Carried) (session.Begun, 
 		if m.Role == session.RoleAssistant {
 			kind = "gemini"
 		}
-		b.add(session.NewID(), kind, m.Text)
+		b.add(session.NewID(), kind, partsformat.ContentOf(m).Parts...)
 	}
 	if b.lines.Err != nil {
 		return session.Begun{}, fmt.Errorf("begin a chat of Gemini: %w", b.lines.Err)
@@ -121,7 +121,7 @@ func (s *Store) Begin(ctx context.Context, b session.Begun) error {
 
 // tools says that calls go as text: later resumes of Gemini send a result several times,
 // which Google refuses, and new models want a signature with a call.
-func tools() session.ToolNames { return session.ToolNames{TextOnly: true, Unsent: "/?"} }
+func tools() session.ToolNames { return session.ToolNames{TextOnly: true, Unsent: "/?", Images: true} }
 
 // begun is a chat while it is written.
 type begun struct {
@@ -146,8 +146,8 @@ type begunMessage struct {
 	Model     string             `json:"model,omitempty"`
 }
 
-func (b *begun) add(id, kind, text string) {
-	m := begunMessage{ID: id, Timestamp: session.Stamp(b.at), Type: kind, Content: []partsformat.Part{{Text: text}}}
+func (b *begun) add(id, kind string, parts ...partsformat.Part) {
+	m := begunMessage{ID: id, Timestamp: session.Stamp(b.at), Type: kind, Content: parts}
 	if kind == "gemini" {
 		m.Model = session.OriginMark
 	}

@@ -205,7 +205,7 @@ var blocks = fields.New(func(b *block) []fields.Field {
 
 // image is the block as an image, of so many bytes.
 func (b *block) image() session.Part {
-	return session.Part{Kind: session.PartImage, Size: int64(len(b.data))}
+	return session.Part{Kind: session.PartImage, Size: int64(len(b.data)), Image: b.data}
 }
 
 func (s *scanner) block(raw []byte, m *session.Message) {

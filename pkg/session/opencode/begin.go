@@ -101,6 +101,7 @@ func projectOf(all []sessiondb.Project, c session.Carried) (sessiondb.Project, e
 // tools are OpenCode's names of the tools that others have too.
 func tools() session.ToolNames {
 	return session.ToolNames{
+		Images: true, ResultImages: true,
 		Run: "bash", Read: "read", Write: "write", Edit: "edit",
 		Command: "command", Path: "filePath", Old: "oldString", New: "newString",
 	}
@@ -190,7 +191,7 @@ func (b *begun) talk() {
 		b.at = min(times.At(m, b.c.Now), b.c.Now.UnixMilli())
 		switch m.Role {
 		case session.RoleUser:
-			b.ask(append(note, begunPart{Type: "text", Text: m.Text})...)
+			b.ask(append(note, shownIn(m)...)...)
 			note = nil
 		case session.RoleAssistant:
 			if note != nil {
@@ -200,6 +201,17 @@ func (b *begun) talk() {
 			b.say(m, b.c.Messages[i+1:])
 		}
 	}
+}
+
+// shownIn are the parts of what a person says and shows.
+func shownIn(m session.CarriedMessage) (parts []begunPart) {
+	if m.Text != "" {
+		parts = append(parts, begunPart{Type: "text", Text: m.Text})
+	}
+	for _, image := range m.Images {
+		parts = append(parts, imagePart(image))
+	}
+	return parts
 }
 
 // ask writes a message of a person.
@@ -238,6 +250,9 @@ func (b *begun) say(m session.CarriedMessage, after []session.CarriedMessage) {
 			state = begunState{Status: "error", Input: call.Arguments, Error: &after[i].Text, Time: state.Time}
 		} else {
 			state.Output = &after[i].Text
+			for _, image := range after[i].Images {
+				state.Files = append(state.Files, begunFile{b.ids.ascending("prt"), b.id, b.holder, imagePart(image)})
+			}
 		}
 		b.part(begunPart{Type: "tool", Tool: call.Name, CallID: call.ID, State: &state})
 	}

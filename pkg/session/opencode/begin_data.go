@@ -4,6 +4,9 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
+	"strings"
+
+	"github.com/sessctl/sessctl/pkg/session"
 )
 
 // What the rows of a session that is begun hold, as OpenCode writes it.
@@ -59,6 +62,21 @@ type begunPart struct {
 	Tool      string      `json:"tool,omitempty"`
 	CallID    string      `json:"callID,omitempty"`
 	State     *begunState `json:"state,omitempty"`
+	Mime      string      `json:"mime,omitempty"`
+	Filename  string      `json:"filename,omitempty"`
+	URL       string      `json:"url,omitempty"`
+}
+
+// begunFile is an image that a tool returned.
+type begunFile struct {
+	ID      string `json:"id"`
+	Session string `json:"sessionID"`
+	Message string `json:"messageID"`
+	begunPart
+}
+
+func imagePart(p session.Picture) begunPart {
+	return begunPart{Type: "file", Mime: p.Media, Filename: strings.Replace(p.Media, "/", ".", 1), URL: p.URL()}
 }
 
 type begunState struct {
@@ -68,6 +86,7 @@ type begunState struct {
 	Error    *string         `json:"error,omitempty"`
 	Title    *string         `json:"title,omitempty"`
 	Metadata *struct{}       `json:"metadata,omitempty"`
+	Files    []begunFile     `json:"attachments,omitempty"`
 	Time     begunSpan       `json:"time"`
 }
 

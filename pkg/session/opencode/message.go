@@ -63,7 +63,7 @@ func (s *spoken) user() (said []session.Message) {
 		case kind == "subtask":
 			added.Parts = append(added.Parts, session.Part{Kind: session.PartText, Text: p.prompt})
 		case kind == "file" && p.binary():
-			typed.Parts = append(typed.Parts, session.Part{Kind: session.PartImage, Size: int64(len(p.url))})
+			typed.Parts = append(typed.Parts, session.Part{Kind: session.PartImage, Size: int64(len(p.url)), Image: p.url})
 		}
 	}
 	for _, m := range []session.Message{typed, added, hidden} {
@@ -111,7 +111,7 @@ func (s *spoken) answer() (said []session.Message) {
 		case "reasoning":
 			step.Parts = append(step.Parts, session.Part{Kind: session.PartThinking, Text: p.text})
 		case "file":
-			step.Parts = append(step.Parts, session.Part{Kind: session.PartImage, Size: int64(len(p.url))})
+			step.Parts = append(step.Parts, session.Part{Kind: session.PartImage, Size: int64(len(p.url)), Image: p.url})
 		case "tool":
 			step.Parts = append(step.Parts, session.Part{Kind: session.PartToolCall, Name: p.tool, CallID: p.call, Text: p.state.input})
 			if r, ok := p.result(); ok {
@@ -192,9 +192,7 @@ func (p *part) result() (session.Message, bool) {
 		} else {
 			add(session.PartText, p.state.output)
 		}
-		if p.state.attached > 0 {
-			m.Parts = append(m.Parts, session.Part{Kind: session.PartImage, Size: p.state.attached})
-		}
+		m.Parts = append(m.Parts, p.state.attached...)
 	case "error":
 		m.IsError = true
 		add(session.PartText, p.state.failure)

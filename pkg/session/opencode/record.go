@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/sessctl/sessctl/pkg/jsonl"
+	"github.com/sessctl/sessctl/pkg/session"
 	"github.com/sessctl/sessctl/pkg/session/fields"
 )
 
@@ -115,7 +116,8 @@ type part struct {
 type toolState struct {
 	status, input, output, failure, metadata []byte
 	attachments                              []byte // while it is read
-	exit, compacted, attached                int64
+	exit, compacted                          int64
+	attached                                 []session.Part
 	hasExit                                  bool
 	cleared                                  bool // its output is not sent any more
 }
@@ -151,12 +153,35 @@ func (p *part) read(c *jsonl.Cursor, raw []byte, details bool) {
 	s := &p.state
 	parts.Peek(p, c, raw)
 	own(&p.kind, &p.text, &p.tail, &p.mime, &p.name, &p.url, &p.prompt, &p.tool, &p.call, &s.status, &s.input, &s.output, &s.failure)
-	s.cleared, s.attached, s.attachments = s.compacted > 0, int64(len(s.attachments)), nil
+	s.cleared = s.compacted > 0
+	s.attach(c)
 	exits.Peek(s, c, s.metadata)
 	if !details {
 		s.metadata = nil
 	}
 	own(&s.metadata)
+}
+
+// attach makes parts of the files that a tool returned.
+func (s *toolState) attach(c *jsonl.Cursor) {
+	raw := s.attachments
+	s.attachments, s.attached = nil, nil
+	if len(raw) == 0 || string(raw) == "[]" || string(raw) == "null" {
+		return
+	}
+	c.Reset(raw)
+	for ok := c.EnterArray(); ok && c.NextElement(); {
+		file := session.Part{Kind: session.PartImage}
+		for ok := c.EnterObject(); ok && c.NextKey(); {
+			if string(c.Key()) == "url" {
+				file.Image = slices.Clone(c.Raw())
+			}
+		}
+		s.attached = append(s.attached, file)
+	}
+	if len(s.attached) > 0 {
+		s.attached[0].Size = int64(len(raw))
+	}
 }
 
 // binary reports whether a file is sent as it is: text and directories are sent

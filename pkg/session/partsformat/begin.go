@@ -17,6 +17,13 @@ type Part struct {
 	Text     string    `json:"text,omitempty"`
 	Call     *Call     `json:"functionCall,omitempty"`
 	Response *Response `json:"functionResponse,omitempty"`
+	Image    *Image    `json:"inlineData,omitempty"`
+}
+
+// Image is what is shown.
+type Image struct {
+	Media string `json:"mimeType"`
+	Data  string `json:"data"` // base64
 }
 
 // Call is a call of a tool.
@@ -48,6 +55,9 @@ func ContentOf(m session.CarriedMessage) Content {
 	}
 	if m.Text != "" {
 		c.Parts = append(c.Parts, Part{Text: m.Text})
+	}
+	for _, image := range m.Images {
+		c.Parts = append(c.Parts, Part{Image: &Image{image.Media, image.Base64}})
 	}
 	for _, call := range m.Calls {
 		c.Parts = append(c.Parts, Part{Call: &Call{call.ID, call.Name, call.Arguments}})

@@ -46,7 +46,8 @@ func (d *Reader) part(c *jsonl.Cursor, m *session.Message, results []session.Mes
 		case "functionResponse":
 			results = append(results, d.functionResponse(c))
 		case "inlineData":
-			m.Parts = append(m.Parts, session.Part{Kind: session.PartImage, Size: dataSize(c)})
+			data := inlineData(c)
+			m.Parts = append(m.Parts, session.Part{Kind: session.PartImage, Size: int64(max(len(data)-2, 0)), Image: data})
 		}
 	}
 	if thought && len(text) > 0 {
@@ -57,14 +58,14 @@ func (d *Reader) part(c *jsonl.Cursor, m *session.Message, results []session.Mes
 	return results
 }
 
-// dataSize is the size of an inlineData's base64 text, in bytes.
-func dataSize(c *jsonl.Cursor) (size int64) {
+// inlineData is an inlineData's base64 text, as raw JSON.
+func inlineData(c *jsonl.Cursor) (data []byte) {
 	for ok := c.EnterObject(); ok && c.NextKey(); {
 		if string(c.Key()) == "data" {
-			size = int64(max(len(c.Raw())-2, 0))
+			data = c.Raw()
 		}
 	}
-	return size
+	return data
 }
 
 func (d *Reader) functionCall(c *jsonl.Cursor, m *session.Message) {

@@ -28,6 +28,6 @@ func (s *Store) PlanBegin(_ context.Context, c session.Carried) (session.Begun, 
 func tools() session.ToolNames {
 	return session.ToolNames{
 		Run: "bash", Read: "read", Write: "write", Edit: "edit",
-		Command: "command", Path: "path", Old: "oldText", New: "newText", List: "edits",
+		Command: "command", Path: "path", Old: "oldText", New: "newText", List: "edits", Images: true, ResultImages: true,
 	}
 }

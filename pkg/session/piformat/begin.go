@@ -83,6 +83,8 @@ type content struct {
 	ID        string          `json:"id,omitempty"`
 	Name      string          `json:"name,omitempty"`
 	Arguments json.RawMessage `json:"arguments,omitempty"`
+	Data      string          `json:"data,omitempty"`
+	MimeType  string          `json:"mimeType,omitempty"`
 }
 
 // counts are those of a call of a model that never was.
@@ -124,6 +126,9 @@ func spokenOf(m session.CarriedMessage, at int64) *spoken {
 	x := &spoken{Role: "user", Timestamp: at, Content: []content{}}
 	if m.Text != "" {
 		x.Content = append(x.Content, content{Type: "text", Text: m.Text})
+	}
+	for _, image := range m.Images {
+		x.Content = append(x.Content, content{Type: "image", Data: image.Base64, MimeType: image.Media})
 	}
 	switch m.Role {
 	case session.RoleToolResult:

@@ -415,7 +415,7 @@ func (d *decoder) addBlock() {
 		m.Parts = append(m.Parts, session.Part{Kind: session.PartToolCall, Name: b.name, CallID: b.id, Text: b.args})
 		return
 	case "image":
-		m.Parts = append(m.Parts, session.Part{Kind: session.PartImage, Size: int64(max(len(b.data)-2, 0))})
+		m.Parts = append(m.Parts, session.Part{Kind: session.PartImage, Size: int64(max(len(b.data)-2, 0)), Image: b.data})
 		return
 	case "thinking":
 		if len(b.thinking) > 0 {

@@ -42,7 +42,7 @@ func (s *Store) PlanBegin(_ context.Context, c session.Carried) (session.Begun, 
 func tools() session.ToolNames {
 	return session.ToolNames{
 		Run: "run_shell_command", Read: "read_file", Write: "write_file", Edit: "edit",
-		Command: "command", Path: "file_path", Old: "old_string", New: "new_string", Tried: [2]string{triedVersion, triedVersion},
+		Command: "command", Path: "file_path", Old: "old_string", New: "new_string", Images: true, Tried: [2]string{triedVersion, triedVersion},
 	}
 }
 
