@@ -17,10 +17,11 @@ const (
 )
 
 // How much it takes to go over from words to what is shown or back, in weights of
-// lines: within a paragraph, above the last line of a text, and to begin with what is
-// shown. Nothing at a blank line, and to what is shown below the first line.
+// lines: within a paragraph, below the first line of a text and above its last, and to
+// begin with what is shown. Nothing at a blank line.
 const (
 	withinParagraph = 11
+	belowFirst      = 2
 	aboveLast       = 2
 	atBeginning     = 5
 )
@@ -247,7 +248,7 @@ func costs(rows []row, i int) (out, in int) {
 	}
 	out, in = withinParagraph, withinParagraph
 	if i == 1 {
-		in = 0
+		in = belowFirst
 	}
 	if i == len(rows)-1 {
 		out = aboveLast
