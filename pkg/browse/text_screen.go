@@ -231,6 +231,7 @@ func keysScreen() *textScreen {
 		{
 			{"c", "compact: archive, remember, and make the context small"},
 			{"a", "archive: make a verified copy and remember it; the session stays as it is"},
+			{"o", "go on with a session in another agent; the session stays as it is"},
 			{"u", "undo a compaction, or bring back what was deleted"},
 			{"d", "delete a session once it is archived and remembered: its files go into the trash"},
 			{"T", "what is in the trash, and to empty it; the archives stay"},
@@ -244,7 +245,7 @@ func keysScreen() *textScreen {
 		}
 		lines = append(lines, Text{})
 	}
-	lines = append(lines, Text{Text: "c, a, u, d, T, f and p show first what they would do, and change nothing before you say yes.", Style: Strong})
+	lines = append(lines, Text{Text: "c, a, o, u, d, T, f and p show first what they would do, and change nothing before you say yes.", Style: Strong})
 	return &textScreen{name: keysTitle, lines: lines}
 }
 

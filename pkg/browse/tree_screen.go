@@ -81,6 +81,8 @@ func (t *treeScreen) press(m *Model, k Key) Request {
 		return m.load()
 	case "i":
 		return t.copy(m)
+	case "o":
+		return t.goOn(m)
 	case "v":
 		m.show(&columnsScreen{})
 	case "T":
@@ -228,7 +230,7 @@ func (t *treeScreen) hints(m *Model) []hint {
 	if n := len(t.marked); n > 0 {
 		return []hint{{"esc", "unmark"}, {"x", "mark"}, {"c", fmt.Sprintf("compact %d", n)}, {"a", "archive"}, {"d", "delete"}, {"p", "pin"}, {"f", "forget"}}
 	}
-	return []hint{{"enter", open}, {"/", "ask memory"}, {"c", "compact"}, {"u", "undo"}, {"a", "archive"}, {"&", "filter"}, {"x", "mark"}, {"d", "delete"}, {"s", "sort"}, {"i", "copy id"}, {"v", "columns"}, {"f", "forget"}, {"p", "pin"}}
+	return []hint{{"enter", open}, {"/", "ask memory"}, {"c", "compact"}, {"u", "undo"}, {"a", "archive"}, {"&", "filter"}, {"x", "mark"}, {"d", "delete"}, {"o", "go on elsewhere"}, {"s", "sort"}, {"i", "copy id"}, {"v", "columns"}, {"f", "forget"}, {"p", "pin"}}
 }
 
 func (t *treeScreen) body(m *Model, width, height int) []Line {
