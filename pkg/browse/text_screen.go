@@ -547,6 +547,47 @@ func (u *undoScreen) body(_ *Model, _, height int) (lines []Line) {
 	return lines
 }
 
+// intoScreen asks in which runtime a session goes on.
+type intoScreen struct {
+	list
+	target Target
+	names  []string
+}
+
+func (s *intoScreen) title() string { return "go on with " + s.target.Name + " in" }
+
+func (s *intoScreen) press(m *Model, k Key) Request {
+	if s.move(k, len(s.names)) {
+		return Request{}
+	}
+	switch {
+	case slices.Contains([]string{"enter", "o", "right", "l"}, k.Name):
+		s.target.Into = s.names[s.at]
+		return m.await("reading what would arrive", Request{Do: MakePlan, Action: Continue, Target: s.target})
+	case k.Name == "?":
+		m.show(keysScreen())
+	case isBack(k):
+		m.back()
+	}
+	return Request{}
+}
+
+func (s *intoScreen) hints(*Model) []hint {
+	return []hint{{"enter", "show what would arrive there"}, {"esc", "back"}}
+}
+
+func (s *intoScreen) body(_ *Model, _, height int) (lines []Line) {
+	top, end := s.window(len(s.names), height)
+	for i := top; i < end; i++ {
+		style, mark := Plain, "  "
+		if i == s.at {
+			style, mark = Cursor, "> "
+		}
+		lines = append(lines, Line{{mark + s.names[i], style}})
+	}
+	return lines
+}
+
 // planScreen shows what an action would do, and asks whether to do it.
 type planScreen struct {
 	request Request

@@ -181,6 +181,30 @@ func (t *treeScreen) act(m *Model, key string) Request {
 	return m.await("making the plan", Request{Do: MakePlan, Action: action, Target: target})
 }
 
+// goOn asks in which runtime the session below the cursor goes on.
+func (t *treeScreen) goOn(m *Model) Request {
+	n := t.current(m)
+	switch {
+	case n == nil || n.session == nil:
+		m.say("choose a session to go on with in another agent")
+		return Request{}
+	case len(t.marked) > 0:
+		m.say("one session goes on at a time: esc unmarks")
+		return Request{}
+	}
+	target := n.target()
+	if n.session.gone() {
+		target.Session = n.session.Archive
+	}
+	names := slices.DeleteFunc(slices.Clone(m.home.Into), func(name string) bool { return name == target.Runtime })
+	if len(names) == 0 {
+		m.say("the stores are still being read")
+		return Request{}
+	}
+	m.show(&intoScreen{target: target, names: names})
+	return Request{}
+}
+
 // needsLog reports whether an action does nothing where only archives are left.
 func (a Action) needsLog() bool { return a == Archive || a == Compact || a == Delete }
 
