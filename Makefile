@@ -7,7 +7,7 @@ PROFILE = release.pgo
 MODULE = github.com/sessctl/sessctl
 FUZZTIME = 30s
 TARGETS =
-RULES = ^Test(Imports|Rooms|RoomsCanFail|RootNeedsNoCgo|FewTestPrograms|Source|SourceCitesTheRepository|SmallestAdapter|PagesNameWhatThereIs|PagesForUsersAreShort|PagesForUsersTellNoDiary|ReadmeListsEveryPage|FaultTierHasEveryShare|RulesAreRun|DocumentedCommands|EveryScriptOfThePages|EveryExampleRuns|StoredIsNotPrinted|StoredIsNotPrintedCanFail|ArrowsRunDown|ArrowsCanFail)$$
+RULES = ^Test(Imports|Rooms|RoomsCanFail|RootNeedsNoCgo|FewTestPrograms|Source|SourceCitesTheRepository|SmallestAdapter|PagesNameWhatThereIs|PagesForUsersAreShort|PagesForUsersTellNoDiary|ReadmeListsEveryPage|FaultTierHasEveryShare|RulesAreRun|DocumentedCommands|EveryScriptOfThePages|EveryExampleRuns|Seeds|StoredIsNotPrinted|StoredIsNotPrintedCanFail|ArrowsRunDown|ArrowsCanFail)$$
 VERSION = $$(git describe --tags --always --abbrev=12 --dirty 2>/dev/null || echo dev)
 
 .PHONY: help build man packages demo test test-program test-rules test-faults test-floors test-long test-nightly accept accept-newest accept-pages accept-packages accept-postgres load-postgres accept-cluster bench bench-quick bench-compact lint format clean

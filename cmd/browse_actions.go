@@ -77,6 +77,8 @@ func (x *browseAction) run(ctx context.Context) error {
 		return x.forget(ctx)
 	case browse.Pin:
 		return x.pin(ctx)
+	case browse.Continue:
+		return x.goOn(ctx)
 	case browse.Delete, browse.Empty:
 		o, err := x.CleanOptions()
 		if err != nil {
@@ -164,6 +166,21 @@ func (x *browseAction) pin(ctx context.Context) error {
 		return &failure.Error{Code: "not_confirmed", Exit: failure.ExitFailed, Hint: "look at the plan again", Err: errors.New("what is pinned has changed since the plan was shown: nothing was changed")}
 	}
 	return runPin(ctx, x.app, o)
+}
+
+// goOn begins a session of another runtime with what was said in this one.
+func (x *browseAction) goOn(ctx context.Context) error {
+	t := x.Ask.Target
+	o := steps.ContinueOptions{Session: t.Session, Of: selection.Scope{Agent: agentset.Set(t.Agent)}}
+	_, err := optionsOf(x.app, func(fs *pflag.FlagSet) { addContinueFlags(&o, fs) }, steps.StepFlags{}.Text("--in", t.Into).On("--dry-run", x.DryRun()))
+	if err != nil {
+		return err
+	}
+	doc, err := steps.Continue(ctx, x.app.Run, o)
+	if err == nil {
+		x.Doc = doc
+	}
+	return err
 }
 
 // plan is what the action would do, for a person to accept.

@@ -20,7 +20,7 @@ func (b *browser) load(ctx context.Context, show func(browse.Home)) error {
 	defer workspace.End(own.Run)
 	selection.OpenTailCache(own.Run, true)
 	own.EndsLater = own.TailCache.Empty() // the tree is not to wait for them
-	home := browse.Home{Now: own.Now()}
+	home := browse.Home{Now: own.Now(), Into: steps.IntoRuntimes()}
 	all, notices, err := own.ListStores(ctx)
 	if ctx.Err() != nil {
 		return ctx.Err()

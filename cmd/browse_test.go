@@ -279,6 +279,41 @@ func TestBrowseDeletes(t *testing.T) {
 	}
 }
 
+// A session goes on in another runtime as its plan said; the one here stays.
+func TestBrowseGoesOn(t *testing.T) {
+	home := t.TempDir()
+	path := browsedLog(t, home, "a", 1, 3)
+	before := readLog(t, path)
+	if err := os.MkdirAll(filepath.Join(home, ".claude", "projects"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	b := browserAt(t, home)
+	var seen browse.Home
+	if err := b.load(t.Context(), func(h browse.Home) { seen = h }); err != nil || !slices.Contains(seen.Into, "claude") {
+		t.Fatalf("%v: %v", err, seen.Into)
+	}
+	of := browse.Target{Runtime: "pi", Agent: "a", Session: "5f0c1c2e-6d0a-4f57-9d2b-000000000001", Path: path, Into: "claude"}
+	logs := func() []string {
+		found, err := filepath.Glob(filepath.Join(home, ".claude/projects/*/*.jsonl"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return found
+	}
+	plan, accepted := planned(t, b, browse.Continue, of, false)
+	if !strings.Contains(plan.Text, "would continue in claude") || !strings.HasPrefix(plan.Question, "Begin this session in claude?") || len(logs()) != 0 {
+		t.Fatalf("%+v", plan)
+	}
+	x, err := b.perform(t.Context(), accepted, nobody)
+	if err != nil || !strings.Contains(x.Text(), "claude --resume") || len(logs()) != 1 || readLog(t, path) != before {
+		t.Errorf("%v: %s %v", err, x.Text(), logs())
+	}
+	of.Into = "pi"
+	if plan, _ := planned(t, b, browse.Continue, of, false); plan.Question != "" || !strings.Contains(plan.Text, "session of pi already") {
+		t.Errorf("%+v", plan)
+	}
+}
+
 // A plan of something that cannot be done asks nothing and says why.
 func TestBrowseBusy(t *testing.T) {
 	home := t.TempDir()

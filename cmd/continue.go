@@ -6,6 +6,7 @@ import (
 
 	"github.com/sessctl/sessctl/internal/steps"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 func newContinueCommand(a *app) *cobra.Command {
@@ -31,7 +32,11 @@ func newContinueCommand(a *app) *cobra.Command {
 			return err
 		},
 	}
-	fs := c.Flags()
+	addContinueFlags(&o, c.Flags())
+	return c
+}
+
+func addContinueFlags(o *steps.ContinueOptions, fs *pflag.FlagSet) {
 	fs.StringVar(&o.File, "file", "", "any session `file` of any runtime, in any place")
 	fs.StringVar(&o.In, "in", "", "the `runtime` that goes on")
 	fs.StringVar(&o.Cwd, "cwd", "", "the working `directory` in which it goes on (default: the session's, else this one)")
@@ -43,5 +48,4 @@ func newContinueCommand(a *app) *cobra.Command {
 	fs.BoolVar(&o.DryRun, "dry-run", false, "print what would arrive and change nothing")
 	fs.DurationVar(&o.Quiet, "quiet-period", 0, "go on with no session that changed within this `duration` (default 1m)")
 	fromConfig(fs, "quiet-period", "compaction.quiet_period")
-	return c
 }

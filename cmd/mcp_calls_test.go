@@ -157,7 +157,7 @@ func TestMCPArguments(t *testing.T) {
 		{"memory_read", map[string]any{}, []string{`memory_read {"archive":"ID"}`}},
 		{"memory_recall", map[string]any{"limit": 2}, []string{"query is missing", "it takes agent, category"}},
 		{"memory_recall", map[string]any{"query": strings.Repeat("x", 2000)}, []string{"query is longer than 1000 characters"}},
-		{"memory_store", map[string]any{"text": "Use port 9101.", "category": "fact", "importance": 0.95}, []string{"importance must be between 0 and 0.9, not 0.95"}},
+		{"memory_store", map[string]any{"text": "Use port 9101.", "category": "fact", "importance": 1.5}, []string{"importance must be between 0 and 1, not 1.5"}},
 		{"session_sizes", map[string]any{"over": "yes"}, []string{"over must be true or false"}},
 		{"sessions", map[string]any{"offset": -1}, []string{"offset -1"}},
 	} {

@@ -199,6 +199,28 @@ func TestBrowseDeletesAndCopies(t *testing.T) {
 	}
 }
 
+// A session goes on in a runtime that is chosen, never in its own; what only archives
+// are left of goes on from its archive.
+func TestBrowseGoesOnElsewhere(t *testing.T) {
+	h := home()
+	h.Into = []string{"claude", "pi"}
+	for _, s := range h.Sessions {
+		h.Into = append(h.Into, s.Runtime)
+	}
+	m := started(t, h)
+	if r := press(m, "o"); r.Do != browse.Nothing || !strings.Contains(screen(m, 80, 24), "choose a session") {
+		t.Errorf("%+v", r)
+	}
+	press(m, "down", "down", "o")
+	if text := screen(m, 80, 24); !strings.Contains(text, "> claude") || !strings.Contains(text, "go on with") {
+		t.Error(text)
+	}
+	r := press(m, "enter")
+	if r.Do != browse.MakePlan || r.Action != browse.Continue || r.Target.Into != "claude" || r.Target.Session != "d1" {
+		t.Errorf("%+v", r)
+	}
+}
+
 // Columns are shown and hidden, as long as a name has room.
 func TestBrowseColumns(t *testing.T) {
 	h := home()

@@ -29,7 +29,9 @@ const (
 	Forget  Action = "forget"
 	Pin     Action = "pin"
 	Delete  Action = "delete"
-	Empty   Action = "empty the trash"
+	// Continue goes on with a session in another runtime.
+	Continue Action = "continue"
+	Empty    Action = "empty the trash"
 )
 
 // Target is what an action is about: a session, an agent, a runtime, or for
@@ -39,7 +41,8 @@ type Target struct {
 	Store, Path             string // of a session; "" if only archives of it are left
 	Name                    string // for people
 	Receipt                 string
-	Trashed                 bool // its files are in the trash
+	Trashed                 bool   // its files are in the trash
+	Into                    string // of [Continue]: the runtime that goes on
 }
 
 // Place is a part of a session, or of an archive, to read.

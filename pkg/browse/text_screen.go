@@ -231,6 +231,7 @@ func keysScreen() *textScreen {
 		{
 			{"c", "compact: archive, remember, and make the context small"},
 			{"a", "archive: make a verified copy and remember it; the session stays as it is"},
+			{"o", "go on with a session in another agent; the session stays as it is"},
 			{"u", "undo a compaction, or bring back what was deleted"},
 			{"d", "delete a session once it is archived and remembered: its files go into the trash"},
 			{"T", "what is in the trash, and to empty it; the archives stay"},
@@ -244,7 +245,7 @@ func keysScreen() *textScreen {
 		}
 		lines = append(lines, Text{})
 	}
-	lines = append(lines, Text{Text: "c, a, u, d, T, f and p show first what they would do, and change nothing before you say yes.", Style: Strong})
+	lines = append(lines, Text{Text: "c, a, o, u, d, T, f and p show first what they would do, and change nothing before you say yes.", Style: Strong})
 	return &textScreen{name: keysTitle, lines: lines}
 }
 
@@ -542,6 +543,47 @@ func (u *undoScreen) body(_ *Model, _, height int) (lines []Line) {
 		}
 		d := u.doings[i]
 		lines = append(lines, Line{{mark + d.When + "  " + d.What, style}})
+	}
+	return lines
+}
+
+// intoScreen asks in which runtime a session goes on.
+type intoScreen struct {
+	list
+	target Target
+	names  []string
+}
+
+func (s *intoScreen) title() string { return "go on with " + s.target.Name + " in" }
+
+func (s *intoScreen) press(m *Model, k Key) Request {
+	if s.move(k, len(s.names)) {
+		return Request{}
+	}
+	switch {
+	case slices.Contains([]string{"enter", "o", "right", "l"}, k.Name):
+		s.target.Into = s.names[s.at]
+		return m.await("reading what would arrive", Request{Do: MakePlan, Action: Continue, Target: s.target})
+	case k.Name == "?":
+		m.show(keysScreen())
+	case isBack(k):
+		m.back()
+	}
+	return Request{}
+}
+
+func (s *intoScreen) hints(*Model) []hint {
+	return []hint{{"enter", "show what would arrive there"}, {"esc", "back"}}
+}
+
+func (s *intoScreen) body(_ *Model, _, height int) (lines []Line) {
+	top, end := s.window(len(s.names), height)
+	for i := top; i < end; i++ {
+		style, mark := Plain, "  "
+		if i == s.at {
+			style, mark = Cursor, "> "
+		}
+		lines = append(lines, Line{{mark + s.names[i], style}})
 	}
 	return lines
 }

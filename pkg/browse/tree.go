@@ -38,9 +38,10 @@ func (s Session) key() string {
 type Home struct {
 	Sessions []Session
 	Now      time.Time
-	Archives int64 // bytes of all archives
-	Memory   int64 // bytes of the memory
-	Trash    int64 // bytes of deleted files that can be brought back
+	Archives int64    // bytes of all archives
+	Memory   int64    // bytes of the memory
+	Trash    int64    // bytes of deleted files that can be brought back
+	Into     []string // runtimes in which a session can go on
 	Notes    []string
 	// Problem says why there is nothing to show, "" if there is, and Hint what to
 	// do about it.

@@ -81,6 +81,8 @@ func (t *treeScreen) press(m *Model, k Key) Request {
 		return m.load()
 	case "i":
 		return t.copy(m)
+	case "o":
+		return t.goOn(m)
 	case "v":
 		m.show(&columnsScreen{})
 	case "T":
@@ -179,6 +181,30 @@ func (t *treeScreen) act(m *Model, key string) Request {
 	return m.await("making the plan", Request{Do: MakePlan, Action: action, Target: target})
 }
 
+// goOn asks in which runtime the session below the cursor goes on.
+func (t *treeScreen) goOn(m *Model) Request {
+	n := t.current(m)
+	switch {
+	case n == nil || n.session == nil:
+		m.say("choose a session to go on with in another agent")
+		return Request{}
+	case len(t.marked) > 0:
+		m.say("one session goes on at a time: esc unmarks")
+		return Request{}
+	}
+	target := n.target()
+	if n.session.gone() {
+		target.Session = n.session.Archive
+	}
+	names := slices.DeleteFunc(slices.Clone(m.home.Into), func(name string) bool { return name == target.Runtime })
+	if len(names) == 0 {
+		m.say("the stores are still being read")
+		return Request{}
+	}
+	m.show(&intoScreen{target: target, names: names})
+	return Request{}
+}
+
 // needsLog reports whether an action does nothing where only archives are left.
 func (a Action) needsLog() bool { return a == Archive || a == Compact || a == Delete }
 
@@ -228,7 +254,7 @@ func (t *treeScreen) hints(m *Model) []hint {
 	if n := len(t.marked); n > 0 {
 		return []hint{{"esc", "unmark"}, {"x", "mark"}, {"c", fmt.Sprintf("compact %d", n)}, {"a", "archive"}, {"d", "delete"}, {"p", "pin"}, {"f", "forget"}}
 	}
-	return []hint{{"enter", open}, {"/", "ask memory"}, {"c", "compact"}, {"u", "undo"}, {"a", "archive"}, {"&", "filter"}, {"x", "mark"}, {"d", "delete"}, {"s", "sort"}, {"i", "copy id"}, {"v", "columns"}, {"f", "forget"}, {"p", "pin"}}
+	return []hint{{"enter", open}, {"/", "ask memory"}, {"c", "compact"}, {"u", "undo"}, {"a", "archive"}, {"&", "filter"}, {"x", "mark"}, {"d", "delete"}, {"o", "go on elsewhere"}, {"s", "sort"}, {"i", "copy id"}, {"v", "columns"}, {"f", "forget"}, {"p", "pin"}}
 }
 
 func (t *treeScreen) body(m *Model, width, height int) []Line {

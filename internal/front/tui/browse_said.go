@@ -47,6 +47,8 @@ func (x *Said) Text() string {
 		return removal.DescribePins(doc)
 	case removal.CleanDocument:
 		return describeClean(doc)
+	case steps.ContinueDocument:
+		return steps.DescribeContinue(doc)
 	}
 	return ""
 }
@@ -128,6 +130,8 @@ func (x *Said) changes() int {
 		return doc.Records + doc.Actions
 	case removal.PinDocument:
 		return doc.Changed
+	case steps.ContinueDocument:
+		return 1
 	}
 	return len(x.Agreed())
 }
@@ -152,6 +156,8 @@ func (x *Said) Question() string {
 		return "Undo this compaction?"
 	case browse.Pin:
 		return "Do this?"
+	case browse.Continue:
+		return "Begin this session in " + x.Ask.Target.Into + "? The session here stays as it is."
 	case browse.Archive:
 		return "Archive and remember " + wording.Plural(changes, "session") + "?"
 	}

@@ -38,9 +38,9 @@ func (r *ranking) foldRepeats(list []*Candidate, places int) []*Candidate {
 func fold(list []*Candidate, same func(x, y *Candidate) bool) []*Candidate {
 	var kept []*Candidate
 	dropped := map[*Candidate]bool{}
-	for _, own := range []bool{false, true} { // a quotation is never dropped for an agent's own words
+	for by := range 3 {
 		for _, x := range list {
-			if x.OwnWords != own {
+			if x.repeats() != by {
 				continue
 			}
 			at := slices.IndexFunc(kept, func(k *Candidate) bool { return same(k, x) })
@@ -54,6 +54,19 @@ func fold(list []*Candidate, same func(x, y *Candidate) bool) []*Candidate {
 		}
 	}
 	return slices.DeleteFunc(slices.Clone(list), func(x *Candidate) bool { return dropped[x] })
+}
+
+// repeats is how far a record is from where its text was said: there (0), in a session
+// that was carried on (1), or in an agent's own words, for which no quotation is dropped
+// (2).
+func (c *Candidate) repeats() int {
+	switch {
+	case c.OwnWords:
+		return 2
+	case c.Carried:
+		return 1
+	}
+	return 0
 }
 
 // nearlyEqual says whether two records are neighbours in one session (or the
